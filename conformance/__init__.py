@@ -1,0 +1,1 @@
+"""The judge: adapters execute, one comparator decides, every verdict names its requirement."""

@@ -1,0 +1,294 @@
+"""The adapter contract: requests in, answers out; an adapter executes and never judges.
+
+Serves every section of the protocol. An implementation under test is reached through one
+object that satisfies :class:`Adapter`. It receives a frozen request, runs it with the engine,
+and returns :class:`Ok` with what the engine saw or :class:`Refused` with what the engine said.
+Raising means a fault of the adapter or the engine and is reported as ``error``, never as a
+verdict about the table.
+
+Nobody subclasses anything: the contract is structural.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import pyarrow as pa
+
+__all__ = [
+    "READ_OPERATIONS",
+    "WRITE_OPERATIONS",
+    "Adapter",
+    "Answer",
+    "Changes",
+    "Claims",
+    "Description",
+    "DomainMetadata",
+    "Files",
+    "History",
+    "Kind",
+    "Ok",
+    "Refused",
+    "Request",
+    "Scan",
+    "Snapshot",
+    "Stage",
+    "Txn",
+    "Write",
+]
+
+Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
+"""Why an implementation refuses; the wire words of ``error.kind`` in a spec."""
+
+Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
+"""When an implementation refuses; the wire words of ``error.stage`` in a spec."""
+
+READ_OPERATIONS: frozenset[str] = frozenset(
+    {"snapshot", "files", "scan", "changes", "history", "txn", "domain_metadata"}
+)
+"""Names of the requests that read."""
+
+WRITE_OPERATIONS: frozenset[str] = frozenset(
+    {
+        "create",
+        "append",
+        "overwrite",
+        "delete",
+        "update",
+        "merge",
+        "optimize",
+        "restore",
+        "vacuum",
+        "checkpoint",
+        "compact_log",
+        "cleanup",
+        "set_properties",
+        "add_columns",
+        "rename_column",
+        "drop_column",
+        "change_type",
+        "add_constraint",
+        "drop_constraint",
+        "set_txn",
+        "set_domain_metadata",
+        "enable_feature",
+    }
+)
+"""Names of the operations that a write request may carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What an implementation says that it implements.
+
+    A table that needs more than this must be refused by it: that is itself a case.
+
+    Attributes:
+        reader_version: highest ``minReaderVersion`` that it reads.
+        writer_version: highest ``minWriterVersion`` that it writes.
+        reader_features: names it honours in ``readerFeatures``.
+        writer_features: names it honours in ``writerFeatures``.
+        operations: names out of :data:`READ_OPERATIONS` and :data:`WRITE_OPERATIONS`.
+        capabilities: finer abilities of an operation, as ``scan.timestamp``, ``scan.filter``,
+            ``scan.columns``, ``scan.row_ids``, ``scan.version``. A case that needs a capability
+            that is not claimed is reported ``unsupported`` without asking the engine.
+
+    """
+
+    reader_version: int = 1
+    writer_version: int = 0
+    reader_features: frozenset[str] = frozenset()
+    writer_features: frozenset[str] = frozenset()
+    operations: frozenset[str] = frozenset({"scan"})
+    capabilities: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Who an adapter is: the stamp of a results file.
+
+    Attributes:
+        name: the implementation's short name, as ``deltalake``.
+        engine_version: the version of the engine that answers, as ``1.6.6``.
+        adapter_version: the version of the adapter itself.
+        claims: what the implementation says that it implements.
+
+    """
+
+    name: str
+    engine_version: str
+    claims: Claims
+    adapter_version: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Ask for protocol and metadata of one version.
+
+    Payload: ``{"version": int, "protocol": {...}, "metadata": {...}}`` in wire spelling.
+
+    Attributes:
+        table: path or URL of the table root.
+        version: the version to load; the latest when ``None`` and ``timestamp`` is ``None``.
+        timestamp: milliseconds since the epoch; the latest version not after it.
+
+    """
+
+    table: str
+    version: int | None = None
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Ask for the live logical files of one version.
+
+    Payload: a list of objects with ``path``, ``partitionValues``, ``size``,
+    ``modificationTime``, ``dataChange``, ``stats`` (parsed), ``deletionVector``,
+    ``baseRowId``, ``defaultRowCommitVersion``, ``clusteringProvider``, ``tags``;
+    absent keys mean null. An adapter may give fewer keys; only what it gives is compared,
+    but ``path`` is always there.
+    """
+
+    table: str
+    version: int | None = None
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Ask for the rows of one version.
+
+    Payload: a :class:`pyarrow.Table` in any row and column order.
+
+    Attributes:
+        table: path or URL of the table root.
+        version: see :class:`Snapshot`.
+        timestamp: see :class:`Snapshot`.
+        columns: top-level column names to return; all when ``None``.
+        filter: an expression tree (see ``docs/formats.md``); rows for which it is true.
+        predicate: the same filter as Spark SQL text.
+        row_ids: also return ``_row_id`` and ``_row_commit_version`` (both int64).
+
+    """
+
+    table: str
+    version: int | None = None
+    timestamp: int | None = None
+    columns: Sequence[str] | None = None
+    filter: Mapping[str, Any] | None = None
+    predicate: str | None = None
+    row_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Ask for the row-level changes of the versions ``start`` to ``end``, both included.
+
+    Payload: a :class:`pyarrow.Table` with ``_change_type``, ``_commit_version`` and
+    ``_commit_timestamp`` beside the table's columns.
+    """
+
+    table: str
+    start: int
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Ask for the commits, newest first.
+
+    Payload: a list of ``{"version": int, "timestamp": int, "operation": str | None}``;
+    ``timestamp`` in milliseconds since the epoch.
+    """
+
+    table: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """Ask for the latest transaction version of an application; payload: int or ``None``."""
+
+    table: str
+    app_id: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainMetadata:
+    """Ask for the configuration of a domain; payload: the string, or ``None`` when it is not set."""
+
+    table: str
+    domain: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Ask for one write operation.
+
+    Payload: ``{"version": int | None}``, the committed version where the engine tells.
+
+    Attributes:
+        table: path or URL of the table root.
+        operation: a name out of :data:`WRITE_OPERATIONS`.
+        arguments: operation arguments in the shape that ``docs/formats.md`` gives.
+        rows: the rows that the operation brings, when it brings any.
+
+    """
+
+    table: str
+    operation: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    rows: pa.Table | None = None
+
+
+Request: TypeAlias = (
+    Snapshot | Files | Scan | Changes | History | Txn | DomainMetadata | Write
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    """The implementation did as asked; ``payload`` has the shape that the request documents."""
+
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The implementation said no, in a controlled way.
+
+    Attributes:
+        kind: why, as far as the engine tells; ``None`` when it does not.
+        stage: when; ``None`` when it does not tell.
+        message: the engine's own words.
+
+    """
+
+    kind: Kind | None
+    stage: Stage | None
+    message: str
+
+
+Answer: TypeAlias = Ok | Refused
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """What the kit needs of an implementation under test."""
+
+    def describe(self) -> Description:
+        """Say who answers and what it claims; called once, before any request."""
+        ...
+
+    def run(self, request: Request) -> Answer:
+        """Execute one request with the engine."""
+        ...
+
+    def close(self) -> None:
+        """Release what the adapter holds; called once, at the end."""
+        ...

@@ -1,0 +1,1 @@
+"""Adapters: one module per implementation under test."""

@@ -1,0 +1,1 @@
+"""Generators of Delta tables: the oracle model, the materialiser, mutations and golden builders."""

@@ -1,0 +1,1 @@
+"""Reference implementation of the Delta transaction-log protocol."""
