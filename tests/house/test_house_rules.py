@@ -1,0 +1,107 @@
+"""Hold the tree to the rules of the house that a script can see."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("schemas", "reference_impl", "generators", "conformance")
+MAX_LINES = 600
+
+# What each package may import of the others; everything else points the wrong way.
+MAY_IMPORT = {
+    "schemas": set(),
+    "reference_impl": {"schemas"},
+    "generators": {"schemas", "reference_impl"},
+    "conformance": {"schemas", "reference_impl", "generators"},
+}
+# The oracle shares nothing with what it judges.
+ORACLE = (
+    "generators/model.py",
+    "generators/delta_schema.py",
+    "generators/materialise",
+    "generators/strategies",
+    "generators/mutations",
+)
+ENGINES = {
+    "chdb": {"conformance/adapters/chdb"},
+    "deltalake": {
+        "conformance/adapters/deltalake",
+        "conformance/adapters/polars",
+        "generators/golden",
+    },
+    "polars": {"conformance/adapters/polars"},
+    "pyspark": {"conformance/adapters/spark", "generators/golden/spark"},
+    "delta": {"conformance/adapters/spark", "generators/golden/spark"},
+}
+
+
+def _tracked(pattern: str) -> list[str]:
+    listed = subprocess.run(  # noqa: S603  fixed command on the repository itself
+        ["git", "ls-files", "-z", "--", pattern],  # noqa: S607  git is found on PATH by design
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [name for name in listed.stdout.split("\0") if name]
+
+
+PYTHON = _tracked("*.py")
+SOURCES = [name for name in PYTHON if name.split("/")[0] in PACKAGES]
+
+
+def _imports(name: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / name).read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module)
+    return found
+
+
+def test_the_tree_has_sources() -> None:
+    assert {name.split("/")[0] for name in SOURCES} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_a_module_fits_its_size(name: str) -> None:
+    lines = (ROOT / name).read_text().count("\n")
+    assert lines <= MAX_LINES, f"{name} has {lines} lines; split it by what it does"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_imports_point_one_way(name: str) -> None:
+    package = name.split("/")[0]
+    wrong = {
+        module
+        for module in _imports(name)
+        if (top := module.split(".")[0]) in PACKAGES
+        and top != package
+        and top not in MAY_IMPORT[package]
+    }
+    assert not wrong, f"{name} imports {sorted(wrong)}"
+
+
+@pytest.mark.parametrize("name", [n for n in SOURCES if n.startswith(ORACLE)])
+def test_the_oracle_imports_nothing_of_the_reference(name: str) -> None:
+    wrong = {m for m in _imports(name) if m.split(".")[0] == "reference_impl"}
+    assert not wrong, f"{name} imports {sorted(wrong)}"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_engine_is_imported_by_its_adapter_alone(name: str) -> None:
+    for module in _imports(name):
+        homes = ENGINES.get(module.split(".")[0])
+        if homes is not None:
+            assert any(name.startswith(home) for home in homes), f"{name} imports {module}"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_module_says_what_it_is(name: str) -> None:
+    assert ast.get_docstring(ast.parse((ROOT / name).read_text())), f"{name} has no docstring"
