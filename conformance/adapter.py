@@ -246,9 +246,7 @@ class Write:
     rows: pa.Table | None = None
 
 
-Request: TypeAlias = (
-    Snapshot | Files | Scan | Changes | History | Txn | DomainMetadata | Write
-)
+Request: TypeAlias = Snapshot | Files | Scan | Changes | History | Txn | DomainMetadata | Write
 
 
 @dataclass(frozen=True, slots=True)

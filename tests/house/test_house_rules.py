@@ -77,7 +77,7 @@ def test_a_module_fits_its_size(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_imports_point_one_way(name: str) -> None:
-    package = name.split("/")[0]
+    package = name.split("/", maxsplit=1)[0]
     wrong = {
         module
         for module in _imports(name)
