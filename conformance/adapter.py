@@ -219,7 +219,7 @@ class Txn:
 
 @dataclass(frozen=True, slots=True)
 class DomainMetadata:
-    """Ask for the configuration of a domain; payload: the string, or ``None`` when it is not set."""
+    """Ask for the configuration of a domain; payload: the string, ``None`` when not set."""
 
     table: str
     domain: str
