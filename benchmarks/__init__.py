@@ -1,0 +1,1 @@
+"""Measurements of the reference implementation beside its peers, as ratios of one session."""
