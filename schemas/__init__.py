@@ -1,1 +1,30 @@
-"""JSON Schemas of every document of the Delta protocol and of the kit's own files."""
+"""JSON Schemas of every document of the Delta protocol and of the kit's own files.
+
+The schemas are data, one JSON file each (draft 2020-12), grouped in folders:
+
+``action``
+    the actions of the log ("Actions") and the deletion vector descriptor.
+``log``
+    a line of a commit, a row of a checkpoint, ``_last_checkpoint``, a version checksum.
+``table``
+    the table schema, per-file statistics, configurations of the system domains.
+``kit``
+    cases, specs, filter trees, adapter messages, results, requirements, baselines.
+
+A name is the path without its suffix, as ``action/add``. Rules carry the ids of the requirements
+that they enforce, so a :class:`Violation` says not only what is wrong but by which clause.
+"""
+
+from schemas.catalog import UnknownSchemaError, load, names
+from schemas.validation import Rule, Violation, errors, locate, validator
+
+__all__ = [
+    "Rule",
+    "UnknownSchemaError",
+    "Violation",
+    "errors",
+    "load",
+    "locate",
+    "names",
+    "validator",
+]

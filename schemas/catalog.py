@@ -1,0 +1,84 @@
+"""Where the schema files are and how they refer to each other.
+
+Serves every section of the protocol that gives a document a shape.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import functools
+import json
+from importlib import resources
+from typing import Any, Final
+
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012, Schema
+
+__all__ = ["UnknownSchemaError", "load", "names", "registry", "urn"]
+
+_GROUPS: Final = ("action", "log", "table", "kit")
+_SHARED: Final = ("common",)
+"""Folders of definitions that others refer to and that describe no document themselves."""
+
+_SUFFIX: Final = ".schema.json"
+
+
+class UnknownSchemaError(KeyError):
+    """No schema has this name; the message offers the nearest ones."""
+
+    def __init__(self, name: str) -> None:
+        """Remember the name that was asked for."""
+        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
+        self.name = name
+        self.hint = f"did you mean {', '.join(near)}?" if near else "see schemas.names()"
+        super().__init__(name)
+
+    def __str__(self) -> str:
+        """Name the missing schema and the nearest that exist."""
+        return f"no schema is named {self.name!r}; {self.hint}"
+
+
+@functools.cache
+def _documents() -> dict[str, dict[str, Any]]:
+    """Read every schema file once, by name."""
+    root = resources.files("schemas")
+    found = {}
+    for group in (*_GROUPS, *_SHARED):
+        for entry in sorted(root.joinpath(group).iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith(_SUFFIX):
+                stem = entry.name.removesuffix(_SUFFIX)
+                found[f"{group}/{stem}"] = json.loads(entry.read_text(encoding="utf-8"))
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Return the name of every schema that describes a document, grouped, in a stable order."""
+    return tuple(name for name in _documents() if not name.startswith(_SHARED))
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return a fresh copy of one schema, as parsed JSON.
+
+    Raises:
+        UnknownSchemaError: no schema has this name.
+
+    """
+    try:
+        return copy.deepcopy(_documents()[name])
+    except KeyError:
+        raise UnknownSchemaError(name) from None
+
+
+def urn(name: str) -> str:
+    """Return the ``$id`` of a schema, under which the others refer to it."""
+    return f"urn:delta-tck:schema:{name}"
+
+
+@functools.cache
+def registry() -> Registry[Schema]:
+    """Return all schemas as a referencing registry; nothing is ever fetched."""
+    return Registry[Schema]().with_resources(
+        (urn(name), DRAFT202012.create_resource(document))
+        for name, document in _documents().items()
+    )

@@ -1,0 +1,106 @@
+"""Keywords that the schemas use beyond draft 2020-12, for rules that it cannot express.
+
+A validator that does not know them ignores them, as the draft demands, so the files stay usable
+with any JSON Schema library; it then checks a little less.
+
+``x-ascending``
+    ``true``: the numbers of the array rise strictly ("File Size Histogram Schema").
+``x-distinct-names``
+    a property name: its values, over the objects of the array, differ when letter case is
+    ignored ("Struct Field").
+``x-same-length``
+    names of array properties that are equally long ("File Size Histogram Schema").
+``x-within``
+    a pair of array properties: each element of the first is also in the second
+    ("Supported Features").
+
+``x-requirement`` (ids of requirements) and ``x-message`` (a sentence for a reader) annotate a rule
+and judge nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+__all__ = ["EXTENSIONS"]
+
+Errors = Iterator[ValidationError]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _required(
+    _validator: Draft202012Validator, names: Sequence[str], instance: object, _schema: object
+) -> Errors:
+    """Report one error per missing property, with the property in the schema path."""
+    if isinstance(instance, dict):
+        for name in names:
+            if name not in instance:
+                yield ValidationError(f"{name!r} is missing", schema_path=[name])
+
+
+def _ascending(
+    _validator: Draft202012Validator, wanted: object, instance: object, _schema: object
+) -> Errors:
+    if wanted is not True or not isinstance(instance, list) or not all(map(_is_number, instance)):
+        return
+    for low, high in pairwise(instance):
+        if low >= high:
+            yield ValidationError(f"{high} follows {low}, but the numbers must rise strictly")
+            return
+
+
+def _distinct_names(
+    _validator: Draft202012Validator, key: str, instance: object, _schema: object
+) -> Errors:
+    if not isinstance(instance, list):
+        return
+    seen: dict[str, str] = {}
+    for item in instance:
+        name = item.get(key) if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            continue
+        first = seen.setdefault(name.casefold(), name)
+        if first is not name:
+            yield ValidationError(f"{key} {name!r} repeats {first!r}, letter case ignored")
+
+
+def _same_length(
+    _validator: Draft202012Validator, names: Sequence[str], instance: object, _schema: object
+) -> Errors:
+    if not isinstance(instance, dict):
+        return
+    lengths = {name: len(instance[name]) for name in names if isinstance(instance.get(name), list)}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        yield ValidationError(f"arrays differ in length: {told}")
+
+
+def _within(
+    _validator: Draft202012Validator, names: Sequence[str], instance: object, _schema: object
+) -> Errors:
+    if not isinstance(instance, dict):
+        return
+    inner, outer = (instance.get(name) for name in names)
+    if not isinstance(inner, list) or not isinstance(outer, list | None):
+        return
+    for item in inner:
+        if item not in (outer or ()):
+            yield ValidationError(f"{item!r} is in {names[0]} but not in {names[1]}")
+
+
+EXTENSIONS: Final[Mapping[str, Any]] = {
+    "required": _required,
+    "x-ascending": _ascending,
+    "x-distinct-names": _distinct_names,
+    "x-same-length": _same_length,
+    "x-within": _within,
+}
+"""Keyword to its validating function, in the shape that jsonschema wants."""
