@@ -1,0 +1,1 @@
+"""Golden builders: they write the corpus in ``golden-tables/`` out of rows they put in."""

@@ -1,0 +1,92 @@
+"""What two builds of a case have to agree on, whatever wrote their bytes.
+
+A Parquet library of another version lays the same rows out in other bytes, and the file sizes
+that the log repeats follow. So Parquet files compare as tables, JSON files as documents, and
+byte counts of Parquet files are left out; everything else compares byte by byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+__all__ = ["differences", "digest", "logical_content"]
+
+_SIZES = frozenset({"size", "sizeInBytes", "tableSizeBytes", "totalBytes", "sidecarSizeInBytes"})
+_OBSERVED = frozenset({"cross_checked", "tool_versions"})
+_HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
+
+
+def digest(directory: Path) -> str:
+    """Give the SHA-256 of a directory: names and bytes of all files, in the order of names."""
+    total = hashlib.sha256()
+    for path in _files(directory):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{path.relative_to(directory).as_posix()}\0{content}\n".encode())
+    return total.hexdigest()
+
+
+def logical_content(path: Path) -> Any:
+    """Give the content of one file in a form that two equal builds share."""
+    if path.suffix == ".parquet":
+        try:
+            table = pq.read_table(path)
+        except pa.ArrowException:
+            return path.read_bytes()  # broken on purpose
+        return (str(table.schema.remove_metadata()), [_masked(row) for row in table.to_pylist()])
+    content = path.read_bytes()
+    if path.suffix in {".json", ".crc"} or path.name == "_last_checkpoint":
+        try:
+            text = content.decode("utf-8")
+            return _documents(_HINT_CHECKSUM.sub('"checksum":"*"', text))
+        except ValueError:
+            return content  # broken on purpose
+    return content
+
+
+def differences(left: Path, right: Path) -> list[str]:
+    """Name the files in which two builds of a case differ; empty when they agree."""
+    ours = {path.relative_to(left): path for path in _files(left)}
+    theirs = {path.relative_to(right): path for path in _files(right)}
+    found = [f"{name}: only on one side" for name in sorted(ours.keys() ^ theirs.keys())]
+    for name in sorted(ours.keys() & theirs.keys()):
+        if ours[name].read_bytes() == theirs[name].read_bytes():
+            continue
+        if repr(logical_content(ours[name])) != repr(logical_content(theirs[name])):
+            found.append(f"{name}: content differs")
+    return found
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.rglob("*") if path.is_file())
+
+
+def _documents(text: str) -> Any:
+    try:
+        return _masked(json.loads(text))
+    except ValueError:
+        return [_masked(json.loads(line)) for line in text.splitlines() if line.strip()]
+
+
+def _masked(value: Any) -> Any:
+    match value:
+        case dict():
+            return {
+                key: None if key in _OBSERVED or _is_size(key, value) else _masked(value[key])
+                for key in sorted(value, key=str)
+            }
+        case list() | tuple():
+            return [_masked(item) for item in value]
+        case _:
+            return value
+
+
+def _is_size(key: Any, owner: dict[Any, Any]) -> bool:
+    # A deletion vector's size does not depend on the Parquet library.
+    return key in _SIZES and "storageType" not in owner

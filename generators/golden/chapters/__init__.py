@@ -1,0 +1,33 @@
+"""The golden cases, one module per part of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from generators.golden.catalog import Chapter, Definition
+from generators.golden.chapters import types
+
+__all__ = ["all_chapters", "all_definitions"]
+
+_MODULES = (types,)
+
+
+def all_chapters() -> Iterator[Chapter]:
+    """Give the chapters that the kit's own materialiser writes."""
+    for module in _MODULES:
+        yield from module.CHAPTERS
+
+
+def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Definition]:
+    """Give the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
+    if builder == "deltalake":
+        # Only here, because this hand needs its engine to be installed.
+        from generators.golden.deltalake import DEFINITIONS  # noqa: PLC0415
+
+        return list(DEFINITIONS)
+    definitions = [each for chapter in all_chapters() for each in chapter]
+    ids = [each.info.id for each in definitions]
+    if len(set(ids)) != len(ids):
+        raise ValueError(f"case ids are taken twice: {sorted(i for i in ids if ids.count(i) > 1)}")
+    return definitions
