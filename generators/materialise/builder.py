@@ -1,0 +1,414 @@
+"""A table built commit by commit, with the rows that every version must give back.
+
+Serves "Delta Log Entries", "Actions" and the features that a builder can switch on. Time is a
+counter, identifiers are derived from a seed, and two runs give the same table. What a version
+holds is the business of the oracle (:mod:`generators.model`), to which each operation goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from generators.delta_schema import Struct, assign_column_mapping
+from generators.materialise import checkpoints, hints
+from generators.materialise.checkpoints import CheckpointStyle, Written
+from generators.materialise.data_files import FileLayout
+from generators.materialise.log_files import Action, write_commit
+from generators.materialise.log_state import LogState
+from generators.materialise.partition_values import TimestampStyle
+from generators.materialise.protocols import Protocol, protocol_for
+from generators.materialise.staging import (
+    ROW_TRACKING_COLUMNS,
+    FileStage,
+    LiveFile,
+    Predicate,
+    StageOptions,
+    VectorStorage,
+)
+from generators.model import Oracle, Row
+
+__all__ = ["START", "STEP", "CheckpointKind", "TableBuilder"]
+
+START: Final = 1_704_067_200_000
+"""2024-01-01T00:00:00Z in milliseconds since the epoch: the time of the first commit."""
+
+STEP: Final = 1000
+"""Milliseconds from one commit to the next."""
+
+CheckpointKind: TypeAlias = Literal["classic", "multi-part", "v2-json", "v2-parquet", "v2-classic"]
+
+
+class TableBuilder(FileStage):
+    """Builds one table below ``root``; every method that commits gives the new version.
+
+    Attributes:
+        root: the table root on disk.
+        schema: the schema in force, column mapping metadata included.
+        protocol: the protocol in force.
+        properties: the table properties in force.
+        oracle: what each version holds.
+        files: the live logical files by key.
+        states: the log's state at every version.
+
+    """
+
+    def __init__(  # noqa: PLR0913  a table has this many independent properties
+        self,
+        root: Path,
+        schema: Struct,
+        *,
+        partition_columns: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        features: Iterable[str] = (),
+        protocol: Protocol | None = None,
+        seed: str = "table",
+        start: int = START,
+        step: int = STEP,
+        layout: FileLayout | None = None,
+        hive: bool = True,
+        timestamp_style: TimestampStyle = "iso",
+    ) -> None:
+        """Begin a table; nothing is written before :meth:`create`.
+
+        Args:
+            root: the table root; made when it is missing.
+            schema: the table schema; ids and physical names are given out when the property
+                ``delta.columnMapping.mode`` asks for them and the schema has none.
+            partition_columns: logical names.
+            properties: ``metaData.configuration``.
+            features: table features to support beyond those that the rest needs.
+            protocol: the exact protocol to declare instead of the derived one.
+            seed: fixes every identifier.
+            start: time of version 0 in milliseconds since the epoch.
+            step: milliseconds from one commit to the next.
+            layout: the layout of data files where a method is not told another.
+            hive: put partitioned data files into directories by the old convention.
+            timestamp_style: spelling of timestamp partition values.
+
+        """
+        super().__init__(
+            root,
+            schema,
+            partition_columns,
+            seed=seed,
+            layout=layout or FileLayout(),
+            hive=hive,
+            timestamp_style=timestamp_style,
+        )
+        self.properties = dict(properties or {})
+        if self.mapping_mode != "none":
+            self.schema, highest = assign_column_mapping(schema, seed)
+            self.properties.setdefault("delta.columnMapping.maxColumnId", str(highest))
+            self.oracle = Oracle(self.schema, self.partition_columns)
+        self.protocol = protocol or protocol_for(self.schema, self.properties, features)
+        self._name_hidden_columns()
+        self.states: list[LogState] = []
+        self.commits: list[list[dict[str, Any]]] = []
+        self._row_ids: list[dict[int, int]] = []
+        self._start, self._step = start, step
+        self.root.mkdir(parents=True, exist_ok=True)
+
+    def _name_hidden_columns(self) -> None:
+        if self.properties.get("delta.enableRowTracking") == "true":
+            for kind, key in ROW_TRACKING_COLUMNS.items():
+                self.properties.setdefault(key, f"_{kind}-col-{self.identifier(kind)}")
+
+    # What holds now
+
+    @property
+    def version(self) -> int:
+        """The latest committed version; -1 before :meth:`create`."""
+        return len(self.states) - 1
+
+    @property
+    def mapping_mode(self) -> str:
+        """The column mapping mode in force."""
+        return self.properties.get("delta.columnMapping.mode", "none")
+
+    def time_of(self, version: int) -> int:
+        """Give the time of a commit in milliseconds since the epoch."""
+        return self._start + version * self._step
+
+    def next_time(self) -> int:
+        """Give the time of the commit under way in milliseconds since the epoch."""
+        return self.time_of(self.version + 1)
+
+    def rows(self, version: int | None = None) -> list[Row]:
+        """Give the rows that a reader must find at a version, the latest when ``None``."""
+        return self.oracle.rows(version)
+
+    def metadata(self) -> dict[str, Any]:
+        """Give the body of the ``metaData`` action for what holds now."""
+        return {
+            "id": str(self.identifier("id")),
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": self.schema.schema_string(),
+            "partitionColumns": list(self.partition_columns),
+            "configuration": dict(self.properties),
+            "createdTime": self._start,
+        }
+
+    # Committing
+
+    def commit(
+        self,
+        actions: Iterable[Action],
+        *,
+        operation: str = "WRITE",
+        parameters: Mapping[str, Any] | None = None,
+        commit_info: bool = True,
+    ) -> int:
+        """Commit wrapped actions as the next version, with provenance first.
+
+        The oracle's pending work becomes the rows of the version, so actions that were not made
+        by a method of this builder change no expected row.
+        """
+        version = self.version + 1
+        listed = [dict(each) for each in actions]
+        if commit_info:
+            info: dict[str, Any] = {}
+            if self.properties.get("delta.enableInCommitTimestamps") == "true":
+                info["inCommitTimestamp"] = self.time_of(version)
+            info |= {
+                "timestamp": self.time_of(version),
+                "operation": operation,
+                "operationParameters": dict(parameters or {}),
+                "engineInfo": "delta-tck",
+            }
+            listed.insert(0, {"commitInfo": info})
+        write_commit(self.root, version, listed, modified=self.time_of(version))
+        state = self.states[-1].copy() if self.states else LogState()
+        state.apply(listed)
+        self.states.append(state)
+        self.commits.append(listed)
+        self.oracle.properties = dict(self.properties)
+        self.oracle.transactions = {k: v["version"] for k, v in state.transactions.items()}
+        self.oracle.domains = {
+            name: body["configuration"]
+            for name, body in state.domains.items()
+            if not body.get("removed")
+        }
+        self.oracle.commit()
+        self._row_ids.append(dict(self.row_id_of))
+        return version
+
+    def create(
+        self,
+        rows: Iterable[Mapping[str, Any]] = (),
+        options: StageOptions | None = None,
+        *,
+        actions: Iterable[Action] = (),
+    ) -> int:
+        """Commit version 0: protocol, metadata and, if given, first rows and further actions."""
+        first = [{"protocol": self.protocol.body()}, {"metaData": self.metadata()}]
+        adds = self.stage_rows(rows, options)
+        return self.commit([*first, *actions, *adds], operation="CREATE TABLE")
+
+    def append(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        options: StageOptions | None = None,
+        *,
+        actions: Iterable[Action] = (),
+    ) -> int:
+        """Commit new rows; see :class:`StageOptions`."""
+        return self.commit([*self.stage_rows(rows, options), *actions])
+
+    def overwrite(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        predicate: Predicate | None = None,
+        options: StageOptions | None = None,
+    ) -> int:
+        """Replace the rows for which ``predicate`` is true (all when ``None``) by others."""
+        removed = self.stage_delete(predicate or (lambda _row: True))
+        return self.commit([*removed, *self.stage_rows(rows, options)], operation="WRITE")
+
+    def delete(self, predicate: Predicate | None = None) -> int:
+        """Delete rows by rewriting the files that hold some of them and dropping whole ones."""
+        staged = self.stage_delete(predicate or (lambda _row: True))
+        return self.commit(staged, operation="DELETE")
+
+    def remove(self, files: Iterable[LiveFile] | Predicate) -> int:
+        """Remove whole files: those given, or those with a row for which a predicate is true."""
+        chosen = (
+            [
+                each
+                for each in self.files.values()
+                if any(files(row.values) is True for row in self.live_rows(each))
+            ]
+            if callable(files)
+            else list(files)
+        )
+        return self.commit([self.stage_remove(each) for each in chosen], operation="DELETE")
+
+    def delete_rows(self, predicate: Predicate, storage: VectorStorage = "file") -> int:
+        """Delete rows by deletion vectors, leaving the data files in place."""
+        return self.commit(self.stage_vectors(predicate, storage), operation="DELETE")
+
+    def update(self, predicate: Predicate, values: Mapping[str, Any]) -> int:
+        """Update the rows for which a predicate is true, by rewriting their files."""
+        return self.commit(self.stage_update(predicate, values), operation="UPDATE")
+
+    def set_properties(self, properties: Mapping[str, str]) -> int:
+        """Set table properties, with the protocol that they need."""
+        return self.change_table(properties=properties)
+
+    def set_transaction(self, application: str, version: int) -> int:
+        """Record an application's transaction version."""
+        body = {"appId": application, "version": version}
+        body["lastUpdated"] = self.time_of(self.version + 1)
+        return self.commit([{"txn": body}], operation="STREAMING UPDATE")
+
+    def set_domain(self, domain: str, configuration: str, *, removed: bool = False) -> int:
+        """Set or remove a metadata domain."""
+        body = {"domain": domain, "configuration": configuration, "removed": removed}
+        return self.commit([{"domainMetadata": body}], operation="SET DOMAIN")
+
+    def change_table(
+        self,
+        *,
+        schema: Struct | None = None,
+        renamed: Mapping[str, str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        features: Iterable[str] = (),
+        protocol: Protocol | None = None,
+    ) -> int:
+        """Commit another schema, other properties or further features.
+
+        Args:
+            schema: the new schema; under column mapping new columns get ids and names.
+            renamed: old to new names of top-level columns; the schema must have the new ones.
+            properties: properties to set on top of those in force.
+            features: features to support beyond those in force.
+            protocol: the exact protocol to declare.
+
+        """
+        self.properties |= properties or {}
+        wanted = schema or self.schema
+        if self.mapping_mode != "none":
+            start = int(self.properties.get("delta.columnMapping.maxColumnId", "0")) + 1
+            wanted, highest = assign_column_mapping(wanted, self.seed, start=start)
+            self.properties["delta.columnMapping.maxColumnId"] = str(highest)
+        if wanted != self.schema:
+            names = dict(renamed or {})
+            self.schema = wanted
+            self.oracle.change_schema(wanted, names)
+            self.partition_columns = self.oracle.partition_columns
+        former = self.protocol
+        self._name_hidden_columns()
+        kept = {*(former.writer_features or ()), *features}
+        needed = protocol or protocol_for(self.schema, self.properties, kept)
+        actions: list[Action] = []
+        if needed != former:
+            self.protocol = needed
+            actions.append({"protocol": needed.body()})
+        return self.commit([*actions, {"metaData": self.metadata()}], operation="ALTER TABLE")
+
+    def compact(self, files: Iterable[LiveFile] | None = None) -> int:
+        """Rewrite files into fewer without any change to rows; all files when ``None``."""
+        chosen = list(self.files.values() if files is None else files)
+        return self.commit(self.stage_compaction(chosen), operation="OPTIMIZE")
+
+    # What stands beside the commits
+
+    def checkpoint(  # noqa: PLR0913  kind, layout and hint are independent of one another
+        self,
+        kind: CheckpointKind = "classic",
+        version: int | None = None,
+        *,
+        parts: int = 2,
+        sidecars: int = 0,
+        style: CheckpointStyle | None = None,
+        hint: bool = True,
+    ) -> Written:
+        """Write a checkpoint.
+
+        Args:
+            kind: spec and naming scheme.
+            version: the version to checkpoint, the latest when ``None``.
+            parts: parts of a multi-part checkpoint.
+            sidecars: sidecar files of a V2 checkpoint.
+            style: what the checkpoint carries.
+            hint: also write ``_last_checkpoint``, its checksum included.
+
+        """
+        at = self.version if version is None else version
+        state = self.states[at]
+        match kind:
+            case "classic":
+                written = checkpoints.write_classic(self.root, at, state, style)
+            case "multi-part":
+                written = checkpoints.write_multi_part(self.root, at, state, parts, style)
+            case _:
+                named = kind != "v2-classic"
+                names = [
+                    f"{self.identifier(f'sidecar/{kind}/{at}/{number}')}.parquet"
+                    for number in range(sidecars)
+                ]
+                written = checkpoints.write_v2(
+                    self.root,
+                    at,
+                    state,
+                    identity=str(self.identifier(f"{kind}/{at}/{sidecars}")) if named else None,
+                    extension="json" if kind == "v2-json" else "parquet",
+                    sidecars=sidecars,
+                    sidecar_names=names,
+                    modified=self.time_of(at),
+                    style=style,
+                )
+        if hint:
+            hints.write_last_checkpoint(self.root, written)
+        return written
+
+    def compact_log(self, start: int, end: int) -> Path:
+        """Write the log compaction file of the versions ``start`` to ``end``, both included."""
+        return hints.write_compaction(self.root, start, end, self.commits[start : end + 1])
+
+    def checksum(self, version: int | None = None, *, all_files: bool = False) -> Path:
+        """Write the checksum file of a version, the latest when ``None``."""
+        at = self.version if version is None else version
+        state = self.states[at]
+        configuration = (state.metadata or {}).get("configuration", {})
+        timed = configuration.get("delta.enableInCommitTimestamps") == "true"
+        document = hints.version_checksum_document(
+            state,
+            in_commit_timestamp=self.time_of(at) if timed else None,
+            transaction_id=str(self.identifier(f"txn/{at}")),
+            all_files=all_files,
+        )
+        return hints.write_version_checksum(self.root, at, document)
+
+    # What features promise
+
+    def row_ids(self, version: int | None = None) -> list[Row]:
+        """Give the rows of a version with ``_row_id`` and ``_row_commit_version``."""
+        at = self.version if version is None else version
+        known = self._row_ids[at]
+        return [
+            {
+                **row.values,
+                "_row_id": known[row.identity],
+                "_row_commit_version": row.changed,
+            }
+            for row in self.oracle.versions[at].rows
+        ]
+
+    def changes(self, start: int, end: int | None = None) -> list[Row]:
+        """Give the change data feed of the versions ``start`` to ``end``, both included.
+
+        ``_commit_timestamp`` is in milliseconds since the epoch.
+        """
+        last = self.version if end is None else end
+        return [
+            {
+                **change.values,
+                "_change_type": change.change_type,
+                "_commit_version": change.version,
+                "_commit_timestamp": self.time_of(change.version),
+            }
+            for version in self.oracle.versions[start : last + 1]
+            for change in version.changes
+        ]

@@ -1,0 +1,430 @@
+"""Data files and file actions of a commit under way.
+
+Serves "Add File and Remove File", "Add CDC File", "Deletion Vectors" and "Row Tracking". A
+staging method writes data files, tells the oracle what happens to the rows, and gives the actions
+that the commit must carry.
+"""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import pyarrow as pa
+
+from generators.delta_schema import Struct, field
+from generators.materialise.data_files import ExtraColumn, FileLayout, write_data_file
+from generators.materialise.deletion_vectors import (
+    StoredVector,
+    inline_descriptor,
+    write_vector_file,
+)
+from generators.materialise.log_files import json_text
+from generators.materialise.log_state import FileKey, file_key
+from generators.materialise.partition_values import TimestampStyle, hive_directory, serialize
+from generators.materialise.protocols import Protocol
+from generators.model import Oracle, Row, TrackedRow
+
+__all__ = [
+    "ROW_TRACKING_COLUMNS",
+    "FileStage",
+    "LiveFile",
+    "Predicate",
+    "StageOptions",
+    "VectorStorage",
+]
+
+VectorStorage: TypeAlias = Literal["inline", "file", "file-with-prefix", "absolute"]
+Predicate: TypeAlias = Callable[[Row], "bool | None"]
+_Action: TypeAlias = dict[str, Any]
+
+ROW_TRACKING_COLUMNS: Final[Mapping[str, str]] = {
+    "row-id": "delta.rowTracking.materializedRowIdColumnName",
+    "row-commit-version": "delta.rowTracking.materializedRowCommitVersionColumnName",
+}
+"""Properties that name the hidden columns of row tracking."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFile:
+    """A logical file of the table as it stands.
+
+    Attributes:
+        add: the body of its ``add`` action.
+        identities: the oracle's number for each physical row, in file order.
+        deleted: physical indexes of the rows that its deletion vector hides.
+
+    """
+
+    add: Mapping[str, Any]
+    identities: tuple[int, ...]
+    deleted: frozenset[int] = frozenset()
+
+    @property
+    def path(self) -> str:
+        """The path as the log spells it."""
+        return str(self.add["path"])
+
+    @property
+    def live(self) -> tuple[int, ...]:
+        """The identities of the rows that a reader sees."""
+        return tuple(
+            each for index, each in enumerate(self.identities) if index not in self.deleted
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StageOptions:
+    """How new rows become files.
+
+    Attributes:
+        rows_per_file: split after this many rows; one file per partition when ``None``.
+        path: raw path of the only file, instead of a generated one.
+        layout: physical layout; the builder's own when ``None``.
+        statistics: whether adds carry statistics.
+        data_change: the flag of the actions.
+        tags: the ``tags`` of the adds.
+        clustering_provider: the ``clusteringProvider`` of the adds.
+
+    """
+
+    rows_per_file: int | None = None
+    path: str | None = None
+    layout: FileLayout | None = None
+    statistics: bool = True
+    data_change: bool = True
+    tags: Mapping[str, str] | None = None
+    clustering_provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Rows that go into one file, with the partition values that they share."""
+
+    values: Mapping[str, Any]
+    rows: Sequence[Row]
+
+
+class FileStage(ABC):
+    """The live files of a table, and the ways to change them; the base of the builder.
+
+    Attributes:
+        root: the table root on disk.
+        schema: the schema in force.
+        partition_columns: logical names in force.
+        protocol: the protocol in force.
+        properties: the table properties in force.
+        oracle: what each version holds.
+        files: the live logical files by key.
+
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        schema: Struct,
+        partition_columns: Sequence[str],
+        *,
+        seed: str,
+        layout: FileLayout,
+        hive: bool,
+        timestamp_style: TimestampStyle,
+    ) -> None:
+        """Begin with no file; see :class:`~generators.materialise.builder.TableBuilder`."""
+        self.root = Path(root)
+        self.schema = schema
+        self.partition_columns = tuple(partition_columns)
+        self.protocol = Protocol()
+        self.properties: dict[str, str] = {}
+        self.seed = seed
+        self.oracle = Oracle(schema, self.partition_columns)
+        self.files: dict[FileKey, LiveFile] = {}
+        self.row_id_of: dict[int, int] = {}
+        self.high_water_mark = -1
+        self._counter = 0
+        self._layout = layout
+        self._hive = hive
+        self._timestamp_style: TimestampStyle = timestamp_style
+
+    def identifier(self, what: str) -> uuid.UUID:
+        """Give the UUID that the seed gives to a name."""
+        return uuid.uuid5(uuid.NAMESPACE_URL, f"{self.seed}/{what}")
+
+    @abstractmethod
+    def next_time(self) -> int:
+        """Give the time of the commit under way in milliseconds since the epoch."""
+
+    def live_rows(self, file: LiveFile) -> list[TrackedRow]:
+        """Give the rows of a file that a reader sees, as the oracle has them now."""
+        by_identity = {each.identity: each for each in self.oracle.pending}
+        return [by_identity[identity] for identity in file.live]
+
+    # New rows
+
+    def stage_rows(
+        self, rows: Iterable[Mapping[str, Any]], options: StageOptions | None = None
+    ) -> list[_Action]:
+        """Write new rows and give their ``add`` actions, row-tracking domain included."""
+        options = options or StageOptions()
+        actions: list[_Action] = []
+        for chunk in self._chunks(rows, options):
+            tracked = self.oracle.insert(chunk.rows)
+            actions.append({"add": self._write(chunk.values, tracked, options, copied=False)})
+        return [*actions, *self._high_water_action(actions)]
+
+    def _chunks(self, rows: Iterable[Mapping[str, Any]], options: StageOptions) -> Iterator[_Chunk]:
+        groups: dict[tuple[str | None, ...], list[Row]] = {}
+        for row in rows:
+            key = tuple(
+                serialize(self.schema[name].type, row.get(name)) or None
+                for name in self.partition_columns
+            )
+            groups.setdefault(key, []).append(dict(row))
+        for group in groups.values():
+            values = {name: group[0].get(name) for name in self.partition_columns}
+            step = options.rows_per_file or len(group)
+            for start in range(0, len(group), step):
+                yield _Chunk(values, group[start : start + step])
+
+    def _new_path(self, values: Mapping[str, Any], folder: str = "") -> str:
+        name = f"part-{self._counter:05d}-{self.identifier(f'file/{self._counter}')}.c000"
+        self._counter += 1
+        parts = [folder] if folder else []
+        if self._hive and self.partition_columns:
+            columns = [self.schema[each] for each in self.partition_columns]
+            parts.append(hive_directory(columns, values))
+        return "/".join([*parts, f"{name}.snappy.parquet"])
+
+    def _write(
+        self,
+        values: Mapping[str, Any],
+        rows: Sequence[TrackedRow],
+        options: StageOptions,
+        *,
+        copied: bool,
+    ) -> dict[str, Any]:
+        layout = options.layout or self._layout
+        tracking = self.protocol.supports("rowTracking")
+        if copied and self.properties.get("delta.enableRowTracking") == "true":
+            layout = replace(layout, extra=(*layout.extra, *self._materialized(rows)))
+        add = write_data_file(
+            self.root,
+            self.schema,
+            [each.values for each in rows],
+            path=options.path or self._new_path(values),
+            modification_time=self.next_time(),
+            partition_columns=self.partition_columns,
+            partition_values=values,
+            layout=layout,
+            timestamp_style=self._timestamp_style,
+            with_statistics=options.statistics,
+            data_change=options.data_change,
+        )
+        if options.tags is not None:
+            add["tags"] = dict(options.tags)
+        if tracking:
+            add["baseRowId"] = self.high_water_mark + 1
+            add["defaultRowCommitVersion"] = self.oracle.next_version
+            for index, row in enumerate(rows):
+                self.row_id_of.setdefault(row.identity, add["baseRowId"] + index)
+            self.high_water_mark += len(rows)
+        if options.clustering_provider is not None:
+            add["clusteringProvider"] = options.clustering_provider
+        self.files[file_key(add)] = LiveFile(add, tuple(each.identity for each in rows))
+        return add
+
+    def _materialized(self, rows: Sequence[TrackedRow]) -> list[ExtraColumn]:
+        version = self.oracle.next_version
+        columns = {
+            "row-id": [self.row_id_of.get(each.identity) for each in rows],
+            "row-commit-version": [
+                None if each.changed == version else each.changed for each in rows
+            ],
+        }
+        return [
+            ExtraColumn(self.properties[ROW_TRACKING_COLUMNS[kind]], pa.array(column, pa.int64()))
+            for kind, column in columns.items()
+        ]
+
+    def _high_water_action(self, actions: Sequence[_Action]) -> list[_Action]:
+        if not any("baseRowId" in each.get("add", ()) for each in actions):
+            return []
+        body = {
+            "domain": "delta.rowTracking",
+            "configuration": json_text({"rowIdHighWaterMark": self.high_water_mark}),
+            "removed": False,
+        }
+        return [{"domainMetadata": body}]
+
+    # Existing rows
+
+    def remove_action(self, file: LiveFile, *, data_change: bool = True) -> _Action:
+        """Give the ``remove`` action of a logical file, and forget the file."""
+        del self.files[file_key(dict(file.add))]
+        body: dict[str, Any] = {
+            "path": file.path,
+            "deletionTimestamp": self.next_time(),
+            "dataChange": data_change,
+            "extendedFileMetadata": True,
+            "partitionValues": file.add["partitionValues"],
+            "size": file.add["size"],
+        }
+        for name in ("tags", "deletionVector", "baseRowId", "defaultRowCommitVersion"):
+            if name in file.add:
+                body[name] = file.add[name]
+        return {"remove": body}
+
+    def stage_remove(self, file: LiveFile) -> _Action:
+        """Give the ``remove`` action of a file whose rows go with it."""
+        self.oracle.delete(file.live)
+        return self.remove_action(file)
+
+    def stage_delete(self, predicate: Predicate) -> list[_Action]:
+        """Drop whole files and rewrite others, so that no row matches the predicate any more."""
+        return self._rewrite(predicate, None)
+
+    def stage_update(self, predicate: Predicate, values: Mapping[str, Any]) -> list[_Action]:
+        """Rewrite the files that hold matching rows with these values in place."""
+        return self._rewrite(predicate, values)
+
+    def _rewrite(self, predicate: Predicate, values: Mapping[str, Any] | None) -> list[_Action]:
+        actions: list[_Action] = []
+        matching = set(self.oracle.matching(predicate))
+        changes: list[Row] = []
+        for file in tuple(self.files.values()):
+            hit = [identity for identity in file.live if identity in matching]
+            if not hit:
+                continue
+            before = self.live_rows(file)
+            if values is None:
+                self.oracle.delete(hit)
+                kinds = {"delete": [each.values for each in before if each.identity in matching]}
+            else:
+                after = [self.oracle.update(identity, values) for identity in hit]
+                old = [each.values for each in before if each.identity in matching]
+                kinds = {
+                    "update_preimage": old,
+                    "update_postimage": [each.values for each in after],
+                }
+            changes += [
+                {**row, "_change_type": kind} for kind, rows in kinds.items() for row in rows
+            ]
+            actions.append(self.remove_action(file))
+            current = {each.identity: each for each in self.oracle.pending}
+            kept = [current[identity] for identity in file.live if identity in current]
+            actions += self._copies(kept)
+        if self.properties.get("delta.enableChangeDataFeed") == "true":
+            actions += self._change_files(changes)
+        return [*actions, *self._high_water_action(actions)]
+
+    def _copies(self, rows: Sequence[TrackedRow], *, data_change: bool = True) -> list[_Action]:
+        groups: dict[tuple[str | None, ...], list[TrackedRow]] = {}
+        for row in rows:
+            key = tuple(
+                serialize(self.schema[name].type, row.values[name])
+                for name in self.partition_columns
+            )
+            groups.setdefault(key, []).append(row)
+        options = StageOptions(data_change=data_change)
+        return [
+            {
+                "add": self._write(
+                    {name: group[0].values[name] for name in self.partition_columns},
+                    group,
+                    options,
+                    copied=True,
+                )
+            }
+            for group in groups.values()
+        ]
+
+    def _change_files(self, changes: Sequence[Row]) -> list[_Action]:
+        typed = self.schema.with_fields(field("_change_type", "string"))
+        groups: dict[tuple[str | None, ...], list[Row]] = {}
+        for change in changes:
+            key = tuple(
+                serialize(self.schema[name].type, change[name]) for name in self.partition_columns
+            )
+            groups.setdefault(key, []).append(change)
+        actions: list[_Action] = []
+        for group in groups.values():
+            values = {name: group[0][name] for name in self.partition_columns}
+            body = write_data_file(
+                self.root,
+                typed,
+                group,
+                path=self._new_path(values, "_change_data"),
+                modification_time=self.next_time(),
+                partition_columns=self.partition_columns,
+                partition_values=values,
+                with_statistics=False,
+                timestamp_style=self._timestamp_style,
+                data_change=False,
+            )
+            del body["modificationTime"]
+            actions.append({"cdc": body})
+        return actions
+
+    def stage_compaction(self, files: Sequence[LiveFile]) -> list[_Action]:
+        """Rewrite files into as few as there are partitions, without any change to rows."""
+        rows = [row for each in files for row in self.live_rows(each)]
+        removes = [self.remove_action(each, data_change=False) for each in files]
+        actions = [*removes, *self._copies(rows, data_change=False)]
+        return [*actions, *self._high_water_action(actions)]
+
+    def stage_vectors(self, predicate: Predicate, storage: VectorStorage = "file") -> list[_Action]:
+        """Hide matching rows behind deletion vectors; a file that loses all rows is removed.
+
+        The vectors of one commit share one file, unless they are inline.
+        """
+        matching = set(self.oracle.matching(predicate))
+        actions: list[_Action] = []
+        marked: list[tuple[LiveFile, frozenset[int]]] = []
+        for file in tuple(self.files.values()):
+            hit = {i for i, identity in enumerate(file.identities) if identity in matching}
+            hit -= file.deleted
+            if not hit:
+                continue
+            gone = file.deleted | hit
+            if len(gone) == len(file.identities):
+                actions.append(self.stage_remove(file))
+                continue
+            self.oracle.delete(file.identities[index] for index in sorted(hit))
+            actions.append(self.remove_action(file))
+            marked.append((file, gone))
+        descriptors = self._descriptors([sorted(gone) for _, gone in marked], storage)
+        for (file, gone), descriptor in zip(marked, descriptors, strict=True):
+            actions.append({"add": self._with_vector(file, gone, descriptor)})
+        return actions
+
+    def _with_vector(
+        self, file: LiveFile, gone: frozenset[int], descriptor: dict[str, Any]
+    ) -> dict[str, Any]:
+        add = {**file.add, "deletionVector": descriptor, "dataChange": True}
+        add["modificationTime"] = self.next_time()
+        if "stats" in add:
+            stats = add["stats"]
+            if '"tightBounds"' not in stats:
+                head, rest = stats.split(",", 1)
+                add["stats"] = f'{head},"tightBounds":false,{rest}'
+        self.files[file_key(add)] = LiveFile(add, file.identities, gone)
+        return add
+
+    def _descriptors(
+        self, vectors: Sequence[Sequence[int]], storage: VectorStorage
+    ) -> list[dict[str, Any]]:
+        if storage == "inline":
+            return [inline_descriptor(each) for each in vectors]
+        if not vectors:
+            return []
+        identity = self.identifier(f"vector/{self.oracle.next_version}")
+        prefix = "ab" if storage == "file-with-prefix" else ""
+        absolute = None
+        if storage == "absolute":
+            absolute = (self.root.resolve() / f"deletion_vector_{identity}.bin").as_uri()
+        stored = [StoredVector(each) for each in vectors]
+        return write_vector_file(self.root, identity, stored, prefix=prefix, absolute=absolute)
