@@ -1,0 +1,326 @@
+"""Arrow arrays as a data file holds them, made into the table's types.
+
+Serves "Delta Data Type to Parquet Type Mappings", "Column Mapping" (reader requirements) and
+upstream's "Type Widening". A converter is built once per column and file; it is ``None`` where
+the file already has the table's type, so that the common case costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.column_mapping import Mode, field_id, physical_name
+from reference_impl.errors import DeltaError, InvalidDataFile
+from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow
+from reference_impl.types.model import (
+    BINARY,
+    BYTE,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VARIANT,
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+)
+from reference_impl.types.widening import is_widening
+
+__all__ = ["Converter", "converter", "find_column", "missing", "refuse_nulls"]
+
+Converter: TypeAlias = Callable[[pa.Array], pa.Array]
+"""Makes an array of a file into one of the table; may raise :class:`pyarrow.ArrowInvalid`."""
+
+_FIELD_ID = b"PARQUET:field_id"
+_NARROWED = {(INTEGER, BYTE), (INTEGER, SHORT), (SHORT, BYTE)}
+"""Integers that Parquet stores in 32 bits and that a file may hold without their annotation."""
+
+_REINTERPRETED = {(BINARY, STRING), (STRING, BINARY)}
+"""Byte arrays whose annotation a file may lack, or have beyond need."""
+
+
+def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> int | None:
+    """Find a column, or a nested field, among the fields of a file; ``None`` where it lacks.
+
+    Raises:
+        InvalidDataFile: the file has the column twice.
+
+    """
+    if mode == "id":
+        wanted = str(field_id(column)).encode()
+        found = [i for i, f in enumerate(candidates) if (f.metadata or {}).get(_FIELD_ID) == wanted]
+    else:
+        name = physical_name(column, mode)
+        found = [i for i, f in enumerate(candidates) if f.name == name]
+    if len(found) > 1:
+        raise InvalidDataFile(f"the file has column {column.name!r} {len(found)} times")
+    return found[0] if found else None
+
+
+def missing(column: Field, length: int) -> pa.Array:
+    """Give the nulls of a column that a file lacks."""
+    return pa.nulls(length, arrow_type(column.type))
+
+
+def refuse_nulls(values: pa.Array, column: Field) -> None:
+    """Refuse nulls in a column that the schema declares not null.
+
+    Raises:
+        InvalidDataFile: there are some.
+
+    """
+    if not column.nullable and values.null_count:
+        raise _has_nulls(column.name)
+
+
+def converter(stored: pa.Field, column: Field, mode: Mode) -> Converter | None:
+    """Build the converter from a file's field to a table's column.
+
+    Args:
+        stored: the field of the file, with its id in the metadata.
+        column: the column, or nested field, of the table.
+        mode: how nested fields are found.
+
+    Returns:
+        ``None`` where the file has the very type of the table.
+
+    Raises:
+        InvalidDataFile: the file holds a type that the column's type cannot be read from.
+
+    """
+    return _convert(stored.type, column.type, mode, column.name)
+
+
+def _convert(stored: pa.DataType, wanted: DataType, mode: Mode, place: str) -> Converter | None:
+    if isinstance(stored, pa.ExtensionType):
+        inner = _convert(stored.storage_type, wanted, mode, place)
+        return _after(lambda a: a.storage, inner)
+    if pa.types.is_dictionary(stored):
+        inner = _convert(stored.value_type, wanted, mode, place)
+        return _after(lambda a: a.dictionary_decode(), inner)
+    if pa.types.is_null(stored):
+        target = arrow_type(wanted)
+        return None if stored == target else lambda a: pa.nulls(len(a), target)
+    match wanted:
+        case Struct(fields):
+            return _struct(stored, fields, mode, place)
+        case Array():
+            return _array(stored, wanted, mode, place)
+        case Map():
+            return _map(stored, wanted, mode, place)
+        case Primitive("variant"):
+            return _variant(stored, place)
+        case Primitive("void"):
+            return lambda a: pa.nulls(len(a))
+        case _:
+            return _leaf(stored, wanted, place)
+
+
+def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None:
+    target = arrow_type(wanted)
+    if stored == target:
+        return None
+    if wanted in (TIMESTAMP, TIMESTAMP_NTZ) and pa.types.is_timestamp(stored):
+        return partial(_instants, target=target)
+    if pa.types.is_unsigned_integer(stored) and wanted in (BYTE, SHORT, INTEGER, LONG):
+        return lambda a: a.cast(target)
+    held = _held_type(stored)
+    if held is None:
+        raise _unreadable(stored, wanted, place)
+    # Large and view layouts of one type are a matter of Arrow alone.
+    if (
+        held == wanted
+        or (held, wanted) in _NARROWED
+        or (held, wanted) in _REINTERPRETED
+        or is_widening(held, wanted)
+    ):
+        return partial(_cast, target=target, integer=held in (BYTE, SHORT, INTEGER, LONG))
+    raise _unreadable(stored, wanted, place)
+
+
+def _held_type(stored: pa.DataType) -> DataType | None:
+    try:
+        return from_arrow(pa.schema([pa.field("_", stored)])).fields[0].type
+    except DeltaError:
+        return None
+
+
+def _cast(values: pa.Array, *, target: pa.DataType, integer: bool) -> pa.Array:
+    if integer and pa.types.is_decimal(target):
+        # Arrow wants room for every 64-bit integer before it scales.
+        return values.cast(pa.decimal128(38, 0)).cast(target)
+    return values.cast(target)
+
+
+def _instants(values: pa.Array, *, target: pa.TimestampType) -> pa.Array:
+    """Bring timestamps of any unit to microseconds, rounding finer ones down.
+
+    The number counts from the epoch whatever the file says about zones, so that zones are
+    swapped, not converted.
+    """
+    unit = values.type.unit
+    numbers = values.cast(pa.timestamp(unit)).view(pa.int64())
+    if unit == "ns":
+        quotient = pc.divide(numbers, 1000)
+        late = pc.greater(pc.multiply(quotient, 1000), numbers)
+        numbers = pc.subtract(quotient, late.cast(pa.int64()))
+    elif unit != "us":
+        numbers = pc.multiply_checked(numbers, 1000 if unit == "ms" else 1_000_000)
+    return numbers.view(target)
+
+
+def _struct(
+    stored: pa.DataType, fields: tuple[Field, ...], mode: Mode, place: str
+) -> Converter | None:
+    if not pa.types.is_struct(stored):
+        raise _unreadable(stored, Struct(fields), place)
+    held = [stored.field(i) for i in range(stored.num_fields)]
+    sources = [find_column(held, f, mode) for f in fields]
+    inner = [
+        None if i is None else _convert(held[i].type, f.type, mode, f"{place}.{f.name}")
+        for i, f in zip(sources, fields, strict=True)
+    ]
+    targets = [arrow_field(f) for f in fields]
+    same = sources == list(range(len(held))) and not any(inner) and held == targets
+    if same and all(f.nullable for f in fields):
+        return None
+
+    def convert(values: pa.StructArray) -> pa.Array:
+        children = []
+        for at, one, change in zip(sources, fields, inner, strict=True):
+            child = missing(one, len(values)) if at is None else values.field(at)
+            child = child if change is None else change(child)
+            _refuse_nested_nulls(values, child, one, f"{place}.{one.name}")
+            children.append(child)
+        if not children:
+            return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
+        mask = values.is_null() if values.null_count else None
+        return pa.StructArray.from_arrays(children, fields=targets, mask=mask)
+
+    return convert
+
+
+def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Converter | None:
+    if pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
+        plain = pa.list_(stored.value_field)
+        return _after(lambda a: a.cast(plain), _array(plain, wanted, mode, place))
+    if not pa.types.is_list(stored):
+        raise _unreadable(stored, wanted, place)
+    target = arrow_type(wanted)
+    element = Field("element", wanted.element, wanted.contains_null)
+    inner = _convert(stored.value_type, wanted.element, mode, f"{place}.element")
+    if inner is None and stored == target and wanted.contains_null:
+        return None
+
+    def convert(values: pa.ListArray) -> pa.Array:
+        items = values.values if inner is None else inner(values.values)
+        if not element.nullable and values.flatten().null_count:
+            raise _has_nulls(f"{place}.element")
+        return _with_children(values, target, items)
+
+    return convert
+
+
+def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter | None:
+    target = arrow_type(wanted)
+    if pa.types.is_list(stored) and _is_pair(stored.value_type):
+        # A map group without its annotation: a list of pairs.
+        pair = stored.value_type
+        plain = pa.map_(pair.field(0).with_nullable(False), pair.field(1))
+        inner = _map(plain, wanted, mode, place)
+        return _after(lambda a: _with_children(a, plain, a.values), inner)
+    if not pa.types.is_map(stored):
+        raise _unreadable(stored, wanted, place)
+    key = _convert(stored.key_type, wanted.key, mode, f"{place}.key")
+    value = _convert(stored.item_type, wanted.value, mode, f"{place}.value")
+    if key is None and value is None and stored == target and wanted.value_contains_null:
+        return None
+
+    def convert(values: pa.MapArray) -> pa.Array:
+        keys = values.keys if key is None else key(values.keys)
+        items = values.items if value is None else value(values.items)
+        if not wanted.value_contains_null and items.null_count:
+            raise _has_nulls(f"{place}.value")
+        entries = pa.StructArray.from_arrays(
+            [keys, items], fields=[target.key_field, target.item_field]
+        )
+        return _with_children(values, target, entries)
+
+    return convert
+
+
+def _variant(stored: pa.DataType, place: str) -> Converter | None:
+    if not pa.types.is_struct(stored):
+        raise _unreadable(stored, VARIANT, place)
+    names = {stored.field(i).name: i for i in range(stored.num_fields)}
+    if "typed_value" in names:
+        raise InvalidDataFile(
+            f"column {place} is a shredded variant, which this implementation does not read",
+            requirement="SHRED-006",
+        )
+    target = arrow_type(VARIANT)
+    if not {"metadata", "value"} <= names.keys():
+        raise _unreadable(stored, VARIANT, place)
+
+    def convert(values: pa.StructArray) -> pa.Array:
+        children = [values.field(names[f.name]).cast(f.type) for f in target]
+        mask = values.is_null() if values.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+    return convert
+
+
+def _with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
+    """Give the same lists over other items, sharing validity and offsets."""
+    return pa.Array.from_buffers(
+        target,
+        len(values),
+        values.buffers()[:2],
+        values.null_count,
+        values.offset,
+        children=[items],
+    )
+
+
+def _refuse_nested_nulls(parents: pa.Array, child: pa.Array, column: Field, place: str) -> None:
+    # A null parent makes its children null, whatever they are declared to be.
+    if column.nullable or child.null_count <= 0:
+        return
+    broken = pc.and_(child.is_null(), parents.is_valid())
+    if pc.any(broken).as_py():
+        raise _has_nulls(place)
+
+
+def _after(first: Converter, then: Converter | None) -> Converter:
+    if then is None:
+        return first
+    return lambda values: then(first(values))
+
+
+def _is_pair(of: pa.DataType) -> bool:
+    return pa.types.is_struct(of) and of.num_fields == 2
+
+
+def _has_nulls(place: str) -> InvalidDataFile:
+    return InvalidDataFile(
+        f"column {place} is declared not null and holds nulls", requirement="SCH-025"
+    )
+
+
+def _unreadable(stored: pa.DataType, wanted: DataType, place: str) -> InvalidDataFile:
+    return InvalidDataFile(
+        f"column {place} has type {wanted}, which cannot be read from the file's {stored}",
+        hint="only the type changes of the protocol's list are read",
+        requirement="TW-012" if isinstance(wanted, Primitive | Decimal) else "PQ-001",
+    )

@@ -1,0 +1,146 @@
+"""Read one data file: batches of rows in the table's types, with their physical positions.
+
+Serves "Data Files" and "Delta Data Type to Parquet Type Mappings". Columns that a file lacks are
+null, columns that the table lacks are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reference_impl.column_mapping import Mode
+from reference_impl.errors import DataFileNotFound, DeltaError, InvalidDataFile
+from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
+from reference_impl.storage import Storage
+from reference_impl.types.model import Field
+
+__all__ = ["at_file", "read_batches"]
+
+_BATCH_ROWS = 1 << 16
+_MAX_STRING = 1 << 24
+_MAX_CONTAINER = 1 << 22
+"""Bounds on what a footer may ask to be allocated: bytes of a string, items of a list."""
+
+# What pyarrow raises for files that are not what they claim to be.
+_DAMAGE = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,
+)
+
+
+@contextmanager
+def at_file(path: str) -> Iterator[None]:
+    """Turn what goes wrong inside into typed errors that name the file.
+
+    Raises:
+        DataFileNotFound: the file is missing.
+        InvalidDataFile: the file is damaged.
+
+    """
+    try:
+        yield
+    except DeltaError as error:
+        error.path = error.path or path
+        raise
+    except FileNotFoundError as error:
+        raise DataFileNotFound(
+            "a data file of this version does not exist",
+            path=path,
+            action="add",
+            hint="it may have been vacuumed: read a later version",
+        ) from error
+    except _DAMAGE as error:
+        raise InvalidDataFile(
+            f"the file cannot be read as Parquet: {str(error)[:300]}", path=path
+        ) from error
+
+
+def read_batches(
+    storage: Storage, path: str, columns: Sequence[Field], mode: Mode
+) -> Iterator[tuple[int, int, list[pa.Array]]]:
+    """Read columns of a file in physical order.
+
+    Args:
+        storage: the table's storage.
+        path: the decoded path of the file.
+        columns: the columns to give, none of them a partition column.
+        mode: how columns are found in the file.
+
+    Yields:
+        The position of the first row, the number of rows, and an array per column.
+
+    Raises:
+        DataFileNotFound: the file is missing.
+        InvalidDataFile: the file is damaged, or does not hold the columns' types.
+
+    """
+    with (
+        at_file(path),
+        storage.open_input(path) as source,
+        pq.ParquetFile(
+            source,
+            coerce_int96_timestamp_unit="us",
+            thrift_string_size_limit=_MAX_STRING,
+            thrift_container_size_limit=_MAX_CONTAINER,
+        ) as file,
+    ):
+        yield from _batches(file, columns, mode)
+
+
+def _batches(
+    file: pq.ParquetFile, columns: Sequence[Field], mode: Mode
+) -> Iterator[tuple[int, int, list[pa.Array]]]:
+    held = list(file.schema_arrow)
+    _refuse_lost_ids(held, mode)
+    sources = [find_column(held, column, mode) for column in columns]
+    converters = [
+        None if at is None else converter(held[at], column, mode)
+        for at, column in zip(sources, columns, strict=True)
+    ]
+    names = sorted({held[at].name for at in sources if at is not None})
+    # Row counts of a footer are claims: without a column to give, the smallest one is counted.
+    names = names or _smallest(file)
+    start = 0
+    for batch in file.iter_batches(_BATCH_ROWS, columns=names, use_threads=False):
+        arrays = []
+        for at, change, column in zip(sources, converters, columns, strict=True):
+            if at is None:
+                values = missing(column, batch.num_rows)
+            else:
+                values = batch.column(held[at].name)
+                values = values if change is None else change(values)
+            refuse_nulls(values, column)
+            arrays.append(values)
+        yield start, batch.num_rows, arrays
+        start += batch.num_rows
+    if start != file.metadata.num_rows:
+        raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
+
+
+def _refuse_lost_ids(held: Sequence[pa.Field], mode: Mode) -> None:
+    if mode == "id" and held and not any(b"PARQUET:field_id" in (f.metadata or {}) for f in held):
+        raise InvalidDataFile(
+            "the table finds columns by field id and the file has none", requirement="CM-027"
+        )
+
+
+def _smallest(file: pq.ParquetFile) -> list[str]:
+    if file.metadata.num_row_groups == 0 or file.metadata.num_columns == 0:
+        return []
+    group = file.metadata.row_group(0)
+    sizes = [
+        (group.column(i).total_compressed_size, group.column(i).path_in_schema)
+        for i in range(group.num_columns)
+    ]
+    return [min(sizes)[1]]

@@ -1,0 +1,1 @@
+"""Delta data types: the model, the schema string, and their Arrow counterparts."""

@@ -1,0 +1,164 @@
+"""Delta's data types as frozen values (section Schema Serialization Format)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+__all__ = [
+    "BINARY",
+    "BOOLEAN",
+    "BYTE",
+    "DATE",
+    "DOUBLE",
+    "FLOAT",
+    "INTEGER",
+    "LONG",
+    "PRIMITIVES",
+    "SHORT",
+    "STRING",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "VARIANT",
+    "VOID",
+    "Array",
+    "DataType",
+    "Decimal",
+    "Field",
+    "Map",
+    "Primitive",
+    "Struct",
+    "children",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """A type without parameters; ``name`` is its spelling in the schema string."""
+
+    name: str
+
+    def __str__(self) -> str:
+        """Give the spelling of the schema string."""
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A decimal of ``precision`` digits (1 to 38), ``scale`` of them right of the dot."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        """Give the spelling of the schema string."""
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of values of one type."""
+
+    element: DataType
+    contains_null: bool = True
+
+    def __str__(self) -> str:
+        """Give the short form that messages use."""
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A set of pairs; keys are never null."""
+
+    key: DataType
+    value: DataType
+    value_contains_null: bool = True
+
+    def __str__(self) -> str:
+        """Give the short form that messages use."""
+        return f"map<{self.key},{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, top-level or nested; ``metadata`` is the column metadata as read."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A sequence of fields: the whole table schema, or a nested column."""
+
+    fields: tuple[Field, ...]
+
+    def __str__(self) -> str:
+        """Give the short form that messages use."""
+        return "struct<" + ",".join(f"{f.name}:{f.type}" for f in self.fields) + ">"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the direct fields, in order."""
+        return tuple(f.name for f in self.fields)
+
+    def get(self, name: str) -> Field | None:
+        """Find a direct field by its exact name."""
+        return next((f for f in self.fields if f.name == name), None)
+
+
+DataType: TypeAlias = Primitive | Decimal | Array | Map | Struct
+
+BINARY = Primitive("binary")
+BOOLEAN = Primitive("boolean")
+BYTE = Primitive("byte")
+DATE = Primitive("date")
+DOUBLE = Primitive("double")
+FLOAT = Primitive("float")
+INTEGER = Primitive("integer")
+LONG = Primitive("long")
+SHORT = Primitive("short")
+STRING = Primitive("string")
+TIMESTAMP = Primitive("timestamp")
+TIMESTAMP_NTZ = Primitive("timestamp_ntz")
+VARIANT = Primitive("variant")
+VOID = Primitive("void")
+
+PRIMITIVES: Mapping[str, Primitive] = {
+    t.name: t
+    for t in (
+        BINARY,
+        BOOLEAN,
+        BYTE,
+        DATE,
+        DOUBLE,
+        FLOAT,
+        INTEGER,
+        LONG,
+        SHORT,
+        STRING,
+        TIMESTAMP,
+        TIMESTAMP_NTZ,
+        VARIANT,
+        VOID,
+    )
+}
+"""Every type without parameters, by its spelling in the schema string."""
+
+
+def children(of: DataType) -> Iterator[tuple[str, DataType]]:
+    """Give the direct parts of a type with the path steps that the protocol gives them."""
+    match of:
+        case Struct(fields):
+            yield from ((f.name, f.type) for f in fields)
+        case Array(element):
+            yield "element", element
+        case Map(key, value):
+            yield "key", key
+            yield "value", value
+        case Primitive() | Decimal():
+            return

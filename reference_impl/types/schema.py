@@ -1,0 +1,226 @@
+"""Read and write the schema string of a table (section Schema Serialization Format).
+
+A malformed schema raises :class:`~reference_impl.errors.InvalidSchema`, a type that the
+protocol does not know :class:`~reference_impl.errors.UnsupportedType`. Both name the place
+inside the schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from reference_impl.errors import InvalidSchema, UnsupportedType
+from reference_impl.types.model import (
+    PRIMITIVES,
+    STRING,
+    VOID,
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+)
+
+__all__ = ["MAX_DEPTH", "format_schema", "parse_schema", "parse_type", "to_json"]
+
+MAX_DEPTH = 100
+"""Deepest nesting that is followed; a bound against schemas made to exhaust the stack."""
+
+_DECIMAL = re.compile(r"decimal\(\s*(\d{1,4})\s*,\s*(-?\d{1,4})\s*\)", re.ASCII)
+_CHARACTERS = re.compile(r"(?:var)?char\(\s*\d{1,10}\s*\)", re.ASCII)
+_MAX_DIGITS = 38
+_ALIASES: Mapping[str, DataType] = {
+    "null": VOID,  # Spark's spelling of void before 3.0
+    "decimal": Decimal(10, 0),  # Spark's reading of a decimal without parameters
+}
+
+
+def parse_schema(text: str) -> Struct:
+    """Parse ``metaData.schemaString``.
+
+    Raises:
+        InvalidSchema: the text is not JSON, not a struct, or breaks a rule of the section.
+        UnsupportedType: a field has a type that the protocol does not name.
+
+    """
+    try:
+        node = orjson.loads(text)
+    except (ValueError, TypeError) as error:
+        raise InvalidSchema(f"schemaString is not JSON: {error}", action="metaData") from None
+    parsed = parse_type(node)
+    if not isinstance(parsed, Struct):
+        raise _invalid((), f"the table schema must be a struct, not {parsed}")
+    return parsed
+
+
+def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
+    """Parse one type out of its JSON form: a name, or an object with ``type``.
+
+    Args:
+        node: the decoded JSON.
+        place: the path of field names that leads to it, for messages.
+
+    Raises:
+        InvalidSchema: see :func:`parse_schema`.
+        UnsupportedType: see :func:`parse_schema`.
+
+    """
+    if len(place) > MAX_DEPTH:
+        raise InvalidSchema(
+            f"the schema is nested deeper than {MAX_DEPTH} levels",
+            action="metaData",
+        )
+    if isinstance(node, str):
+        return _parse_name(node, place)
+    if not isinstance(node, dict):
+        raise _invalid(place, f"a type is a name or an object, not {_shown(node)}")
+    match node.get("type"):
+        case "struct":
+            return _parse_struct(node, place)
+        case "array":
+            return Array(
+                parse_type(_required(node, "elementType", place), (*place, "element")),
+                _flag(node, "containsNull", place),
+            )
+        case "map":
+            return Map(
+                parse_type(_required(node, "keyType", place), (*place, "key")),
+                parse_type(_required(node, "valueType", place), (*place, "value")),
+                # The table of the section omits valueContainsNull, so that its absence is legal.
+                _flag(node, "valueContainsNull", place, default=True),
+            )
+        case str() as name:
+            raise UnsupportedType(f"{_at(place)}: the protocol has no type {name!r}")
+        case other:
+            raise _invalid(place, f"'type' must be struct, array or map, not {_shown(other)}")
+
+
+def to_json(of: DataType) -> Any:
+    """Give the JSON form of a type, ready for encoding."""
+    match of:
+        case Primitive() | Decimal():
+            return str(of)
+        case Array(element, contains_null):
+            return {
+                "type": "array",
+                "elementType": to_json(element),
+                "containsNull": contains_null,
+            }
+        case Map(key, value, value_contains_null):
+            return {
+                "type": "map",
+                "keyType": to_json(key),
+                "valueType": to_json(value),
+                "valueContainsNull": value_contains_null,
+            }
+        case Struct(fields):
+            return {
+                "type": "struct",
+                "fields": [
+                    {
+                        "name": f.name,
+                        "type": to_json(f.type),
+                        "nullable": f.nullable,
+                        "metadata": dict(f.metadata),
+                    }
+                    for f in fields
+                ],
+            }
+
+
+def format_schema(schema: Struct) -> str:
+    """Write ``metaData.schemaString`` as compact JSON."""
+    return orjson.dumps(to_json(schema)).decode()
+
+
+def _parse_name(name: str, place: tuple[str, ...]) -> DataType:
+    known = PRIMITIVES.get(name) or _ALIASES.get(name)
+    if known is not None:
+        return known
+    if parts := _DECIMAL.fullmatch(name):
+        precision, scale = int(parts[1]), int(parts[2])
+        if not (1 <= precision <= _MAX_DIGITS and 0 <= scale <= precision):
+            raise _invalid(
+                place,
+                f"{name}: precision is 1 to {_MAX_DIGITS} and scale 0 to the precision",
+            )
+        return Decimal(precision, scale)
+    if _CHARACTERS.fullmatch(name):
+        # Spark keeps lengths in column metadata; a length in the type itself limits writers only.
+        return STRING
+    raise UnsupportedType(f"{_at(place)}: the protocol has no type {name[:80]!r}")
+
+
+def _parse_struct(node: Mapping[str, Any], place: tuple[str, ...]) -> Struct:
+    items = _required(node, "fields", place)
+    if not isinstance(items, list):
+        raise _invalid(place, f"'fields' must be an array, not {_shown(items)}")
+    fields = tuple(_parse_field(item, place) for item in items)
+    _refuse_duplicates(fields, place)
+    return Struct(fields)
+
+
+def _parse_field(node: Any, place: tuple[str, ...]) -> Field:
+    if not isinstance(node, dict):
+        raise _invalid(place, f"a field must be an object, not {_shown(node)}")
+    name = _required(node, "name", place)
+    if not isinstance(name, str):
+        raise _invalid(place, f"a field name must be a string, not {_shown(name)}")
+    inside = (*place, name)
+    metadata = node.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        raise _invalid(inside, f"'metadata' must be an object, not {_shown(metadata)}")
+    return Field(
+        name,
+        parse_type(_required(node, "type", inside), inside),
+        _flag(node, "nullable", inside),
+        metadata,
+    )
+
+
+def _refuse_duplicates(fields: Sequence[Field], place: tuple[str, ...]) -> None:
+    seen: dict[str, str] = {}
+    for one in fields:
+        folded = one.name.lower()
+        if folded in seen:
+            raise _invalid(
+                place,
+                f"columns {seen[folded]!r} and {one.name!r} differ at most by case",
+                hint="column names are unique without regard to case",
+            )
+        seen[folded] = one.name
+
+
+def _required(node: Mapping[str, Any], key: str, place: tuple[str, ...]) -> Any:
+    if key not in node:
+        raise _invalid(place, f"{key!r} is missing")
+    return node[key]
+
+
+def _flag(
+    node: Mapping[str, Any], key: str, place: tuple[str, ...], *, default: bool | None = None
+) -> bool:
+    value = node.get(key, default)
+    if not isinstance(value, bool):
+        raise _invalid(place, f"{key!r} must be true or false, not {_shown(value)}")
+    return value
+
+
+def _invalid(place: tuple[str, ...], problem: str, *, hint: str | None = None) -> InvalidSchema:
+    return InvalidSchema(f"{_at(place)}: {problem}", action="metaData", hint=hint)
+
+
+def _at(place: tuple[str, ...]) -> str:
+    return "column " + ".".join(place)[:200] if place else "table schema"
+
+
+def _shown(node: Any) -> str:
+    return repr(node)[:80]

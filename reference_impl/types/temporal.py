@@ -1,0 +1,125 @@
+"""Dates and instants as text: the spellings of partition values, statistics and literals.
+
+Days and microseconds are counted from 1970-01-01 with the proleptic Gregorian calendar, by
+plain integer arithmetic: Python's own dates end at the year 9999 and Spark's do not.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+__all__ = [
+    "EPOCH",
+    "EPOCH_UTC",
+    "days_of",
+    "format_date",
+    "format_timestamp",
+    "micros_of",
+    "parse_date",
+    "parse_timestamp",
+]
+
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  the origin of values without zone
+EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+
+_MICRO = timedelta(microseconds=1)
+_DAY_MICROS = 86_400_000_000
+_DATE = r"([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})"
+_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"
+_ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2}(?::\d{2})?)?)?"
+_DATE_PATTERN = re.compile(_DATE, re.ASCII)
+_TIMESTAMP_PATTERN = re.compile(f"{_DATE}(?:[ T]{_TIME} ?{_ZONE})?", re.ASCII)
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def parse_date(text: str) -> int:
+    """Give the days since the epoch of a ``{year}-{month}-{day}`` text.
+
+    Raises:
+        ValueError: the text is no date of the calendar.
+
+    """
+    parts = _DATE_PATTERN.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"{text[:80]!r} is not a date like 1970-01-31")
+    return _days(int(parts[1]), int(parts[2]), int(parts[3]))
+
+
+def parse_timestamp(text: str, *, zone: bool) -> int:
+    """Give the microseconds since the epoch of a timestamp text.
+
+    Both spellings of the protocol are read: ``1970-01-01 00:00:00.123456`` and ISO 8601
+    ``1970-01-01T00:00:00.123456Z``. A text without zone is taken as UTC, as is a date alone.
+
+    Args:
+        text: the spelling.
+        zone: whether the type is an instant; a text with zone is refused otherwise.
+
+    Raises:
+        ValueError: the text is no timestamp, or needs finer units than microseconds.
+
+    """
+    parts = _TIMESTAMP_PATTERN.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"{text[:80]!r} is not a timestamp like 1970-01-01 00:00:00.123456")
+    year, month, day, hour, minute, second, fraction, offset = parts.groups()
+    if offset is not None and not zone:
+        raise ValueError(f"{text[:80]!r} has a zone, but its type has none")
+    seconds = 0
+    if hour is not None:
+        if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
+            raise ValueError(f"{text[:80]!r} has no such time of day")
+        seconds = int(hour) * 3600 + int(minute) * 60 + int(second or 0)
+    digits = (fraction or "").ljust(9, "0")
+    if digits[6:] != "000":
+        raise ValueError(f"{text[:80]!r} is finer than microseconds")
+    instant = _days(int(year), int(month), int(day)) * _DAY_MICROS
+    instant += (seconds - _offset_seconds(offset)) * 1_000_000 + int(digits[:6])
+    if not -(2**63) <= instant < 2**63:
+        raise ValueError(f"{text[:80]!r} is outside the range of 64-bit microseconds")
+    return instant
+
+
+def format_date(value: date) -> str:
+    """Write a date as partition values and statistics spell it."""
+    return value.isoformat()
+
+
+def format_timestamp(value: datetime, *, zone: bool) -> str:
+    """Write a timestamp: ISO 8601 in UTC with zone, else with a space and no zone."""
+    if zone:
+        instant = value.astimezone(UTC).replace(tzinfo=None)
+        return instant.isoformat(timespec="microseconds") + "Z"
+    return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")
+
+
+def days_of(value: date) -> int:
+    """Count the days from the epoch to a date."""
+    return value.toordinal() - EPOCH.toordinal()
+
+
+def micros_of(value: datetime) -> int:
+    """Count the microseconds from the epoch to an instant, or to a time without zone."""
+    return (value - (EPOCH if value.tzinfo is None else EPOCH_UTC)) // _MICRO
+
+
+def _days(year: int, month: int, day: int) -> int:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12:
+        raise ValueError(f"there is no month {month}")
+    if not 1 <= day <= _MONTH_DAYS[month - 1] + (1 if leap and month == 2 else 0):
+        raise ValueError(f"month {month} of {year} has no day {day}")
+    # Years start in March here, so that the leap day is the last of its year.
+    shifted = year - (1 if month <= 2 else 0)
+    era, of_era = divmod(shifted, 400)
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+
+
+def _offset_seconds(offset: str | None) -> int:
+    if offset is None or offset[0] not in "+-":
+        return 0
+    digits = offset[1:].replace(":", "").ljust(6, "0")
+    seconds = int(digits[:2]) * 3600 + int(digits[2:4]) * 60 + int(digits[4:])
+    return -seconds if offset[0] == "-" else seconds

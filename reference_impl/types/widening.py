@@ -1,0 +1,49 @@
+"""Which stored types a column may have been widened from (upstream section Type Widening).
+
+The list of the protocol: wider integers, ``float`` to ``double``, integers to ``double`` or to
+a decimal that holds all their digits, decimals that lose no digit on either side of the dot,
+and ``date`` to ``timestamp_ntz``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reference_impl.types.model import (
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    TIMESTAMP_NTZ,
+    DataType,
+    Decimal,
+    Primitive,
+)
+
+__all__ = ["is_widening"]
+
+_WIDER: Mapping[Primitive, frozenset[Primitive]] = {
+    BYTE: frozenset({SHORT, INTEGER, LONG, DOUBLE}),
+    SHORT: frozenset({INTEGER, LONG, DOUBLE}),
+    INTEGER: frozenset({LONG, DOUBLE}),
+    FLOAT: frozenset({DOUBLE}),
+    DATE: frozenset({TIMESTAMP_NTZ}),
+}
+_DIGITS: Mapping[Primitive, int] = {BYTE: 10, SHORT: 10, INTEGER: 10, LONG: 20}
+"""Digits left of the dot that a decimal needs to be a widening of an integer type."""
+
+
+def is_widening(stored: DataType, current: DataType) -> bool:
+    """Tell whether values of ``stored`` may be read as ``current``, which is another type."""
+    match stored, current:
+        case Decimal(precision, scale), Decimal(wide_precision, wide_scale):
+            return wide_scale >= scale and wide_precision - wide_scale >= precision - scale
+        case Primitive(), Decimal(precision, scale):
+            return stored in _DIGITS and precision - scale >= _DIGITS[stored]
+        case Primitive(), Primitive():
+            return current in _WIDER.get(stored, frozenset())
+        case _:
+            return False
