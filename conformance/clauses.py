@@ -33,7 +33,7 @@ _TAG: Final = re.compile(
 )
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~<])")
 _LEADER: Final = re.compile(r"^[\s>|]*(?:(?:[-*+•]|[0-9]{1,2}[.)])\s+|\#{1,6}\s+)*", re.MULTILINE)
-_END: Final = re.compile(r"[.!?:;][\"'”’)\]*_`]*\s+|[|\n]")
+_END: Final = re.compile(r"[.!?:;][\"'\u201d\u2019)\]*_`]*\s+|[|\n]")
 # Letters and digits part ways, for a footnote mark sticks to its word in one rendering only.
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 
@@ -91,8 +91,8 @@ class ClauseIndex:
         """Return the digests of which no sentence occurs in the text."""
         wanted: dict[int, set[str]] = {}
         for value in digests:
-            count, _, code = value.partition(":")
-            wanted.setdefault(int(count), set()).add(code)
+            length, _, code = value.partition(":")
+            wanted.setdefault(int(length), set()).add(code)
         absent: set[str] = set()
         last = len(self.starts) - 1
         for count, codes in wanted.items():

@@ -11,7 +11,7 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -104,7 +104,7 @@ _DIGEST: Final = re.compile(r"[1-9][0-9]*:[0-9a-f]{16}")
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 _NOT_CHAPTERS: Final = ("chapters", "exceptions")
 _REQUIRED: Final = ("id", "section", "role", "level", "feature", "revisions", "statement")
-_OPTIONAL: Final = ("clause_digest", "notice", "contested", "ruling", "retired")
+_OPTIONAL: Final = ("clause_digest", "notice", "contested", "ruling", "superseded_by", "retired")
 
 
 class UnknownRequirementError(KeyError):
@@ -160,6 +160,9 @@ class Requirement:
         notice: who has to notice a breach, out of :data:`NOTICERS`.
         contested: accepted outcomes; empty unless the text is silent or disputed.
         ruling: what the project rules where the text is wrong, silent or disputed.
+        superseded_by: id of the row that takes its place in a later text; the row does not
+            bind where that one does.
+        superseded_in: the texts that hold that other row.
         retired: why the row no longer judges anybody; ``None`` while it does.
         place: ``file:line`` of the row.
 
@@ -177,6 +180,8 @@ class Requirement:
     notice: tuple[str, ...]
     contested: tuple[Accepted, ...]
     ruling: str | None
+    superseded_by: str | None
+    superseded_in: tuple[str, ...]
     retired: str | None
     place: str
 
@@ -189,14 +194,15 @@ class Requirement:
         """
         if self.retired is not None:
             return False
-        return not _selection(revision).isdisjoint(self.revisions)
+        texts = _selection(revision)
+        return not texts.isdisjoint(self.revisions) and texts.isdisjoint(self.superseded_in)
 
 
 class Registry:
     """All requirements, in the order of the files and rows.
 
     Raises:
-        RegistryError: two rows share an id.
+        RegistryError: two rows share an id, or one is superseded by a row that is not there.
 
     """
 
@@ -208,6 +214,14 @@ class Registry:
             first = self._rows.setdefault(row.id, row)
             if first is not row:
                 raise RegistryError(row.place, f"id {row.id} is taken by {first.place}")
+        for row in tuple(self):
+            if row.superseded_by is None:
+                continue
+            successor = self._rows.get(row.superseded_by)
+            if successor is None or successor is row:
+                message = f"{row.id} cannot be superseded by {row.superseded_by}"
+                raise RegistryError(row.place, message)
+            self._rows[row.id] = replace(row, superseded_in=successor.revisions)
 
     def __getitem__(self, requirement_id: str) -> Requirement:
         """Return the row with an id.
@@ -359,6 +373,8 @@ def _read_row(node: Node, chapter: str) -> Requirement:
         notice=row["notice"].choices(NOTICERS) if "notice" in row else ROLES[role],
         contested=contested,
         ruling=row["ruling"].text() if "ruling" in row else None,
+        superseded_by=row["superseded_by"].text(_ID) if "superseded_by" in row else None,
+        superseded_in=(),
         retired=row["retired"].text() if "retired" in row else None,
         place=node.place,
     )

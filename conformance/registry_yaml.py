@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -54,7 +54,7 @@ class Node:
     @property
     def place(self) -> str:
         """Give ``file:line``, lines from 1."""
-        return f"{self.path}:{self.node.start_mark.line + 1}"
+        return f"{self.path}:{_line(self.node.start_mark)}"
 
     def fail(self, message: str) -> RegistryError:
         """Make the error that points at this value."""
@@ -140,7 +140,7 @@ def read_yaml(path: Path, name: str) -> Node:
         for event in yaml.parse(text, Loader=_LOADER):
             if isinstance(event, yaml.AliasEvent):
                 # An alias can make a few lines stand for gigabytes.
-                line = event.start_mark.line + 1
+                line = _line(event.start_mark)
                 raise RegistryError(f"{path}:{line}", "aliases are not allowed")
         root = yaml.compose(text, Loader=_LOADER)
     except OSError as error:
@@ -149,9 +149,13 @@ def read_yaml(path: Path, name: str) -> Node:
         raise RegistryError(f"{path}:1", "is not UTF-8") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = 1 if mark is None else mark.line + 1
+        line = _line(mark)
         problem = getattr(error, "problem", None) or "more than one document"
         raise RegistryError(f"{path}:{line}", f"is not YAML: {problem}") from error
     if root is None:
         raise RegistryError(f"{path}:1", f"{name} is empty")
     return Node(path, root, name)
+
+
+def _line(mark: Any) -> int:
+    return 1 if mark is None else int(mark.line) + 1
