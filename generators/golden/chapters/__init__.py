@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from typing import Literal
 
 from generators.golden.catalog import Chapter, Definition
-from generators.golden.chapters import types
+from generators.golden.chapters import (
+    data_files,
+    log_entries,
+    partition_values,
+    reconciliation,
+    types,
+)
 
 __all__ = ["all_chapters", "all_definitions"]
 
-_MODULES = (types,)
+_MODULES = (types, partition_values, data_files, log_entries, reconciliation)
 
 
 def all_chapters() -> Iterator[Chapter]:
