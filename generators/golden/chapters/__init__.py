@@ -10,13 +10,14 @@ from generators.golden.chapters import (
     data_files,
     log_entries,
     partition_values,
+    protocol,
     reconciliation,
     types,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
 
-_MODULES = (types, partition_values, data_files, log_entries, reconciliation)
+_MODULES = (types, partition_values, data_files, log_entries, reconciliation, protocol)
 
 
 def all_chapters() -> Iterator[Chapter]:

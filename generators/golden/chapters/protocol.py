@@ -1,0 +1,510 @@
+"""Cases of protocol negotiation: versions, features, unknown actions, fields and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generators.delta_schema import field, struct
+from generators.golden.case import Accepted, CaseWriter, Refusal
+from generators.golden.catalog import Chapter
+from generators.golden.filters import compare
+from generators.golden.publish import describe, filtered, publish, refuse_load
+from generators.golden.table import (
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+    remove,
+    txn,
+)
+from generators.materialise.checkpoints import write_classic
+from generators.materialise.log_files import json_text
+
+__all__ = ["CHAPTERS"]
+
+EVOLUTION = Chapter("protocol-evolution")
+FEATURES = Chapter("table-features")
+VERSIONS = Chapter("version-requirements")
+METADATA = Chapter("change-metadata")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_ROWS = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+
+
+def _table(case: CaseWriter, **options: Any) -> GoldenTable:
+    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+
+
+# Protocols that every reader of version 1 has to read.
+
+_LEGACY = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6))
+
+
+def _define_legacy() -> None:
+    for reader, writer in _LEGACY:
+        VERSIONS.define(
+            f"legacy-{reader}-{writer}",
+            f"A table of versions {reader} and {writer} is read by any reader",
+            "PROTO-001 PROTO-002 WVER-007",
+            lambda case, body=legacy_protocol(reader, writer): _readable(case, body),
+        )
+
+
+def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
+    table = _table(case, protocol=protocol)
+    table.create(add(table.file(_ROWS)))
+    publish(case, table)
+
+
+_define_legacy()
+
+_WRITER_FEATURES = (
+    "allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "clustering",
+    "domainMetadata", "generatedColumns", "icebergCompatV1", "icebergCompatV2",
+    "identityColumns", "inCommitTimestamp", "invariants", "rowTracking",
+)  # fmt: skip
+
+
+@FEATURES.case("writer-features-ignored", "Writer-only features do not stop a reader", "TF-002 TF-019", since="2025")
+def _writer_features(case: CaseWriter) -> None:
+    listed = ["appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"]
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
+    _readable(case, protocol)
+
+
+def _define_writer_features() -> None:
+    for name in _WRITER_FEATURES:
+        # Clustering and row tracking need domains beside them.
+        listed = sorted({name, "domainMetadata"}) if name in {"clustering", "rowTracking"} else [name]
+        if name.startswith("iceberg"):
+            continue  # needs column mapping, which is a reader's business
+        protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
+        FEATURES.define(
+            f"writer-{name.lower()}",
+            f"A table that lists {name} for writers is read normally",
+            "TF-002 TF-019",
+            lambda case, protocol=protocol: _readable(case, protocol),
+            since="2025",
+        )
+
+
+_define_writer_features()
+
+
+@FEATURES.case("unknown-writer-feature", "An unknown writer feature does not stop a reader", "TF-002", since="2025")
+def _unknown_writer(case: CaseWriter) -> None:
+    listed = ["appendOnly", "somethingNobodyKnows"]
+    _readable(case, {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed})
+
+
+@FEATURES.case("unknown-writer-feature-3-7", "It does not on reader version 3 either", "TF-002 PROTO-003", since="2025")
+def _unknown_writer_three(case: CaseWriter) -> None:
+    _readable(case, feature_protocol(writers=["appendOnly", "somethingNobodyKnows"]))
+
+
+@FEATURES.case("reader-version-2-writer-7", "Reader version 2 may go with writer version 7", "PROTO-011 TF-007", since="2025")
+def _two_seven(case: CaseWriter) -> None:
+    _readable(case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]})
+
+
+@FEATURES.case("vacuum-protocol-check", "A reader has to accept vacuumProtocolCheck by name only", "VPC-003", since="2025", features=("vacuumProtocolCheck",))
+def _vacuum_check(case: CaseWriter) -> None:
+    _readable(case, feature_protocol(["vacuumProtocolCheck"]))
+
+
+@FEATURES.case("empty-feature-lists", "Versions 3 and 7 without any feature read normally", "PROTO-003 PROTO-004 TF-011", since="2025")
+def _empty_lists(case: CaseWriter) -> None:
+    _readable(case, feature_protocol())
+
+
+# Protocols that a reader has to refuse.
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    chapter: Chapter
+    title: str
+    requirements: str
+    protocol: Mapping[str, Any]
+    refusal: Refusal
+    since: str = "2021"
+
+
+def _unsupported(requirement: str) -> Refusal:
+    return Refusal("unsupported", "load", requirement)
+
+
+def _invalid(requirement: str) -> Refusal:
+    return Refusal("invalid_table", "load", requirement, code="DELTA_INVALID_PROTOCOL_VERSION")
+
+
+_THREE_SEVEN = feature_protocol(["deletionVectors"])
+
+_REFUSED = {
+    "reader-version-4": _Refused(
+        EVOLUTION,
+        "A reader version that nobody has defined is refused",
+        "PROTO-005 PROTO-007",
+        {**feature_protocol(), "minReaderVersion": 4},
+        _unsupported("PROTO-005"),
+        "2025",
+    ),
+    "reader-version-huge": _Refused(
+        EVOLUTION,
+        "A far reader version is refused, lists or not",
+        "PROTO-005 PROTO-007",
+        legacy_protocol(2**31 - 1, 2**31 - 1),
+        _unsupported("PROTO-005"),
+    ),
+    "reader-version-0": _Refused(
+        EVOLUTION,
+        "A reader version of zero is refused",
+        "PROTO-001",
+        legacy_protocol(0, 2),
+        _invalid("PROTO-001"),
+    ),
+    "unknown-reader-feature": _Refused(
+        FEATURES,
+        "An unknown reader feature is refused",
+        "TF-001",
+        feature_protocol(["somethingNobodyKnows"]),
+        _unsupported("TF-001"),
+        "2025",
+    ),
+    "unknown-among-known": _Refused(
+        FEATURES,
+        "One unknown reader feature among known ones is refused",
+        "TF-001",
+        feature_protocol(["deletionVectors", "v2Checkpoint", "zzzUnknown"]),
+        _unsupported("TF-001"),
+        "2025",
+    ),
+    "feature-name-case": _Refused(
+        FEATURES,
+        "A feature name in other letter case is an unknown one",
+        "FEAT-003 TF-001",
+        feature_protocol(["DeletionVectors"]),
+        _unsupported("FEAT-003"),
+        "2025",
+    ),
+    "reader-features-missing": _Refused(
+        FEATURES,
+        "Reader version 3 without readerFeatures is invalid",
+        "PROTO-003",
+        {k: v for k, v in _THREE_SEVEN.items() if k != "readerFeatures"},
+        _invalid("PROTO-003"),
+        "2025",
+    ),
+    "writer-features-missing": _Refused(
+        FEATURES,
+        "Writer version 7 without writerFeatures is invalid",
+        "PROTO-004",
+        {k: v for k, v in _THREE_SEVEN.items() if k != "writerFeatures"},
+        _invalid("PROTO-004"),
+        "2025",
+    ),
+    "reader-3-writer-6": _Refused(
+        VERSIONS,
+        "Reader version 3 without writer version 7 is invalid",
+        "RVER-003 TF-009",
+        {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
+        _invalid("RVER-003"),
+        "2025",
+    ),
+    "reader-features-on-version-2": _Refused(
+        FEATURES,
+        "readerFeatures below reader version 3 is invalid",
+        "PROTO-003 TF-006",
+        {
+            "minReaderVersion": 2,
+            "minWriterVersion": 7,
+            "readerFeatures": ["columnMapping"],
+            "writerFeatures": ["columnMapping"],
+        },
+        _invalid("PROTO-003"),
+        "2025",
+    ),
+    "reader-feature-not-for-writers": _Refused(
+        FEATURES,
+        "A feature listed for readers alone is invalid",
+        "TF-020",
+        {**feature_protocol(["deletionVectors"]), "writerFeatures": []},
+        _invalid("TF-020"),
+        "2025",
+    ),
+    "old-field-names": _Refused(
+        EVOLUTION,
+        "readerVersion and writerVersion are no protocol fields",
+        "PROTO-001 PROTO-002",
+        {"readerVersion": 1, "writerVersion": 2},
+        _invalid("PROTO-001"),
+    ),
+    "version-is-text": _Refused(
+        EVOLUTION,
+        "A protocol version that is a text is refused",
+        "PROTO-001",
+        {"minReaderVersion": "one", "minWriterVersion": 2},
+        _invalid("PROTO-001"),
+    ),
+}
+
+
+def _refused(case: CaseWriter, wrong: _Refused) -> None:
+    intended = _table(case)
+    intended.create(add(intended.file(_ROWS)))
+    describe(case, intended)
+    intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
+    refuse_load(case, wrong.refusal, wrong.title)
+    refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
+    case.read("read-v0", _PAIR, intended.rows(0), title="The version before it reads", version=0)
+
+
+def _define_refused() -> None:
+    for name, wrong in _REFUSED.items():
+        wrong.chapter.define(
+            name,
+            wrong.title,
+            wrong.requirements,
+            lambda case, wrong=wrong: _refused(case, wrong),
+            since=wrong.since,
+        )
+
+
+_define_refused()
+
+
+@FEATURES.case("feature-lists-on-legacy", "Empty feature lists on legacy versions are contested", "PROTO-003 PROTO-004")
+def _lists_on_legacy(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)))
+    describe(case, table)
+    table.commit({"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}})
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("read", "some writers leave empty lists, most readers accept", rows=table.rows()),
+            Accepted("refused", "protocol: no lists below 3 and 7", refusal=_invalid("PROTO-003")),
+        ],
+        title="Empty lists are ignored or refused",
+        schema=_PAIR,
+    )
+
+
+@EVOLUTION.case("unknown-actions", "Unknown actions are ignored", "PROTO-008")
+def _unknown_actions(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(
+        {"futureAction": {"path": "x", "deep": {"list": [1, None]}}},
+        add(table.file(_ROWS)),
+    )
+    table.commit('{"anotherOne":"text"}', add(table.file([{"id": 3, "name": "c"}])))
+    table.commit('{"third":null}', '{"fourth":[1,2,3]}')
+    publish(case, table)
+
+
+@EVOLUTION.case("unknown-fields", "Unknown fields of known actions are ignored", "PROTO-009")
+def _unknown_fields(case: CaseWriter) -> None:
+    table = _table(case)
+    file, other = table.file(_ROWS), table.file([{"id": 3, "name": "c"}])
+    odd: dict[str, Any] = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
+    table.commit(
+        {"protocol": {**table.protocol, **odd}},
+        table.metadata(**odd),
+        add(file, **odd),
+        add(other, **odd),
+        txn("app", 1, **odd),
+    )
+    table.commit(remove(other, **odd), info=odd)
+    describe(case, table)
+    case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
+    case.read("read-v0", _PAIR, table.rows(0), title="Version 0 reads too", version=0)
+    case.spec("txn", "txn-app", title="The transaction is known", expected={"txnVersion": 1}, parameters={"appId": "app"})
+
+
+@EVOLUTION.case("unknown-fields-checkpoint", "Fields unknown to a checkpoint's reader are ignored", "PROTO-009 CKC-011")
+def _unknown_checkpoint(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
+    table.commit(add(table.file([{"id": 3, "name": "c"}])))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit('{"futureAction":{}}')
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@EVOLUTION.case("commit-info-any-shape", "commitInfo may hold anything", "CINFO-002 CINFO-003")
+def _commit_info(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)), info={"operationParameters": {"deep": [{"x": None}]}})
+    table.commit('{"commitInfo":{}}', add(table.file([{"id": 3, "name": "c"}])), with_info=False)
+    odd = {"commitInfo": {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}}
+    table.commit(json_text(odd), with_info=False)
+    publish(case, table)
+
+
+# Metadata.
+
+
+@dataclass(frozen=True, slots=True)
+class _BadMetadata:
+    title: str
+    requirement: str
+    changes: Mapping[str, Any]
+
+
+_NO_FIELD = '{"type":"struct","fields":[{"name":"id"'
+
+_BAD_METADATA = {
+    "schema-missing": _BadMetadata(
+        "metaData without schemaString is refused", "META-008", {"schemaString": ...}
+    ),
+    "schema-not-json": _BadMetadata(
+        "A schemaString that is no JSON is refused", "META-008", {"schemaString": _NO_FIELD}
+    ),
+    "schema-not-struct": _BadMetadata(
+        "A schemaString that is no struct is refused", "SCH-021", {"schemaString": '"long"'}
+    ),
+    "schema-unknown-type": _BadMetadata(
+        "A column of an unknown type is refused",
+        "SCH-024",
+        {"schemaString": struct(field("id", "long")).schema_string().replace("long", "quantum")},
+    ),
+    "schema-duplicate-names": _BadMetadata(
+        "Columns that differ by letter case only are refused",
+        "SCH-028",
+        {
+            "schemaString": struct(field("a", "long"), field("b", "long"))
+            .schema_string()
+            .replace('"b"', '"A"')
+        },
+    ),
+    "decimal-too-wide": _BadMetadata(
+        "A decimal of more than 38 digits is refused",
+        "SCH-010",
+        {
+            "schemaString": struct(field("a", "decimal(38,0)"))
+            .schema_string()
+            .replace("38,0", "39,0")
+        },
+    ),
+    "partition-column-unknown": _BadMetadata(
+        "A partition column outside the schema is refused",
+        "META-009",
+        {"partitionColumns": ["missing"]},
+    ),
+    "partition-columns-missing": _BadMetadata(
+        "metaData without partitionColumns is refused", "META-009", {"partitionColumns": ...}
+    ),
+    "id-missing": _BadMetadata("metaData without id is refused", "META-004", {"id": ...}),
+}
+
+
+def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
+    table.commit(json_text(table.metadata(**wrong.changes)))
+    refuse_load(case, refusal, wrong.title)
+    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+
+
+def _define_bad_metadata() -> None:
+    for name, wrong in _BAD_METADATA.items():
+        METADATA.define(
+            name,
+            wrong.title,
+            [wrong.requirement],
+            lambda case, wrong=wrong: _bad_metadata(case, wrong),
+            since="2025" if wrong.requirement == "SCH-028" else "2021",
+        )
+
+
+_define_bad_metadata()
+
+
+@METADATA.case("missing-in-version-0", "A table without metaData is invalid", "META-001 REC-003")
+def _no_metadata(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(_ROWS)
+    table.create(add(file))
+    describe(case, table)
+    table.commit(table.protocol_action(), add(file), version=0)
+    refuse_load(case, Refusal("invalid_table", "load", "META-001"), "There is no schema")
+
+
+@METADATA.case("protocol-missing", "A table without protocol is invalid", "REC-002 SNAP-004")
+def _no_protocol(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(_ROWS)
+    table.create(add(file))
+    describe(case, table)
+    table.commit(table.metadata(), add(file), version=0)
+    refuse_load(case, Refusal("invalid_table", "load", "REC-002"), "There is no protocol")
+
+
+@METADATA.case("other-provider", "Data files of an unknown format are refused", "META-012 META-015")
+def _provider(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)))
+    describe(case, table)
+    table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
+    refusal = Refusal("unsupported", "read", "META-012", code="DELTA_UNSUPPORTED_FORMAT")
+    case.refuse("read", "read-latest", refusal, title="The files cannot be read as Parquet")
+    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+
+
+@METADATA.case("optional-fields-absent", "Name, description and created time may be absent", "META-005 META-006 META-010")
+def _optional(case: CaseWriter) -> None:
+    table = _table(case)
+    table.commit(
+        table.protocol_action(),
+        table.metadata(name=None, description=None, createdTime=...),
+        add(table.file(_ROWS)),
+    )
+    table.commit(table.metadata(name="named", description="described"))
+    publish(case, table)
+
+
+@METADATA.case("unknown-properties", "Unknown table properties do not disturb a reader", "META-011")
+def _properties(case: CaseWriter) -> None:
+    properties = {
+        "delta.futureProperty": "on",
+        "appendOnly": "true",
+        "delta.logRetentionDuration": "interval 30 days",
+        "user.key": "",
+        "\u00fcnicode": "\u2713",
+    }
+    table = _table(case, properties=properties)
+    table.create(add(table.file(_ROWS)))
+    publish(case, table)
+
+
+@METADATA.case("missing-field-in-new-schema", "A dropped column without mapping leaves the rest", "META-002 WCON-005")
+def _replace_schema(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(_ROWS)
+    table.create(add(file))
+    table.schema = struct(field("key", "integer"), field("when", "date"))
+    new = table.file([{"key": 1, "when": None}])
+    table.commit(table.metadata(), remove(file), add(new), operation="REPLACE TABLE")
+    publish(case, table)
+
+
+@METADATA.case("partitioning-replaced", "A replaced table has its new partitioning", "META-002 REC-013")
+def _replace_partitioning(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    old = table.file([{"id": 1}], partition={"p": "abc"})
+    table.create(add(old))
+    table.schema = struct(field("id", "long"), field("p", "integer"))
+    new = table.file([{"id": 2}], partition={"p": 7})
+    table.commit(table.metadata(), remove(old), add(new), operation="REPLACE TABLE")
+    publish(case, table)
+    above = compare("p", ">", 1, "integer")
+    filtered(case, table, "filter-new-type", above, "A filter meets values of the new type only")
+
+
+CHAPTERS = (EVOLUTION, FEATURES, VERSIONS, METADATA)
