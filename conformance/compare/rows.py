@@ -138,7 +138,8 @@ class _Renderer:
         )
 
     def first(self, rows: Counter[_Row]) -> list[_Row]:
-        return nsmallest(_PAIRED, rows, key=self.row)
+        # Writing every row of a large difference costs far more than finding it.
+        return sorted(nsmallest(_PAIRED, rows, key=repr), key=self.row)
 
     def nearest(self, lost: list[_Row], surplus: list[_Row]) -> str:
         """Name the first column that differs between the two most alike rows."""

@@ -1,0 +1,87 @@
+"""Faults: what is wrong with a run or an adapter, never with a table.
+
+A step and its fault: loading the corpus raises :class:`CorpusError`; selecting raises
+:class:`SelectionError`; resolving ``--impl`` raises :class:`ResolveError`; reading a baseline
+raises :class:`BaselineError`; asking an adapter raises :class:`AdapterError`, which costs one case,
+or :class:`AdapterStartError`, which costs the run when nobody has answered yet.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "AdapterError",
+    "AdapterStartError",
+    "BaselineError",
+    "CorpusError",
+    "EmptySelectionError",
+    "FaultReason",
+    "KitError",
+    "ResolveError",
+    "SelectionError",
+]
+
+FaultReason: TypeAlias = Literal["start", "crash", "time limit", "garbage", "wrong id", "raised"]
+"""How an adapter failed to answer."""
+
+
+class KitError(Exception):
+    """Root of everything that makes a run unusable or costs a case its verdict."""
+
+
+class CorpusError(KitError):
+    """The corpus is missing or a file in it is malformed.
+
+    Attributes:
+        path: the file or folder.
+        place: line or JSON pointer inside the file, empty for the whole of it.
+
+    """
+
+    def __init__(self, path: Path, message: str, place: str = "") -> None:
+        """Say which file is wrong, where, and how."""
+        self.path = path
+        self.place = place
+        super().__init__(f"{path}{':' if place else ''}{place}: {message}")
+
+
+class SelectionError(KitError):
+    """An option names something that does not exist."""
+
+
+class EmptySelectionError(SelectionError):
+    """The options exclude every case."""
+
+
+class ResolveError(KitError):
+    """``--impl`` names no adapter that can be had."""
+
+
+class BaselineError(KitError):
+    """A baseline file is malformed."""
+
+
+class AdapterError(KitError):
+    """The adapter gave no answer to a request.
+
+    Attributes:
+        reason: how it failed.
+        details: what the adapter left on standard error, or its traceback.
+
+    """
+
+    def __init__(self, reason: FaultReason, message: str, details: str = "") -> None:
+        """Keep the reason apart from the words."""
+        self.reason = reason
+        self.details = details
+        super().__init__(f"{reason}: {message}")
+
+
+class AdapterStartError(AdapterError):
+    """The adapter did not come up or did not say who it is."""
+
+    def __init__(self, message: str, details: str = "") -> None:
+        """Give the message the reason ``start``."""
+        super().__init__("start", message, details)

@@ -1,0 +1,103 @@
+"""Turn what ``--impl`` says into an adapter.
+
+``--impl`` takes a built-in name, ``python:package.module:factory`` (a callable without arguments
+that gives an adapter), or ``cmd:<command line>`` (a program in any language).
+"""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from conformance.adapter import Adapter
+from conformance.faults import ResolveError
+from conformance.process import ProcessAdapter
+
+__all__ = ["BUILT_IN", "Limits", "load_factory", "resolve"]
+
+BUILT_IN: Final[Mapping[str, str]] = {
+    name: f"conformance.adapters.{name}:create"
+    for name in ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
+}
+"""Name of each built-in implementation, and the factory of its adapter."""
+
+_IN_PROCESS: Final = "ours"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long an adapter may take.
+
+    Attributes:
+        request: seconds for one request.
+        start: seconds to come up.
+
+    """
+
+    request: float = 60.0
+    start: float = 180.0
+
+
+def load_factory(name: str) -> Callable[[], Adapter]:
+    """Import the factory of a Python adapter.
+
+    Args:
+        name: ``python:package.module:factory``, the prefix being optional.
+
+    Raises:
+        ResolveError: the module or the factory cannot be had.
+
+    """
+    module_name, _, attribute = name.removeprefix("python:").partition(":")
+    if not module_name or not attribute:
+        raise ResolveError(f"{name!r} is not python:package.module:factory")
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ResolveError(f"{name!r} cannot be imported: {error}") from error
+    if not callable(factory):
+        raise ResolveError(f"{name!r} is not callable")
+    made: Callable[[], Adapter] = factory
+    return made
+
+
+def resolve(name: str, limits: Limits | None = None, *, isolate: bool = False) -> Adapter:
+    """Give the adapter that a ``--impl`` value names; nothing of an engine starts yet.
+
+    Args:
+        name: the value of ``--impl``.
+        limits: how long it may take.
+        isolate: run even the reference implementation in a process of its own.
+
+    Raises:
+        ResolveError: there is no such adapter.
+
+    """
+    limits = limits or Limits()
+    if name == _IN_PROCESS and not isolate:
+        return load_factory(BUILT_IN[name])()
+    return ProcessAdapter(_command(name), time_limit=limits.request, start_limit=limits.start)
+
+
+def _command(name: str) -> list[str]:
+    if name.startswith("cmd:"):
+        command = shlex.split(name.removeprefix("cmd:"))
+        if not command:
+            raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
+        return command
+    if name in BUILT_IN:
+        name = f"python:{BUILT_IN[name]}"
+    if not name.startswith("python:"):
+        close = get_close_matches(name, BUILT_IN, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(BUILT_IN)
+        raise ResolveError(
+            f"--impl={name!r} is neither one of {known} nor python:module:factory "
+            f"nor cmd:<command line>{hint}"
+        )
+    return [sys.executable, "-m", "conformance.worker", name]

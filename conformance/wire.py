@@ -1,0 +1,255 @@
+"""Messages between the kit and an adapter in another process: JSON documents, one per line.
+
+Serves the section "Adapter messages" of ``docs/formats.md``. Requests and answers become plain
+documents and back; transport is :mod:`conformance.process`, the other end
+:mod:`conformance.worker`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import pyarrow as pa
+
+from conformance.adapter import (
+    Answer,
+    Changes,
+    Claims,
+    Description,
+    DomainMetadata,
+    Files,
+    History,
+    Kind,
+    Ok,
+    Refused,
+    Request,
+    Scan,
+    Snapshot,
+    Stage,
+    Txn,
+    Write,
+)
+
+__all__ = [
+    "REQUEST_NAMES",
+    "WireError",
+    "decode_answer",
+    "decode_description",
+    "decode_request",
+    "encode_answer",
+    "encode_description",
+    "encode_line",
+    "encode_request",
+    "parse_line",
+    "read_rows",
+    "returns_rows",
+    "write_rows",
+]
+
+REQUEST_NAMES: Final[Mapping[str, type[Request]]] = {
+    "snapshot": Snapshot,
+    "files": Files,
+    "scan": Scan,
+    "changes": Changes,
+    "history": History,
+    "txn": Txn,
+    "domain_metadata": DomainMetadata,
+    "write": Write,
+}
+"""The word of each request class."""
+
+_NAMES: Final = {kind: name for name, kind in REQUEST_NAMES.items()}
+_SETS: Final = ("reader_features", "writer_features", "operations", "capabilities")
+
+
+class WireError(ValueError):
+    """A line is not the message that it has to be."""
+
+
+def returns_rows(request: Request) -> bool:
+    """Tell whether the answer to a request is a table of rows."""
+    return isinstance(request, Scan | Changes)
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Read one line as a JSON object.
+
+    Raises:
+        WireError: it is something else.
+
+    """
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not JSON: {line[:200]!r}") from error
+    if not isinstance(document, dict):
+        raise WireError(f"not a JSON object: {line[:200]!r}")
+    return document
+
+
+def encode_line(document: Mapping[str, Any]) -> bytes:
+    """Write a document as one line."""
+    return json.dumps(document, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
+def write_rows(table: pa.Table, path: Path) -> None:
+    """Write rows as an Arrow IPC file."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_rows(path: Path) -> pa.Table:
+    """Read an Arrow IPC file and check every buffer of it.
+
+    Raises:
+        WireError: the file is missing or malformed.
+
+    """
+    try:
+        with pa.OSFile(str(path), "rb") as source:
+            table = pa.ipc.open_file(source).read_all()
+        table.validate(full=True)
+    except (OSError, pa.ArrowException) as error:
+        raise WireError(f"rows at {path} cannot be read: {error}") from error
+    return table
+
+
+def encode_request(
+    request: Request, identity: int, rows_to: Path | None, rows: Path | None
+) -> dict[str, Any]:
+    """Write a request as a document.
+
+    Args:
+        request: what to ask.
+        identity: the id that the answer echoes.
+        rows_to: where rows of the answer go, for requests that return rows.
+        rows: where the rows of a write request are, when it brings any.
+
+    """
+    document: dict[str, Any] = {"id": identity, "request": _NAMES[type(request)]}
+    for item in fields(request):
+        if item.name != "rows":
+            value = getattr(request, item.name)
+            document[item.name] = list(value) if item.name == "columns" and value else value
+    if rows_to is not None:
+        document["rows_to"] = str(rows_to)
+    if rows is not None:
+        document["rows"] = str(rows)
+    return document
+
+
+def decode_request(document: Mapping[str, Any]) -> Request:
+    """Read a request from a document; rows of a write are loaded.
+
+    Raises:
+        WireError: the request is not known or lacks a field.
+
+    """
+    kind = REQUEST_NAMES.get(str(document.get("request")))
+    if kind is None:
+        raise WireError(f"request {document.get('request')!r} is not known")
+    arguments = {f.name: document[f.name] for f in fields(kind) if f.name in document}
+    if kind is Write and arguments.get("rows") is not None:
+        arguments["rows"] = read_rows(Path(arguments["rows"]))
+    try:
+        return kind(**arguments)
+    except TypeError as error:
+        raise WireError(f"request {document['request']!r} lacks a field: {error}") from error
+
+
+def encode_answer(answer: Answer, rows_to: Path | None) -> dict[str, Any]:
+    """Write an answer as a document; rows go to ``rows_to``.
+
+    Raises:
+        WireError: the payload cannot travel.
+
+    """
+    match answer:
+        case Refused(kind, stage, message):
+            return {"refused": {"kind": kind, "stage": stage, "message": message}}
+        case Ok(pa.Table() as table):
+            if rows_to is None:
+                raise WireError("rows were answered where none were asked for")
+            write_rows(table, rows_to)
+            return {"ok": {"rows": str(rows_to)}}
+        case Ok(payload):
+            return {"ok": payload}
+
+
+def decode_answer(document: Mapping[str, Any], *, rows: bool) -> Answer:
+    """Read an answer from a document.
+
+    Args:
+        document: a parsed line with ``ok`` or ``refused``.
+        rows: whether the answer has to be rows; they are loaded.
+
+    Raises:
+        WireError: the document is no answer.
+
+    """
+    if ("ok" in document) == ("refused" in document):
+        raise WireError(f"an answer has either ok or refused: {sorted(document)}")
+    if "refused" in document:
+        return _refusal(document["refused"])
+    payload = document["ok"]
+    if not rows:
+        return Ok(payload)
+    if not isinstance(payload, Mapping) or not isinstance(payload.get("rows"), str):
+        raise WireError(f"rows are answered as {{'rows': path}}, not {payload!r:.200}")
+    return Ok(read_rows(Path(payload["rows"])))
+
+
+def _refusal(document: Any) -> Refused:
+    if not isinstance(document, Mapping) or not isinstance(document.get("message"), str):
+        raise WireError(f"a refusal is an object with a message, not {document!r:.200}")
+    kind, stage = document.get("kind"), document.get("stage")
+    if kind not in (None, *get_args(Kind)):
+        raise WireError(f"refusal kind {kind!r} is not known")
+    if stage not in (None, *get_args(Stage)):
+        raise WireError(f"refusal stage {stage!r} is not known")
+    return Refused(kind, stage, document["message"])
+
+
+def encode_description(description: Description) -> dict[str, Any]:
+    """Write who an adapter is as a document."""
+    claims = description.claims
+    return {
+        "name": description.name,
+        "engine_version": description.engine_version,
+        "adapter_version": description.adapter_version,
+        "claims": {
+            "reader_version": claims.reader_version,
+            "writer_version": claims.writer_version,
+            **{name: sorted(getattr(claims, name)) for name in _SETS},
+        },
+    }
+
+
+def decode_description(document: Any) -> Description:
+    """Read who an adapter is.
+
+    Raises:
+        WireError: a field is missing or of another type.
+
+    """
+    if not isinstance(document, Mapping) or not isinstance(document.get("claims"), Mapping):
+        raise WireError(f"a description is an object with claims, not {document!r:.200}")
+    claims = document["claims"]
+    sets = {name: frozenset(map(str, claims.get(name) or ())) for name in _SETS}
+    try:
+        return Description(
+            name=str(document["name"]),
+            engine_version=str(document["engine_version"]),
+            adapter_version=str(document.get("adapter_version", "1")),
+            claims=Claims(
+                reader_version=int(claims["reader_version"]),
+                writer_version=int(claims["writer_version"]),
+                **sets,
+            ),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise WireError(f"the description lacks or bends a field: {error!r}") from error

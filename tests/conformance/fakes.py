@@ -1,0 +1,76 @@
+"""Adapters that tests put under judgement; importable by a worker process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from conformance.adapter import (
+    READ_OPERATIONS,
+    Answer,
+    Claims,
+    Description,
+    Ok,
+    Refused,
+    Request,
+    Scan,
+    Snapshot,
+    Txn,
+    Write,
+)
+
+ROWS = pa.table({"id": pa.array([1, 2], pa.int64())})
+
+
+class Scripted:
+    """Answer as the last part of the table's path says."""
+
+    def describe(self) -> Description:
+        claims = Claims(1, 2, operations=READ_OPERATIONS | {"append"})
+        return Description("scripted", "1.0", claims)
+
+    def run(self, request: Request) -> Answer:
+        match request:
+            case Scan():
+                return _scan(request)
+            case Write(rows=rows):
+                return Ok({"version": None if rows is None else rows.num_rows})
+            case Txn(app_id=app_id):
+                return Ok(2**60 if app_id == "big" else None)
+            case Snapshot(version=version):
+                return Ok({"version": version})
+            case _:
+                return Ok(object())
+
+    def close(self) -> None:
+        print("closed", file=sys.stderr)  # noqa: T201  read back through the kit
+
+
+def _scan(request: Scan) -> Answer:
+    act: dict[str, Callable[[], object]] = {
+        "crash": lambda: os._exit(3),
+        "kill": lambda: os.kill(os.getpid(), 9),
+        "hang": lambda: time.sleep(600),
+        "print": lambda: os.write(1, b"a banner\n"),
+        "exit": lambda: sys.exit("left early"),
+        "raise": lambda: 1 // 0,
+    }
+    word = request.table.rpartition("/")[2]
+    if word == "refuse":
+        return Refused("invalid_table", "load", "no")
+    act.get(word, lambda: None)()
+    return Ok(ROWS)
+
+
+def create() -> Scripted:
+    """Give the scripted adapter."""
+    return Scripted()
+
+
+def never() -> Scripted:
+    """Fail to start."""
+    raise RuntimeError("the engine is not here")
