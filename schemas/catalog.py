@@ -77,8 +77,17 @@ def urn(name: str) -> str:
 
 @functools.cache
 def registry() -> Registry[Schema]:
-    """Return all schemas as a referencing registry; nothing is ever fetched."""
+    """Return all schemas as a referencing registry; nothing is ever fetched.
+
+    They stand here without ``$schema``: at each reference to a resource that has one, jsonschema
+    would switch to its stock validator and forget the keywords of :mod:`schemas.keywords`.
+    """
     return Registry[Schema]().with_resources(
-        (urn(name), DRAFT202012.create_resource(document))
+        (
+            urn(name),
+            DRAFT202012.create_resource(
+                {key: value for key, value in document.items() if key != "$schema"}
+            ),
+        )
         for name, document in _documents().items()
     )

@@ -67,9 +67,10 @@ def _distinct_names(
         name = item.get(key) if isinstance(item, dict) else None
         if not isinstance(name, str):
             continue
-        first = seen.setdefault(name.casefold(), name)
-        if first is not name:
-            yield ValidationError(f"{key} {name!r} repeats {first!r}, letter case ignored")
+        folded = name.casefold()
+        if folded in seen:
+            yield ValidationError(f"{key} {name!r} repeats {seen[folded]!r}, letter case ignored")
+        seen.setdefault(folded, name)
 
 
 def _same_length(

@@ -166,9 +166,12 @@ def _shorten(message: str) -> str:
 
 def _violation(name: str, error: ValidationError) -> Violation:
     rule = locate(name, error)
+    message = rule.message or error.message
+    if rule.message and isinstance(error.instance, str | int | float):
+        message = f"{message}: {error.instance!r}"
     return Violation(
         path="".join(f"/{_escape(part)}" for part in error.absolute_path),
-        message=_shorten(rule.message or error.message),
+        message=_shorten(message),
         rule=rule.location,
         requirement=rule.requirement,
     )

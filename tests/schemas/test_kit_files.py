@@ -1,0 +1,66 @@
+"""The kit's own files have the shapes that their schemas describe."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import schemas
+from conformance.adapter import Claims, Description, Files, Scan, Snapshot, Write
+from conformance.wire import REQUEST_NAMES, encode_description, encode_request
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = sorted((ROOT / "conformance" / "requirements").glob("*.yaml"))
+NOT_CHAPTERS = ("chapters.yaml", "exceptions.yaml")
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in CHAPTERS if p.name not in NOT_CHAPTERS], ids=lambda p: str(p.stem)
+)
+def test_a_chapter_of_the_registry_has_its_shape(path: Path) -> None:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    document = yaml.load(path.read_text(), Loader=loader)  # noqa: S506  a safe loader, in C
+    assert schemas.errors("kit/requirements", document) == []
+
+
+def test_every_case_and_spec_of_the_corpus_has_its_shape() -> None:
+    found: dict[str, Any] = {}
+    for pattern, name in (
+        ("*/*/case.json", "kit/case"),
+        ("*/*/table_info.json", "kit/table-info"),
+        ("*/*/specs/*.json", "kit/spec"),
+    ):
+        for path in sorted((ROOT / "golden-tables").glob(pattern)):
+            violations = schemas.errors(name, json.loads(path.read_text()))
+            if violations:
+                found[str(path.relative_to(ROOT))] = violations[0]
+    assert found == {}
+
+
+REQUESTS = [
+    Snapshot("/t"),
+    Files("/t", version=1),
+    Scan("/t", columns=["a"], filter={"op": "is_null", "args": [{"column": ["a"]}]}),
+    Write("/t", "append", {"x": 1}),
+]
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda r: type(r).__name__)
+def test_a_request_on_the_wire_has_its_shape(request_: Any) -> None:
+    rows = Path("/rows.arrow") if isinstance(request_, Write) else None
+    document = encode_request(request_, 3, Path("/answer.arrow"), rows)
+    assert schemas.errors("kit/adapter-request", document) == []
+
+
+def test_every_request_of_the_wire_is_described() -> None:
+    words = schemas.load("kit/adapter-request")["properties"]["request"]["enum"]
+    assert set(words) == {*REQUEST_NAMES, "describe", "close"}
+
+
+def test_a_description_on_the_wire_has_its_shape() -> None:
+    document = encode_description(Description("ours", "1.0", Claims(reader_version=3)))
+    assert schemas.errors("kit/adapter-description", document) == []
