@@ -1,0 +1,252 @@
+"""Read checkpoints: small actions as values, file actions as Arrow columns.
+
+Serves "Checkpoints", "Sidecar Files" and "Checkpoint Schema". One row holds one action, each
+kind of action in a struct column of its own; an absent column counts as null. Only the columns
+that are asked for are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reference_impl.actions import (
+    Action,
+    CheckpointMetadata,
+    Metadata,
+    Protocol,
+    Sidecar,
+    decode_action,
+)
+from reference_impl.checkpoint_columns import conform
+from reference_impl.commits import parse_lines
+from reference_impl.errors import InvalidCheckpoint, MalformedCommit
+from reference_impl.file_actions import FILE_ACTIONS, from_objects
+from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
+from reference_impl.paths import decode_path
+from reference_impl.protocol import validate_protocol
+from reference_impl.storage import Storage, is_absolute
+from reference_impl.wire import Place
+
+__all__ = ["Checkpoint", "CheckpointReader"]
+
+_SMALL: Final = (
+    "protocol",
+    "metaData",
+    "txn",
+    "domainMetadata",
+    "checkpointMetadata",
+    "sidecar",
+)
+_READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A complete checkpoint: one file, or all parts of a multi-part one.
+
+    Attributes:
+        version: the version whose state it holds.
+        files: in order of part number.
+
+    """
+
+    version: int
+    files: tuple[LogFile, ...]
+
+
+class CheckpointReader:
+    """Reads one checkpoint.
+
+    Raises everywhere:
+        InvalidCheckpoint: a file is missing or unreadable, or holds what it must not.
+        InvalidAction: an action lacks a required field or has a field of a wrong type.
+    """
+
+    def __init__(self, storage: Storage, checkpoint: Checkpoint) -> None:
+        """Bind to a checkpoint; nothing is read yet."""
+        self._storage = storage
+        self._checkpoint = checkpoint
+        self._actions: tuple[Action, ...] | None = None
+
+    def actions(self) -> tuple[Action, ...]:
+        """Give every action that is not a file action, checked for being complete."""
+        if self._actions is None:
+            found = [action for file in self._checkpoint.files for action in self._small(file)]
+            self._check(found)
+            self._actions = tuple(found)
+        return self._actions
+
+    def file_actions(self, action: str) -> pa.Table:
+        """Give the file actions of a wire name in the columns of their schema."""
+        schema = FILE_ACTIONS[action].schema
+        tables = [self._files(file, action) for file in self._checkpoint.files]
+        tables += [self._sidecar(item, action) for item in self._sidecars()]
+        return pa.concat_tables([schema.empty_table(), *tables])
+
+    def _sidecars(self) -> list[Sidecar]:
+        return [action for action in self.actions() if isinstance(action, Sidecar)]
+
+    def _path(self, file: LogFile) -> str:
+        return f"{LOG_DIR}/{file.name}"
+
+    def _place(self, path: str) -> Place:
+        return Place(path, self._checkpoint.version)
+
+    def _small(self, file: LogFile) -> Iterator[Action]:
+        path = self._path(file)
+        place = self._place(path)
+        if file.name.endswith(".json"):
+            rows: Iterator[tuple[str, Any]] = iter(self._lines(path))
+        else:
+            rows = self._rows(path)
+        for name, value in rows:
+            if name not in _SMALL:
+                continue
+            action = decode_action(name, value, place)
+            if isinstance(action, Protocol):
+                action = _without_empty_lists(action)
+                validate_protocol(action, place)
+            yield action
+
+    def _lines(self, path: str) -> list[tuple[str, Any]]:
+        try:
+            data = self._storage.get(path)
+            return list(parse_lines(data, self._place(path)))
+        except FileNotFoundError:
+            raise self._invalid("a checkpoint file is gone", path) from None
+        except MalformedCommit as error:
+            raise self._invalid(error.message, path) from error
+
+    def _rows(self, path: str) -> Iterator[tuple[str, Any]]:
+        table = self._parquet(path, _SMALL)
+        for name in table.column_names:
+            for value in pc.drop_null(table[name]).to_pylist(maps_as_pydicts="strict"):
+                yield name, value
+
+    def _files(self, file: LogFile, action: str) -> pa.Table:
+        path = self._path(file)
+        if file.name.endswith(".json"):
+            objects = [value for name, value in self._lines(path) if name == action]
+            return from_objects(action, objects, self._place(path))
+        return self._columns(path, action)
+
+    def _sidecar(self, sidecar: Sidecar, action: str) -> pa.Table:
+        path = decode_path(sidecar.path)
+        return self._columns(path if is_absolute(path) else f"{SIDECAR_DIR}/{path}", action)
+
+    def _columns(self, path: str, action: str) -> pa.Table:
+        kind = FILE_ACTIONS[action]
+        leaves = [f"{action}.{field.name}" for field in kind.schema]
+        if action == "add":
+            leaves.append("add.stats_parsed")
+        table = self._parquet(path, leaves, action)
+        if action not in table.column_names:
+            return kind.schema.empty_table()
+        return conform(table[action], action, self._place(path))
+
+    def _parquet(self, path: str, columns: Sequence[str], present: str | None = None) -> pa.Table:
+        try:
+            with pq.ParquetFile(self._storage.open_input(path)) as file:
+                return _read(file, columns, present)
+        except FileNotFoundError:
+            raise self._invalid("a checkpoint file is gone", path) from None
+        except _READ_ERRORS as error:
+            raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
+
+    def _check(self, actions: Sequence[Action]) -> None:
+        version = self._checkpoint.version
+        files = self._checkpoint.files
+        counted = ((Protocol, "protocol", "CKC-002"), (Metadata, "metaData", "CKC-003"))
+        for kind, name, requirement in counted:
+            count = sum(isinstance(action, kind) for action in actions)
+            if count != 1:
+                raise self._invalid(
+                    f"a checkpoint has {count or 'no'} {name} action{'s' * (count > 1)}",
+                    self._path(files[0]),
+                    requirement,
+                )
+        identities = [item for item in actions if isinstance(item, CheckpointMetadata)]
+        for item in identities:
+            if item.version != version:
+                raise self._invalid(
+                    f"checkpointMetadata is for version {item.version}",
+                    self._path(files[0]),
+                    "CKM-003",
+                )
+        sidecars = any(isinstance(item, Sidecar) for item in actions)
+        kind_of_file = files[0].kind
+        for wrong, message, requirement in (
+            (len(identities) > 1, "two checkpointMetadata actions", "CKPT-V2-002"),
+            (
+                kind_of_file == "uuid_checkpoint" and not identities,
+                "a UUID name but no checkpointMetadata",
+                "CKPT-015",
+            ),
+            (
+                kind_of_file == "multipart_checkpoint" and bool(identities or sidecars),
+                "V2 actions in several parts",
+                "CKPT-026",
+            ),
+            (sidecars and not identities, "sidecars but no checkpointMetadata", "CKPT-V1-001"),
+        ):
+            if wrong:
+                raise self._invalid(
+                    f"a checkpoint has {message}", self._path(files[0]), requirement
+                )
+
+    def _invalid(
+        self, message: str, path: str, requirement: str | None = None
+    ) -> InvalidCheckpoint:
+        return InvalidCheckpoint(
+            message, path=path, version=self._checkpoint.version, requirement=requirement
+        )
+
+
+def _read(file: pq.ParquetFile, columns: Sequence[str], present: str | None) -> pa.Table:
+    """Read columns; row groups whose statistics show no row of ``present`` are passed over."""
+    names = file.schema_arrow.names
+    top = [name for name in names if any(c.split(".")[0] == name for c in columns)]
+    if not top:
+        return pa.table({})
+    groups = [
+        group
+        for group in range(file.metadata.num_row_groups)
+        if present is None or not _absent(file.metadata.row_group(group), present)
+    ]
+    return file.read_row_groups(groups, columns=list(columns))
+
+
+def _absent(group: Any, action: str) -> bool:
+    for index in range(group.num_columns):
+        column = group.column(index)
+        if column.path_in_schema == f"{action}.path":
+            statistics = column.statistics
+            return bool(
+                statistics is not None
+                and statistics.has_null_count
+                and statistics.null_count == group.num_rows
+            )
+    return False
+
+
+def _without_empty_lists(protocol: Protocol) -> Protocol:
+    """Read an empty feature list of an older protocol as absent.
+
+    Some writers of Parquet cannot tell an empty list from none.
+    """
+    return Protocol(
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        None
+        if protocol.reader_features == () and protocol.min_reader_version < 3
+        else protocol.reader_features,
+        None
+        if protocol.writer_features == () and protocol.min_writer_version < 7
+        else protocol.writer_features,
+    )

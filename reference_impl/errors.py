@@ -1,0 +1,384 @@
+"""Errors of the reference implementation: one tree, each class naming the clause it enforces.
+
+Serves every section of the protocol. Step to error:
+
+* finding a table or version: :class:`NotFoundError`;
+* choosing log files, reading commits and checkpoints, reconciling actions:
+  :class:`InvalidTableError`, or :class:`UnsupportedError` for what a newer client would read;
+* planning and reading data files: both of the above;
+* writing: :class:`ConstraintError` for rows or requests that the table forbids,
+  :class:`ConflictError` for a commit that lost a race.
+
+``kind`` and ``stage`` carry the words that case specs use (``docs/formats.md``).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+__all__ = [
+    "AppendOnlyViolation",
+    "CommitConflict",
+    "ConflictError",
+    "ConstraintError",
+    "ConstraintViolation",
+    "DataFileNotFound",
+    "DeletionVectorNotFound",
+    "DeltaError",
+    "DuplicateAction",
+    "InvalidAction",
+    "InvalidCheckpoint",
+    "InvalidChecksum",
+    "InvalidColumnMapping",
+    "InvalidDataFile",
+    "InvalidDeletionVector",
+    "InvalidFilter",
+    "InvalidLogSegment",
+    "InvalidMetadata",
+    "InvalidPartitionValue",
+    "InvalidProtocol",
+    "InvalidSchema",
+    "InvalidStatistics",
+    "InvalidTableError",
+    "Kind",
+    "MalformedCommit",
+    "MissingMetadata",
+    "MissingProtocol",
+    "NotFoundError",
+    "SchemaMismatch",
+    "Stage",
+    "TableNotFound",
+    "TimestampNotFound",
+    "UnknownColumn",
+    "UnsupportedError",
+    "UnsupportedExpression",
+    "UnsupportedFeatures",
+    "UnsupportedFormat",
+    "UnsupportedProtocolVersion",
+    "UnsupportedType",
+    "VersionNotFound",
+]
+
+Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
+"""Why: the wire words of ``error.kind`` in a spec."""
+
+Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
+"""When: the wire words of ``error.stage`` in a spec."""
+
+
+class DeltaError(Exception):
+    """Root of every error that this package raises on purpose.
+
+    Attributes:
+        kind: why (class level).
+        stage: when; the class gives the usual stage, a raise may give another.
+        clause: heading of the protocol section that the class enforces (class level).
+        requirement: id of the requirement that is broken.
+        path: the file at fault, as spelt in the log or relative to the table root.
+        action: wire name of the action at fault, as ``add``.
+        version: table version at fault.
+        hint: what a person can do about it.
+
+    """
+
+    kind: ClassVar[Kind] = "invalid_table"
+    clause: ClassVar[str] = "Delta Table Specification"
+    stage: Stage = "load"
+    requirement: str = "SNAP-001"
+
+    def __init__(  # noqa: PLR0913  each keyword is one fact about the fault
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        action: str | None = None,
+        version: int | None = None,
+        hint: str | None = None,
+        stage: Stage | None = None,
+        requirement: str | None = None,
+    ) -> None:
+        """Keep the facts apart from the message, so that callers need not parse it."""
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.action = action
+        self.version = version
+        self.hint = hint
+        if stage is not None:
+            self.stage = stage
+        if requirement is not None:
+            self.requirement = requirement
+
+    def __str__(self) -> str:
+        """Give the message with place, clause and hint."""
+        facts = (("version", self.version), ("file", self.path), ("action", self.action))
+        place = ", ".join(f"{name} {value}" for name, value in facts if value is not None)
+        text = f"{self.message} [{self.requirement}: {self.clause}]"
+        if place:
+            text = f"{text} ({place})"
+        return f"{text}; {self.hint}" if self.hint else text
+
+
+class UnsupportedError(DeltaError):
+    """The table may be valid; this implementation does not read or write it."""
+
+    kind = "unsupported"
+    clause = "Protocol Evolution"
+    requirement = "PROTO-005"
+
+
+class InvalidTableError(DeltaError):
+    """The files break the protocol: no client can give a right answer."""
+
+
+class NotFoundError(DeltaError):
+    """Nothing is where the request points."""
+
+    kind = "not_found"
+
+
+class ConstraintError(DeltaError):
+    """The request or its rows break a rule that the table sets."""
+
+    kind = "constraint"
+    stage = "commit"
+
+
+class ConflictError(DeltaError):
+    """Another writer committed first, and the two changes cannot both hold."""
+
+    kind = "conflict"
+    stage = "commit"
+
+
+class UnsupportedProtocolVersion(UnsupportedError):
+    """The table asks for a reader or writer version beyond this implementation."""
+
+
+class UnsupportedFeatures(UnsupportedError):
+    """The table uses features that this implementation does not honour.
+
+    Attributes:
+        features: every such name, sorted, as spelt in the protocol action.
+
+    """
+
+    clause = "Table Features"
+    requirement = "TF-001"
+
+    def __init__(self, features: tuple[str, ...], message: str, *, hint: str) -> None:
+        """Keep the names for callers that report them one by one."""
+        super().__init__(message, action="protocol", hint=hint)
+        self.features = features
+
+
+class UnsupportedFormat(UnsupportedError):
+    """Data files are in a format other than Parquet."""
+
+    clause = "Format Specification"
+    requirement = "META-015"
+
+
+class UnsupportedType(UnsupportedError):
+    """A column has a type that this implementation does not read."""
+
+    clause = "Schema Serialization Format"
+    requirement = "SCH-024"
+    stage = "plan"
+
+
+class UnsupportedExpression(UnsupportedError):
+    """A SQL expression uses something that this implementation does not evaluate."""
+
+    clause = "CHECK Constraints"
+    requirement = "CHK-003"
+    stage = "plan"
+
+
+class TableNotFound(NotFoundError):
+    """There is no log at the location."""
+
+    clause = "Delta Log Entries"
+    requirement = "LOG-001"
+
+
+class VersionNotFound(NotFoundError):
+    """The table has no such version, or its log was cleaned up past it."""
+
+    requirement = "SNAP-002"
+
+
+class TimestampNotFound(NotFoundError):
+    """No version of the table was committed at or before the time."""
+
+    clause = "Recommendations for Readers of Tables with In-Commit Timestamps"
+    requirement = "ICT-013"
+
+
+class InvalidLogSegment(InvalidTableError):
+    """The log files that are there do not add up to the version."""
+
+
+class MalformedCommit(InvalidTableError):
+    """A commit or compaction is not JSON with one action per line."""
+
+    clause = "Delta Log Entries"
+    requirement = "LOG-004"
+
+
+class InvalidAction(InvalidTableError):
+    """An action lacks a required field, or a field has another type or range."""
+
+    clause = "Actions"
+    requirement = "LOG-004"
+
+
+class DuplicateAction(InvalidTableError):
+    """Two actions contradict each other where only one may stand."""
+
+    clause = "Action Reconciliation"
+    requirement = "FA-011"
+
+
+class MissingProtocol(InvalidTableError):
+    """The log has no protocol action."""
+
+    clause = "Action Reconciliation"
+    requirement = "REC-002"
+
+
+class MissingMetadata(InvalidTableError):
+    """The log has no metaData action."""
+
+    clause = "Action Reconciliation"
+    requirement = "REC-003"
+
+
+class InvalidProtocol(InvalidTableError):
+    """Versions and feature lists of a protocol action do not fit together."""
+
+    clause = "Protocol Evolution"
+    requirement = "PROTO-003"
+
+
+class InvalidMetadata(InvalidTableError):
+    """A metaData action contradicts itself."""
+
+    clause = "Change Metadata"
+    requirement = "META-003"
+
+
+class InvalidCheckpoint(InvalidTableError):
+    """A checkpoint or sidecar cannot be read, or holds what it must not."""
+
+    clause = "Checkpoints"
+    requirement = "CKPT-005"
+
+
+class InvalidChecksum(InvalidTableError):
+    """A version checksum file is malformed or disagrees with the version's state."""
+
+    clause = "Version Checksum File"
+    requirement = "CRC-035"
+
+
+class InvalidSchema(InvalidTableError):
+    """The table schema is not in the serialization format."""
+
+    clause = "Schema Serialization Format"
+    requirement = "META-008"
+
+
+class InvalidPartitionValue(InvalidTableError):
+    """A partition value is missing, or does not parse as its column's type."""
+
+    clause = "Partition Value Serialization"
+    requirement = "ADD-005"
+    stage = "plan"
+
+
+class InvalidColumnMapping(InvalidTableError):
+    """Column ids or physical names are missing, repeated or do not fit the mode."""
+
+    clause = "Column Mapping"
+    requirement = "CM-001"
+
+
+class InvalidStatistics(InvalidTableError):
+    """The statistics of a file are not in the statistics format."""
+
+    clause = "Per-file Statistics"
+    requirement = "STAT-001"
+    stage = "plan"
+
+
+class InvalidDeletionVector(InvalidTableError):
+    """A deletion vector or its descriptor is malformed."""
+
+    clause = "Deletion Vectors"
+    requirement = "DVDESC-001"
+    stage = "read"
+
+
+class InvalidDataFile(InvalidTableError):
+    """A data file cannot be read as Parquet with the table's columns."""
+
+    clause = "Data Files"
+    requirement = "DATA-001"
+    stage = "read"
+
+
+class DataFileNotFound(NotFoundError):
+    """A data file that the version names is gone."""
+
+    clause = "Data Files"
+    requirement = "DATA-001"
+    stage = "read"
+
+
+class DeletionVectorNotFound(NotFoundError):
+    """A deletion vector file that the version names is gone."""
+
+    clause = "Deletion Vectors"
+    requirement = "DVSTO-001"
+    stage = "read"
+
+
+class InvalidFilter(ConstraintError):
+    """A filter tree is malformed or does not fit the schema."""
+
+    stage = "plan"
+
+
+class UnknownColumn(ConstraintError):
+    """A request names a column that the schema does not have."""
+
+    stage = "plan"
+
+
+class ConstraintViolation(ConstraintError):
+    """A row breaks a CHECK constraint, an invariant or a not-null column."""
+
+    clause = "CHECK Constraints"
+    requirement = "CHK-006"
+
+
+class SchemaMismatch(ConstraintError):
+    """Rows do not fit the table schema."""
+
+    clause = "Schema Serialization Format"
+    requirement = "SCH-001"
+
+
+class AppendOnlyViolation(ConstraintError):
+    """A change would remove rows from an append-only table."""
+
+    clause = "Append-only Tables"
+    requirement = "APP-001"
+
+
+class CommitConflict(ConflictError):
+    """The version to be committed exists already."""
+
+    clause = "Delta Log Entries"
+    requirement = "LOG-003"

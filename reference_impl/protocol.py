@@ -1,0 +1,151 @@
+"""Validate protocol actions, and refuse what this implementation does not honour.
+
+Serves "Protocol Evolution", "Table Features" and "Requirements for Readers".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reference_impl.actions import Metadata, Protocol
+from reference_impl.errors import (
+    InvalidProtocol,
+    UnsupportedFeatures,
+    UnsupportedFormat,
+    UnsupportedProtocolVersion,
+)
+from reference_impl.features import find, supported
+from reference_impl.wire import Place
+
+__all__ = [
+    "MAX_READER_VERSION",
+    "MAX_WRITER_VERSION",
+    "check_readable",
+    "check_writable",
+    "validate_protocol",
+]
+
+MAX_READER_VERSION: Final = 3
+MAX_WRITER_VERSION: Final = 7
+
+_CATALOG_REASON: Final = (
+    "a catalog-managed table cannot be read from its files alone, because its catalog decides "
+    "which commits count: read it through the catalog"
+)
+_UPGRADE: Final = "use a newer client for this table"
+
+
+def validate_protocol(protocol: Protocol, place: Place) -> None:
+    """Check that versions and feature lists fit together.
+
+    Versions beyond the protocol's are not judged here: a newer protocol may have other rules.
+
+    Raises:
+        InvalidProtocol: they do not fit.
+
+    """
+
+    def refuse(message: str, requirement: str) -> InvalidProtocol:
+        return InvalidProtocol(
+            message,
+            path=place.path,
+            version=place.version,
+            action="protocol",
+            requirement=requirement,
+        )
+
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if reader < 0 or writer < 0:
+        raise refuse(f"protocol versions ({reader}, {writer}) are negative", "PROTO-001")
+    if reader > MAX_READER_VERSION or writer > MAX_WRITER_VERSION:
+        return
+    if reader == 3 and writer != 7:
+        raise refuse(f"minReaderVersion 3 needs minWriterVersion 7, not {writer}", "RVER-003")
+    for listed, version, at, name, requirement in (
+        (protocol.reader_features, reader, 3, "readerFeatures", "PROTO-003"),
+        (protocol.writer_features, writer, 7, "writerFeatures", "PROTO-004"),
+    ):
+        if (listed is not None) != (version == at):
+            state = "absent" if listed is None else "present"
+            raise refuse(f"{name} is {state} at version {version}", requirement)
+    readers, writers = set(protocol.reader_features or ()), set(protocol.writer_features or ())
+    alone = sorted(readers - writers)
+    if alone:
+        raise refuse(f"features listed for readers only: {', '.join(alone)}", "TF-020")
+    for name in sorted(writers):
+        feature = find(name)
+        needed = 0
+        if feature is not None and feature.kind == "reader_writer":
+            needed = feature.legacy_reader or 3
+        if reader < needed:
+            raise refuse(f"feature {name} needs minReaderVersion {needed}, not {reader}", "TF-018")
+
+
+def check_readable(protocol: Protocol, metadata: Metadata | None = None) -> None:
+    """Refuse a table that this implementation does not read.
+
+    Raises:
+        UnsupportedProtocolVersion: the reader version is beyond this implementation.
+        UnsupportedFeatures: reader features that it does not honour, all named at once.
+        UnsupportedFormat: the data files are not Parquet.
+
+    """
+    version = protocol.min_reader_version
+    if version > MAX_READER_VERSION:
+        raise UnsupportedProtocolVersion(
+            f"the table needs reader version {version}; this client reads up to "
+            f"{MAX_READER_VERSION}",
+            action="protocol",
+            hint=_UPGRADE,
+        )
+    # A reader-writer feature that only writers list still changes what readers see.
+    names = {
+        name
+        for name in (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
+        if (feature := find(name)) is not None and not feature.reads
+    }
+    names |= {name for name in protocol.reader_features or () if find(name) is None}
+    _refuse_features(names, "read")
+    if metadata is not None and metadata.format.provider.lower() != "parquet":
+        raise UnsupportedFormat(
+            f"the data files are in format {metadata.format.provider!r}, not parquet",
+            action="metaData",
+        )
+
+
+def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None:
+    """Refuse a table that this implementation does not write; implies :func:`check_readable`.
+
+    Raises:
+        UnsupportedProtocolVersion: the writer version is beyond this implementation.
+        UnsupportedFeatures: features that it does not write, all named at once.
+
+    """
+    check_readable(protocol, metadata)
+    version = protocol.min_writer_version
+    if version > MAX_WRITER_VERSION:
+        raise UnsupportedProtocolVersion(
+            f"the table needs writer version {version}; this client writes up to "
+            f"{MAX_WRITER_VERSION}",
+            action="protocol",
+            hint=_UPGRADE,
+            stage="commit",
+            requirement="PROTO-006",
+        )
+    listed = protocol.writer_features
+    names = set(listed) if listed is not None else set(supported(protocol))
+    _refuse_features(
+        {name for name in names if (feature := find(name)) is None or not feature.writes}, "write"
+    )
+
+
+def _refuse_features(names: set[str], verb: str) -> None:
+    if not names:
+        return
+    ordered = tuple(sorted(names))
+    managed = any((f := find(name)) is not None and f.name == "catalogManaged" for name in ordered)
+    raise UnsupportedFeatures(
+        ordered,
+        f"the table needs features that this client does not {verb}: {', '.join(ordered)}",
+        hint=_CATALOG_REASON if managed else _UPGRADE,
+    )

@@ -1,0 +1,299 @@
+"""Action reconciliation: which file actions of a checkpoint and the commits after it stand.
+
+Serves "Action Reconciliation" and "Add File and Remove File". Everything happens on Arrow
+columns. Only paths that a commit after the checkpoint touches are looked up in the checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.commits import Commit
+from reference_impl.errors import DuplicateAction
+from reference_impl.file_actions import FILE_ACTIONS, from_objects
+from reference_impl.replay_keys import decode_paths, logical_keys
+from reference_impl.wire import Place
+
+__all__ = ["CommittedFiles", "collect", "reconcile"]
+
+_BATCH: Final = 20_000
+"""File actions that wait as Python objects before they become Arrow columns."""
+
+_KINDS: Final = ("add", "remove")
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedFiles:
+    """File actions of commits in ascending order, not yet reconciled.
+
+    Attributes:
+        tables: action to table, in the columns of :data:`FILE_ACTIONS`.
+        orders: action to position of each row's commit, from 0.
+        places: the commits by position.
+        compacted: positions of compactions, which hold the reconciled actions of many commits.
+
+    """
+
+    tables: dict[str, pa.Table]
+    orders: dict[str, pa.Array]
+    places: tuple[Place, ...]
+    compacted: frozenset[int]
+
+
+def collect(commits: Iterable[tuple[Commit, bool]]) -> CommittedFiles:
+    """Gather adds and removes of commits given in ascending order, with whether each is compacted.
+
+    Raises:
+        InvalidAction: an action lacks a required field or has a field of a wrong type.
+
+    """
+    parts: dict[str, list[pa.Table]] = {kind: [] for kind in _KINDS}
+    orders: dict[str, list[pa.Array]] = {kind: [] for kind in _KINDS}
+    waiting: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
+    counts: dict[str, list[tuple[int, int]]] = {kind: [] for kind in _KINDS}
+    places: list[Place] = []
+    compacted: set[int] = set()
+
+    def flush(kind: str) -> None:
+        if not waiting[kind]:
+            return
+        runs = [pa.repeat(pa.scalar(order), count) for order, count in counts[kind]]
+        positions = pa.concat_arrays(runs)
+        parts[kind].append(_table(kind, waiting[kind], counts[kind], places))
+        orders[kind].append(positions)
+        waiting[kind], counts[kind] = [], []
+
+    for order, (commit, is_compacted) in enumerate(commits):
+        places.append(commit.place)
+        if is_compacted:
+            compacted.add(order)
+        for kind in _KINDS:
+            objects = commit.files[kind]
+            if objects:
+                waiting[kind] += objects
+                counts[kind].append((order, len(objects)))
+            if len(waiting[kind]) >= _BATCH:
+                flush(kind)
+    for kind in _KINDS:
+        flush(kind)
+    return CommittedFiles(
+        {k: pa.concat_tables([FILE_ACTIONS[k].schema.empty_table(), *parts[k]]) for k in _KINDS},
+        {k: pa.concat_arrays([pa.array([], pa.int64()), *orders[k]]) for k in _KINDS},
+        tuple(places),
+        frozenset(compacted),
+    )
+
+
+def _table(
+    kind: str, objects: list[Any], counts: list[tuple[int, int]], places: list[Place]
+) -> pa.Table:
+    if len(counts) == 1:
+        return from_objects(kind, objects, places[counts[0][0]])
+    try:
+        return from_objects(kind, objects, places[counts[0][0]])
+    except Exception:
+        # Some commit is at fault: convert one by one, so that the error names it.
+        start = 0
+        for order, count in counts:
+            from_objects(kind, objects[start : start + count], places[order])
+            start += count
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The file actions that stand.
+
+    Attributes:
+        adds: live logical files, unique by key.
+        removes: tombstones, unique by key and none of them live.
+
+    """
+
+    adds: pa.Table
+    removes: pa.Table
+
+
+def reconcile(adds: pa.Table, removes: pa.Table, committed: CommittedFiles) -> Reconciled:
+    """Apply committed file actions to those of a checkpoint.
+
+    Args:
+        adds: the checkpoint's adds; empty without checkpoint.
+        removes: the checkpoint's tombstones.
+        committed: what was committed after it.
+
+    Raises:
+        DuplicateAction: a commit, the checkpoint or the result has contradicting actions.
+
+    """
+    newest = _Newest.of(committed)
+    base = {"add": _Base.of(adds), "remove": _Base.of(removes)}
+    _check_checkpoint(base["add"], base["remove"])
+    live = pa.concat_tables([base["add"].without(newest), newest.tables["add"]])
+    dead = pa.concat_tables([base["remove"].without(newest), newest.tables["remove"]])
+    _check_paths(live)
+    return Reconciled(live, dead)
+
+
+def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _keys(table: pa.Table) -> tuple[pa.Array, pa.Array]:
+    """Give decoded paths and logical keys of file actions."""
+    paths = decode_paths(_combine(table["path"]))
+    return paths, logical_keys(paths, _combine(table["deletionVector"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The newest reference to each logical file among commits."""
+
+    tables: dict[str, pa.Table]
+    paths: pa.Array
+    keys: pa.Array
+
+    @classmethod
+    def of(cls, committed: CommittedFiles) -> _Newest:
+        keyed = {kind: _keys(committed.tables[kind]) for kind in _KINDS}
+        paths = pa.concat_arrays([keyed[kind][0] for kind in _KINDS])
+        keys = pa.concat_arrays([keyed[kind][1] for kind in _KINDS])
+        orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
+        if len(keys) == 0:
+            return cls(committed.tables, paths, keys)
+        _check_commits(committed, paths, keys, orders)
+        # One number per row that grows with the commit and tells the row: its maximum per key
+        # is the newest reference.
+        total = len(keys)
+        rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
+        grouped = pa.table({"key": keys, "rank": rank}).group_by("key").aggregate([("rank", "max")])
+        best = grouped["rank_max"].combine_chunks()
+        rows = pc.sort_indices(pc.subtract(best, pc.multiply(pc.divide(best, total), total)))
+        rows = pc.subtract(best, pc.multiply(pc.divide(best, total), total)).take(rows)
+        split = committed.tables["add"].num_rows
+        adds = committed.tables["add"].take(rows.filter(pc.less(rows, split)))
+        late = pc.subtract(rows.filter(pc.greater_equal(rows, split)), split)
+        removes = committed.tables["remove"].take(late)
+        return cls({"add": adds, "remove": removes}, pc.unique(paths), pc.unique(keys))
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """File actions of a checkpoint, with their paths and keys."""
+
+    table: pa.Table
+    paths: pa.Array
+    has_vectors: bool
+
+    @classmethod
+    def of(cls, table: pa.Table) -> _Base:
+        paths = decode_paths(_combine(table["path"]))
+        return cls(table, paths, table["deletionVector"].null_count < table.num_rows)
+
+    def keys(self) -> pa.Array:
+        return logical_keys(self.paths, _combine(self.table["deletionVector"]))
+
+    def without(self, newest: _Newest) -> pa.Table:
+        """Give the actions to whose logical file no commit refers."""
+        if len(newest.keys) == 0 or self.table.num_rows == 0:
+            return self.table
+        touched = pc.is_in(self.paths, value_set=newest.paths)
+        rows = pc.indices_nonzero(touched)
+        if len(rows) == 0:
+            return self.table
+        candidates = self.table.select(["deletionVector"]).take(rows)
+        vectors = _combine(candidates["deletionVector"])
+        keys = logical_keys(self.paths.take(rows), vectors)
+        gone = pc.is_in(keys, value_set=newest.keys)
+        if not pc.all(gone).as_py():
+            touched = pc.is_in(
+                pa.arange(0, self.table.num_rows), value_set=rows.filter(gone).cast(pa.int64())
+            )
+        return self.table.filter(pc.invert(touched))
+
+
+def _check_commits(
+    committed: CommittedFiles, paths: pa.Array, keys: pa.Array, orders: pa.Array
+) -> None:
+    split = committed.tables["add"].num_rows
+    kinds = pa.concat_arrays(
+        [pa.repeat(pa.scalar(0), split), pa.repeat(pa.scalar(1), len(keys) - split)]
+    )
+    columns = pa.table({"path": paths, "key": keys, "kind": kinds, "order": orders})
+    plain = columns
+    if committed.compacted:
+        positions = pa.array(sorted(committed.compacted), pa.int64())
+        plain = columns.filter(pc.invert(pc.is_in(orders, value_set=positions)))
+    _refuse_repeated(
+        plain, ["order", "kind", "path"], "has two {kind} actions of one path", "FA-012", committed
+    )
+    _refuse_repeated(
+        columns, ["order", "key"], "has two file actions of one logical file", "FA-013", committed
+    )
+
+
+def _refuse_repeated(
+    table: pa.Table, by: list[str], message: str, requirement: str, committed: CommittedFiles
+) -> None:
+    subject = by[-1]
+    codes = table[subject].combine_chunks().dictionary_encode().indices.cast(pa.int64())
+    number = codes
+    for name in by[:-1]:
+        column = table[name].combine_chunks()
+        size = (pc.max(column).as_py() or 0) + 1
+        number = pc.add(pc.multiply(number, size), column)
+    if pc.count_distinct(number).as_py() == table.num_rows:
+        return
+    counted = table.group_by(by).aggregate([([], "count_all"), ("kind", "max"), ("path", "max")])
+    first = counted.filter(pc.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
+    kind, place = _KINDS[first["kind_max"]], committed.places[first["order"]]
+    raise DuplicateAction(
+        f"a commit {message.format(kind=kind)}: {first['path_max']}",
+        path=place.path,
+        version=place.version,
+        action=kind,
+        requirement=requirement,
+    )
+
+
+def _check_checkpoint(adds: _Base, removes: _Base) -> None:
+    for base, name, requirement in ((adds, "add", "REC-006"), (removes, "remove", "REC-007")):
+        subject = base.paths
+        if pc.count_distinct(subject).as_py() == len(subject):
+            continue
+        keys = base.keys()
+        if pc.count_distinct(keys).as_py() != len(keys):
+            raise DuplicateAction(
+                f"the checkpoint has two {name} actions of one logical file",
+                action=name,
+                requirement=requirement,
+            )
+    if removes.table.num_rows:
+        touched = pc.is_in(adds.paths, value_set=removes.paths)
+        rows = pc.indices_nonzero(touched)
+        if len(rows) and pc.any(pc.is_in(adds.keys().take(rows), value_set=removes.keys())).as_py():
+            raise DuplicateAction(
+                "the checkpoint has one logical file both as add and as remove",
+                action="add",
+                requirement="REC-008",
+            )
+
+
+def _check_paths(live: pa.Table) -> None:
+    """Refuse one data file under two deletion vectors: its rows would come twice."""
+    if live["deletionVector"].null_count == live.num_rows:
+        return
+    paths = decode_paths(_combine(live["path"]))
+    if pc.count_distinct(paths).as_py() != len(paths):
+        counts = pc.value_counts(paths)
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
+        raise DuplicateAction(
+            f"one data file is live under two deletion vectors: {repeated}",
+            action="add",
+            requirement="REC-021",
+        )

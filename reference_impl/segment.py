@@ -1,0 +1,194 @@
+"""Choose the log files from which a version is loaded.
+
+Serves "Checkpoints", "Log Compaction Files", "Last Checkpoint File" and "Delta Log Entries". A
+listing is taken from the hinted checkpoint on where the hint holds, and whole otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reference_impl.checkpoints import Checkpoint
+from reference_impl.errors import InvalidLogSegment, TableNotFound, VersionNotFound
+from reference_impl.last_checkpoint import read_hint
+from reference_impl.log_names import LOG_DIR, LogFile, parse
+from reference_impl.storage import Entry, Storage
+
+__all__ = ["Listing", "Segment", "list_log", "segments"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The log files of a table, foreign and incomplete ones left out.
+
+    Attributes:
+        start: the first version that the listing covers; 0 for a whole listing.
+        commits: by version.
+        checkpoints: complete ones by version; several of a version in order of preference.
+        compactions: by first version.
+        entries: size and time of each commit by version.
+
+    """
+
+    start: int
+    commits: Mapping[int, LogFile]
+    checkpoints: Mapping[int, tuple[Checkpoint, ...]]
+    compactions: Mapping[int, tuple[LogFile, ...]]
+    entries: Mapping[int, Entry]
+
+    @property
+    def latest(self) -> int | None:
+        """The newest version that a commit or a complete checkpoint gives."""
+        return max((*self.commits, *self.checkpoints), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What to read for one version: a checkpoint or none, and what was committed after it.
+
+    Attributes:
+        version: the version that it gives.
+        checkpoint: where replay starts; ``None`` for version 0.
+        commits: commits and compactions in ascending order, without gap or overlap.
+
+    """
+
+    version: int
+    checkpoint: Checkpoint | None
+    commits: tuple[LogFile, ...]
+
+
+def list_log(storage: Storage, version: int | None = None) -> Listing:
+    """List the log, from the hinted checkpoint on where that serves the version.
+
+    Raises:
+        TableNotFound: there is neither a commit nor a checkpoint.
+
+    """
+    hint = read_hint(storage)
+    if hint is not None and (version is None or hint.version <= version):
+        listing = _list(storage, hint.version)
+        if hint.version in listing.checkpoints:
+            return listing
+    listing = _list(storage, 0)
+    if listing.latest is None:
+        raise TableNotFound(
+            f"there is no Delta table at {storage.location}",
+            path=LOG_DIR,
+            hint="check the location: the log directory is empty or absent",
+        )
+    return listing
+
+
+def segments(listing: Listing, version: int | None = None) -> Iterator[Segment]:
+    """Give every way to load a version, the best first; the latest version by default.
+
+    The newest usable checkpoint comes first, then older ones, then the bare commits. Nothing
+    is yielded twice and at least one segment is yielded.
+
+    Raises:
+        VersionNotFound: there is no such version, or the log no longer reaches it.
+        InvalidLogSegment: commits are missing.
+
+    """
+    latest = listing.latest
+    assert latest is not None
+    target = latest if version is None else version
+    if not 0 <= target <= latest:
+        raise VersionNotFound(
+            f"there is no version {target}: the latest is {latest}", version=target
+        )
+    found = False
+    for checkpoint in _starts(listing, target):
+        first = checkpoint.version + 1 if checkpoint is not None else 0
+        if all(number in listing.commits for number in range(first, target + 1)):
+            found = True
+            yield Segment(target, checkpoint, _compacted(listing, first, target))
+    if not found:
+        raise _incomplete(listing, target, asked=version is not None)
+
+
+def _starts(listing: Listing, target: int) -> Iterator[Checkpoint | None]:
+    for number in sorted(listing.checkpoints, reverse=True):
+        if number <= target:
+            yield from listing.checkpoints[number]
+    # A log that reaches back to version 0 needs no checkpoint.
+    if 0 in listing.commits:
+        yield None
+
+
+def _compacted(listing: Listing, first: int, target: int) -> tuple[LogFile, ...]:
+    """Cover a range with the longest compactions that start where the last one ended."""
+    chosen: list[LogFile] = []
+    number = first
+    while number <= target:
+        fitting = [item for item in listing.compactions.get(number, ()) if item.end <= target]
+        best = max(fitting, key=lambda item: item.end, default=listing.commits[number])
+        chosen.append(best)
+        number = best.end + 1
+    return tuple(chosen)
+
+
+def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
+    below = [number for number in listing.checkpoints if number <= target]
+    first = max(below) + 1 if below else 0
+    missing = next(number for number in range(first, target + 1) if number not in listing.commits)
+    # The log may have been cut by cleanup: what is left begins with a newer checkpoint.
+    cut = asked and not below and any(number > target for number in listing.checkpoints)
+    if cut and not any(number < missing for number in listing.commits):
+        return VersionNotFound(
+            f"version {target} was cleaned up: the log begins at version "
+            f"{min(listing.checkpoints)}",
+            version=target,
+        )
+    return InvalidLogSegment(
+        f"the commit of version {missing} is missing",
+        version=missing,
+        path=f"{LOG_DIR}/{missing:020d}.json",
+        hint="without it no later version can be loaded",
+    )
+
+
+def _list(storage: Storage, start: int) -> Listing:
+    commits: dict[int, LogFile] = {}
+    entries: dict[int, Entry] = {}
+    groups: dict[tuple[int, str, int, str], list[LogFile]] = defaultdict(list)
+    compactions: dict[int, list[LogFile]] = defaultdict(list)
+    # Names of a version begin with its digits and go on with a dot.
+    start_after = f"{start:020d}" if start else None
+    for entry in storage.list_from(LOG_DIR, start_after):
+        file = parse(entry.name)
+        if file is None:
+            continue
+        match file.kind:
+            case "commit":
+                commits[file.version] = file
+                entries[file.version] = entry
+            case "compaction":
+                compactions[file.version].append(file)
+            case "checksum":
+                pass
+            case _:
+                groups[file.version, file.kind, file.parts, file.uuid].append(file)
+    complete: dict[int, list[Checkpoint]] = defaultdict(list)
+    for (version, kind, parts, _), files in sorted(groups.items(), key=_preference):
+        if kind != "multipart_checkpoint" or len(files) == parts:
+            ordered = tuple(sorted(files, key=lambda file: file.part))
+            complete[version].append(Checkpoint(version, ordered))
+    return Listing(
+        start,
+        commits,
+        {version: tuple(found) for version, found in complete.items()},
+        {version: tuple(found) for version, found in compactions.items()},
+        entries,
+    )
+
+
+def _preference(
+    item: tuple[tuple[int, str, int, str], list[LogFile]],
+) -> tuple[int, int, int, str]:
+    (version, kind, parts, uuid), _ = item
+    order = ("uuid_checkpoint", "classic_checkpoint", "multipart_checkpoint")
+    return version, order.index(kind), parts, uuid

@@ -1,0 +1,255 @@
+"""The state of a table at one version.
+
+Serves "Action Reconciliation" and "Delta Table Specification". Protocol, metadata and the other
+small actions are loaded without touching file actions; those are reconciled on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from reference_impl.actions import (
+    Action,
+    CommitInfo,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    Txn,
+)
+from reference_impl.checkpoints import CheckpointReader
+from reference_impl.commits import Commit, parse_commit
+from reference_impl.errors import (
+    InvalidAction,
+    InvalidLogSegment,
+    InvalidTableError,
+    MissingMetadata,
+    MissingProtocol,
+)
+from reference_impl.features import active
+from reference_impl.file_actions import ADD_SCHEMA, REMOVE_SCHEMA
+from reference_impl.log_names import LOG_DIR, LogFile, commit_name
+from reference_impl.metadata import validate_metadata
+from reference_impl.protocol import check_readable
+from reference_impl.replay import Reconciled, collect, reconcile
+from reference_impl.segment import Listing, Segment, segments
+from reference_impl.storage import Storage
+from reference_impl.types.model import Struct
+from reference_impl.wire import Place
+
+__all__ = ["Snapshot", "read_commit"]
+
+_T = TypeVar("_T")
+
+
+def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commit:
+    """Read a commit or compaction; see :func:`reference_impl.commits.parse_commit`.
+
+    Raises:
+        InvalidLogSegment: the file is gone.
+
+    """
+    path = f"{LOG_DIR}/{file.name}"
+    try:
+        data = storage.get(path)
+    except FileNotFoundError:
+        raise InvalidLogSegment("a commit is gone", path=path, version=file.end) from None
+    return parse_commit(data, Place(path, file.end), files=files)
+
+
+class Snapshot:
+    """One version of a table.
+
+    Attributes:
+        version: the table version.
+        protocol: the protocol in force.
+        metadata: the metadata in force.
+        schema: the table schema.
+        txns: application id to its latest transaction.
+        domain_metadata: domain to its configuration, removed domains left out.
+        storage: the table's storage.
+
+    """
+
+    def __init__(self, storage: Storage, listing: Listing, version: int | None = None) -> None:
+        """Load the small actions of a version and check that the table can be read.
+
+        Raises:
+            NotFoundError: there is no such version.
+            InvalidTableError: the log breaks the protocol.
+            UnsupportedError: the table needs what this implementation does not read.
+
+        """
+        self.storage = storage
+        self._listing = listing
+        self._segments = segments(listing, version)
+        self._reconciled: Reconciled | None = None
+        self._segment: Segment
+        self._reader: CheckpointReader | None
+        self._start_from(next(self._segments))
+        state = self._retry(self._load)
+        self.version = self._segment.version
+        self.protocol: Protocol = state.required("protocol", self.version)
+        check_readable(self.protocol)
+        self.metadata: Metadata = state.required("metaData", self.version)
+        check_readable(self.protocol, self.metadata)
+        self.schema: Struct = validate_metadata(self.metadata, self.version)
+        self.txns: Mapping[str, Txn] = state.txns
+        self.domain_metadata: Mapping[str, DomainMetadata] = {
+            name: domain for name, domain in state.domains.items() if not domain.removed
+        }
+
+    @property
+    def segment(self) -> Segment:
+        """The log files that the version was loaded from."""
+        return self._segment
+
+    def adds(self) -> pa.Table:
+        """Give the live logical files, one row each, in the columns of ``ADD_SCHEMA``.
+
+        ``path`` is spelt as in the log. ``stats`` is JSON text also where a checkpoint holds
+        statistics as a struct only.
+
+        Raises:
+            InvalidTableError: the file actions break the protocol.
+
+        """
+        return self._files().adds
+
+    def tombstones(self) -> pa.Table:
+        """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
+        return self._files().removes
+
+    @property
+    def commit_info(self) -> CommitInfo | None:
+        """The commitInfo of the version's own commit; ``None`` without one."""
+        file = self._listing.commits.get(self.version)
+        return read_commit(self.storage, file, files=False).info if file is not None else None
+
+    @property
+    def timestamp(self) -> int | None:
+        """When the version was committed, in milliseconds since the epoch.
+
+        The in-commit timestamp where that is active, else the commit's modification time;
+        ``None`` when the commit was cleaned up.
+
+        Raises:
+            InvalidAction: in-commit timestamps are active and the commit has none.
+
+        """
+        entry = self._listing.entries.get(self.version)
+        if entry is None:
+            return None
+        if not active(self.protocol, self.metadata, "inCommitTimestamp"):
+            return entry.mtime
+        info = self.commit_info
+        if info is None or info.in_commit_timestamp is None:
+            raise InvalidAction(
+                "in-commit timestamps are enabled and the commit has none",
+                path=f"{LOG_DIR}/{commit_name(self.version)}",
+                version=self.version,
+                action="commitInfo",
+                requirement="ICT-005",
+            )
+        return info.in_commit_timestamp
+
+    def _start_from(self, segment: Segment) -> None:
+        self._segment = segment
+        start = segment.checkpoint
+        self._reader = CheckpointReader(self.storage, start) if start is not None else None
+
+    def _retry(self, load: Callable[[], _T]) -> _T:
+        """Load, going on to the next segment for as long as a checkpoint is at fault.
+
+        The log may hold the version also without that checkpoint. When no segment is left,
+        the first fault is the one to report.
+        """
+        first: InvalidTableError | None = None
+        while True:
+            try:
+                return load()
+            except _CheckpointFault as fault:
+                first = first or fault.error
+            following = next(self._segments, None)
+            if following is None:
+                raise first from None
+            self._start_from(following)
+
+    def _load(self) -> _State:
+        state = _State()
+        if self._reader is not None:
+            with _blaming_checkpoint():
+                state.apply(self._reader.actions())
+        for number, (commit, _) in enumerate(self._commits(files=False)):
+            state.apply(commit.actions)
+            if self._reader is None and number == 0:
+                # Version 0 must hold both itself; a later one cannot make up for it.
+                state.required("protocol", 0)
+                state.required("metaData", 0)
+        return state
+
+    def _files(self) -> Reconciled:
+        if self._reconciled is None:
+            self._reconciled = self._retry(self._reconcile)
+        return self._reconciled
+
+    def _reconcile(self) -> Reconciled:
+        adds, removes = ADD_SCHEMA.empty_table(), REMOVE_SCHEMA.empty_table()
+        if self._reader is not None:
+            with _blaming_checkpoint():
+                adds = self._reader.file_actions("add")
+                removes = self._reader.file_actions("remove")
+        return reconcile(adds, removes, collect(self._commits()))
+
+    def _commits(self, *, files: bool = True) -> Iterator[tuple[Commit, bool]]:
+        for file in self._segment.commits:
+            yield read_commit(self.storage, file, files=files), file.kind == "compaction"
+
+
+@dataclass(slots=True)
+class _State:
+    """The newest of each small action while the log is replayed."""
+
+    single: dict[str, Any] = field(default_factory=dict)
+    txns: dict[str, Txn] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+
+    def apply(self, actions: Iterable[Action]) -> None:
+        for action in actions:
+            match action:
+                case Protocol():
+                    self.single["protocol"] = action
+                case Metadata():
+                    self.single["metaData"] = action
+                case Txn():
+                    self.txns[action.app_id] = action
+                case DomainMetadata():
+                    self.domains[action.domain] = action
+                case _:
+                    pass
+
+    def required(self, name: str, version: int) -> Any:
+        if name not in self.single:
+            error = MissingProtocol if name == "protocol" else MissingMetadata
+            raise error(f"the log has no {name} action", action=name, version=version)
+        return self.single[name]
+
+
+class _CheckpointFault(Exception):  # noqa: N818  a signal to _retry
+    """Something is wrong with the checkpoint, not with the commits."""
+
+    def __init__(self, error: InvalidTableError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@contextmanager
+def _blaming_checkpoint() -> Iterator[None]:
+    try:
+        yield
+    except InvalidTableError as error:
+        raise _CheckpointFault(error) from error
