@@ -85,7 +85,7 @@ class Metadata(_Wire):
     """
 
     id: str = wire("id", string, "META-004")
-    format: Format = wire("format", _format, "META-007")
+    format: Format = wire("format", _format, "META-007")  # noqa: RUF009  as its neighbours
     schema_string: str = wire("schemaString", string, "META-008")
     partition_columns: tuple[str, ...] = wire("partitionColumns", string_list, "META-009")
     configuration: Mapping[str, str] = wire("configuration", string_map, "META-011")

@@ -110,16 +110,20 @@ def _statistics(text: pa.Array, parsed: pa.Array | None) -> pa.Array:
         return text
     wanted = pc.and_(text.is_null(), parsed.is_valid())
     made = [
-        orjson.dumps(_pruned(value), default=_text).decode()
+        orjson.dumps(_pruned(value), _text, orjson.OPT_PASSTHROUGH_DATETIME).decode()
         for value in parsed.filter(wanted).to_pylist()
     ]
     return pc.replace_with_mask(text, wanted, pa.array(made, pa.string())) if made else text
 
 
 def _pruned(value: Any) -> Any:
-    """Leave out null statistics, which mean absent ones."""
+    """Leave out what JSON statistics do not hold: nulls, which mean absence, and binary."""
     if isinstance(value, dict):
-        return {key: _pruned(item) for key, item in value.items() if item is not None}
+        return {
+            key: _pruned(item)
+            for key, item in value.items()
+            if item is not None and not isinstance(item, bytes)
+        }
     return value
 
 

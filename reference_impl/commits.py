@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from reference_impl.actions import SMALL_ACTIONS, Action, CommitInfo, decode_action
+from reference_impl.actions import SMALL_ACTIONS, Action, CommitInfo, Protocol, decode_action
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.protocol import validate_protocol
@@ -82,8 +82,8 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
                 requirement=_V2_ONLY[name],
             )
         action = decode_action(name, value, place)
-        if name == "protocol":
-            validate_protocol(action, place)  # type: ignore[arg-type]  named protocol
+        if isinstance(action, Protocol):
+            validate_protocol(action, place)
         key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
         if key in seen:
             about = f" for {key[1]!r}" if key[1] else ""

@@ -12,6 +12,8 @@ Serves every section of the protocol. Step to error:
 ``kind`` and ``stage`` carry the words that case specs use (``docs/formats.md``).
 """
 
+# ruff: noqa: N818  the root is DeltaError; a class below it names the fault, not its being one
+
 from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
@@ -141,7 +143,7 @@ class ConstraintError(DeltaError):
     """The request or its rows break a rule that the table sets."""
 
     kind = "constraint"
-    stage = "commit"
+    stage: Stage = "commit"
 
 
 class ConflictError(DeltaError):
@@ -347,13 +349,13 @@ class DeletionVectorNotFound(NotFoundError):
 class InvalidFilter(ConstraintError):
     """A filter tree is malformed or does not fit the schema."""
 
-    stage = "plan"
+    stage: Stage = "plan"
 
 
 class UnknownColumn(ConstraintError):
     """A request names a column that the schema does not have."""
 
-    stage = "plan"
+    stage: Stage = "plan"
 
 
 class ConstraintViolation(ConstraintError):

@@ -129,9 +129,7 @@ def supported(protocol: Protocol) -> frozenset[str]:
         by_writer = 0 < feature.legacy_writer <= protocol.min_writer_version < 7
         by_reader = 0 < feature.legacy_reader <= protocol.min_reader_version < 3
         # Reader version 2 means column mapping even where version 7 lists writers' features.
-        if by_writer and (feature.kind == "writer" or by_reader or not feature.legacy_reader):
-            names.add(feature.name)
-        elif by_reader:
+        if by_reader or (by_writer and feature.kind == "writer"):
             names.add(feature.name)
     return frozenset(names)
 

@@ -156,9 +156,7 @@ def from_objects(
     """
     kind = FILE_ACTIONS[action]
     try:
-        if not set(map(type, objects)) <= {dict}:
-            row = next(i for i, item in enumerate(objects) if type(item) is not dict)
-            raise _Wrong("", row, "an object", None)
+        _refuse_non_objects(objects)
         columns = [_column(field, objects, kind.required.get(field.name)) for field in kind.schema]
     except _Wrong as wrong:
         name, row, expected, requirement = wrong.args
@@ -172,6 +170,12 @@ def from_objects(
             requirement=requirement,
         ) from None
     return pa.Table.from_arrays(columns, schema=kind.schema)
+
+
+def _refuse_non_objects(objects: Sequence[Any]) -> None:
+    if not set(map(type, objects)) <= {dict}:
+        row = next(i for i, item in enumerate(objects) if type(item) is not dict)
+        raise _Wrong("", row, "an object", None)
 
 
 _EXPECTED: Final[dict[pa.DataType, tuple[frozenset[type], str]]] = {

@@ -21,8 +21,8 @@ __all__ = [
     "checksum_name",
     "commit_name",
     "compaction_name",
-    "part_name",
     "parse",
+    "part_name",
     "uuid_checkpoint_name",
 ]
 
@@ -37,20 +37,18 @@ FileKind: TypeAlias = Literal[
 
 _VERSION = r"(?P<version>[0-9]{20})"
 _UUID = r"(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})"
-_PATTERNS: Final[tuple[tuple[FileKind, re.Pattern[str]], ...]] = tuple(
-    (kind, re.compile(_VERSION + rest))
-    for kind, rest in (
-        ("commit", r"\.json"),
-        ("classic_checkpoint", r"\.checkpoint\.parquet"),
-        (
-            "multipart_checkpoint",
-            r"\.checkpoint\.(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet",
-        ),
-        ("uuid_checkpoint", rf"\.checkpoint\.{_UUID}\.(?P<encoding>json|parquet)"),
-        ("compaction", r"\.(?P<end>[0-9]{20})\.compacted\.json"),
-        ("checksum", r"\.crc"),
-    )
+_RESTS: Final[tuple[tuple[FileKind, str], ...]] = (
+    ("commit", r"\.json"),
+    ("classic_checkpoint", r"\.checkpoint\.parquet"),
+    (
+        "multipart_checkpoint",
+        r"\.checkpoint\.(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet",
+    ),
+    ("uuid_checkpoint", rf"\.checkpoint\.{_UUID}\.(?P<encoding>json|parquet)"),
+    ("compaction", r"\.(?P<end>[0-9]{20})\.compacted\.json"),
+    ("checksum", r"\.crc"),
 )
+_PATTERNS: Final = tuple((kind, re.compile(_VERSION + rest)) for kind, rest in _RESTS)
 _MAX_VERSION: Final = 2**63 - 1
 
 

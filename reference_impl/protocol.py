@@ -5,6 +5,7 @@ Serves "Protocol Evolution", "Table Features" and "Requirements for Readers".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from reference_impl.actions import Metadata, Protocol
@@ -61,24 +62,30 @@ def validate_protocol(protocol: Protocol, place: Place) -> None:
         return
     if reader == 3 and writer != 7:
         raise refuse(f"minReaderVersion 3 needs minWriterVersion 7, not {writer}", "RVER-003")
+    for message, requirement in _list_faults(protocol):
+        raise refuse(message, requirement)
+
+
+def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the feature lists, each with its requirement."""
+    reader = protocol.min_reader_version
     for listed, version, at, name, requirement in (
         (protocol.reader_features, reader, 3, "readerFeatures", "PROTO-003"),
-        (protocol.writer_features, writer, 7, "writerFeatures", "PROTO-004"),
+        (protocol.writer_features, protocol.min_writer_version, 7, "writerFeatures", "PROTO-004"),
     ):
         if (listed is not None) != (version == at):
             state = "absent" if listed is None else "present"
-            raise refuse(f"{name} is {state} at version {version}", requirement)
+            yield f"{name} is {state} at version {version}", requirement
     readers, writers = set(protocol.reader_features or ()), set(protocol.writer_features or ())
     alone = sorted(readers - writers)
     if alone:
-        raise refuse(f"features listed for readers only: {', '.join(alone)}", "TF-020")
+        yield f"features listed for readers only: {', '.join(alone)}", "TF-020"
     for name in sorted(writers):
         feature = find(name)
-        needed = 0
         if feature is not None and feature.kind == "reader_writer":
             needed = feature.legacy_reader or 3
-        if reader < needed:
-            raise refuse(f"feature {name} needs minReaderVersion {needed}, not {reader}", "TF-018")
+            if reader < needed:
+                yield f"feature {name} needs minReaderVersion {needed}, not {reader}", "TF-018"
 
 
 def check_readable(protocol: Protocol, metadata: Metadata | None = None) -> None:

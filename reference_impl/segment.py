@@ -60,14 +60,16 @@ class Segment:
     commits: tuple[LogFile, ...]
 
 
-def list_log(storage: Storage, version: int | None = None) -> Listing:
+def list_log(storage: Storage, version: int | None = None, *, whole: bool = False) -> Listing:
     """List the log, from the hinted checkpoint on where that serves the version.
+
+    ``whole`` lists it from its first file on, for history.
 
     Raises:
         TableNotFound: there is neither a commit nor a checkpoint.
 
     """
-    hint = read_hint(storage)
+    hint = None if whole else read_hint(storage)
     if hint is not None and (version is None or hint.version <= version):
         listing = _list(storage, hint.version)
         if hint.version in listing.checkpoints:

@@ -41,7 +41,7 @@ from reference_impl.storage import Storage
 from reference_impl.types.model import Struct
 from reference_impl.wire import Place
 
-__all__ = ["Snapshot", "read_commit"]
+__all__ = ["Snapshot", "in_commit_timestamp", "read_commit"]
 
 _T = TypeVar("_T")
 
@@ -59,6 +59,24 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
     except FileNotFoundError:
         raise InvalidLogSegment("a commit is gone", path=path, version=file.end) from None
     return parse_commit(data, Place(path, file.end), files=files)
+
+
+def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
+    """Give the in-commit timestamp of a version whose commit must have one.
+
+    Raises:
+        InvalidAction: it has none.
+
+    """
+    if info is None or info.in_commit_timestamp is None:
+        raise InvalidAction(
+            "in-commit timestamps are enabled and the commit has none",
+            path=f"{LOG_DIR}/{commit_name(version)}",
+            version=version,
+            action="commitInfo",
+            requirement="ICT-005",
+        )
+    return info.in_commit_timestamp
 
 
 class Snapshot:
@@ -146,16 +164,7 @@ class Snapshot:
             return None
         if not active(self.protocol, self.metadata, "inCommitTimestamp"):
             return entry.mtime
-        info = self.commit_info
-        if info is None or info.in_commit_timestamp is None:
-            raise InvalidAction(
-                "in-commit timestamps are enabled and the commit has none",
-                path=f"{LOG_DIR}/{commit_name(self.version)}",
-                version=self.version,
-                action="commitInfo",
-                requirement="ICT-005",
-            )
-        return info.in_commit_timestamp
+        return in_commit_timestamp(self.commit_info, self.version)
 
     def _start_from(self, segment: Segment) -> None:
         self._segment = segment

@@ -66,7 +66,7 @@ def decode(cls: type[_T], action: str, value: object, place: Place) -> _T:
     if not isinstance(value, Mapping):
         raise wrong(f"{action} is {_kind(value)}, not an object", None)
     arguments: dict[str, Any] = {}
-    for spec in fields(cls):  # type: ignore[arg-type]  every caller passes a dataclass
+    for spec in fields(cls):  # type: ignore[arg-type]  # a dataclass always
         name = spec.metadata.get("wire")
         if name is None:
             continue
