@@ -1,0 +1,264 @@
+"""Adapter of delta-rs, through its Python package ``deltalake``.
+
+Rows come from ``DeltaTable.scan``, the package's own reader (DataFusion over delta-kernel-rs),
+not from the older bridge to PyArrow datasets.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import deltalake
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from conformance.adapter import (
+    Changes,
+    Claims,
+    Files,
+    History,
+    Scan,
+    Snapshot,
+    Txn,
+    Write,
+)
+from conformance.adapters.dispatch import EngineAdapter
+from conformance.adapters.refusals import Refusals, Rule
+from conformance.adapters.sqltext import DATAFUSION, render
+
+__all__ = ["create"]
+
+_CLAIMS: Final = Claims(
+    reader_version=3,
+    writer_version=7,
+    reader_features=frozenset(
+        {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "variantType"}
+    ),
+    writer_features=frozenset(
+        {
+            "appendOnly",
+            "changeDataFeed",
+            "checkConstraints",
+            "domainMetadata",
+            "generatedColumns",
+            "invariants",
+            "timestampNtz",
+        }
+    ),
+    capabilities=frozenset(
+        {
+            "scan.version",
+            "scan.timestamp",
+            "scan.columns",
+            "scan.filter",
+            "snapshot.version",
+            "snapshot.timestamp",
+            "files.version",
+            "files.timestamp",
+            "txn.version",
+        }
+    ),
+)
+_REFUSALS: Final = Refusals(
+    errors=(DeltaError, OSError, ValueError, NotImplementedError),
+    rules=(
+        Rule(re.compile(r"Unsupported table features|[Nn]ot supported"), "unsupported"),
+        Rule(re.compile(r"^TableNotFoundError|No files in log segment"), "not_found", "load"),
+        Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
+        Rule(re.compile(r"Invariant violations|[Cc]onstraint|check failed"), "constraint"),
+        Rule(re.compile(r"^CommitFailedError"), "conflict", "commit"),
+    ),
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _open(request: Any) -> deltalake.DeltaTable:
+    table = deltalake.DeltaTable(request.table, version=getattr(request, "version", None))
+    if getattr(request, "timestamp", None) is not None:
+        table.load_as_version(_EPOCH + timedelta(milliseconds=request.timestamp))
+    return table
+
+
+def _snapshot(request: Snapshot) -> dict[str, Any]:
+    table = _open(request)
+    protocol, metadata = table.protocol(), table.metadata()
+    return {
+        "version": table.version(),
+        "protocol": {
+            "minReaderVersion": protocol.min_reader_version,
+            "minWriterVersion": protocol.min_writer_version,
+            "readerFeatures": protocol.reader_features,
+            "writerFeatures": protocol.writer_features,
+        },
+        "metadata": {
+            "id": str(metadata.id),
+            "name": metadata.name,
+            "description": metadata.description,
+            "schemaString": table.schema().to_json(),
+            "partitionColumns": list(metadata.partition_columns),
+            "configuration": dict(metadata.configuration),
+            "createdTime": metadata.created_time,
+        },
+    }
+
+
+def _files(request: Files) -> list[dict[str, Any]]:
+    adds = pa.table(_open(request).get_add_actions())
+    return [
+        {"path": path, "size": size, "modificationTime": modified}
+        for path, size, modified in zip(
+            *(
+                adds.column(name).to_pylist()
+                for name in ("path", "size_bytes", "modification_time")
+            ),
+            strict=True,
+        )
+    ]
+
+
+def _scan(request: Scan) -> pa.Table:
+    predicate = None if request.filter is None else render(request.filter, DATAFUSION)
+    columns = None if request.columns is None else list(request.columns)
+    return pa.table(_open(request).scan(columns=columns, predicate=predicate))
+
+
+def _changes(request: Changes) -> pa.Table:
+    return pa.table(
+        deltalake.DeltaTable(request.table).load_cdf(
+            starting_version=request.start, ending_version=request.end
+        )
+    )
+
+
+def _history(request: History) -> list[dict[str, Any]]:
+    return [
+        {key: commit.get(key) for key in ("version", "timestamp", "operation")}
+        for commit in deltalake.DeltaTable(request.table).history(request.limit)
+    ]
+
+
+def _txn(request: Txn) -> int | None:
+    version: int | None = _open(request).transaction_version(request.app_id)
+    return version
+
+
+def _committed(table: str) -> dict[str, Any]:
+    return {"version": deltalake.DeltaTable(table).version()}
+
+
+def _create(request: Write) -> dict[str, Any]:
+    arguments = request.arguments
+    table = deltalake.DeltaTable.create(
+        request.table,
+        schema=deltalake.Schema.from_json(json.dumps(arguments["schema"])),
+        mode="error",
+        partition_by=list(arguments.get("partition_columns") or ()),
+        configuration=dict(arguments.get("properties") or {}),
+    )
+    for feature in arguments.get("features") or ():
+        table.alter.add_feature(_feature(feature), allow_protocol_versions_increase=True)
+    return _append(request) if request.rows is not None else _committed(request.table)
+
+
+def _feature(name: str) -> Any:
+    features = {str(known).rpartition(".")[2].lower(): known for known in _KNOWN_FEATURES}
+    wanted = {"timestampntz": "timestampwithouttimezone"}.get(name.lower(), name.lower())
+    if wanted not in features:
+        raise NotImplementedError(f"deltalake has no table feature {name!r} to add")
+    return features[wanted]
+
+
+_KNOWN_FEATURES: Final = tuple(
+    getattr(deltalake.TableFeatures, name)
+    for name in dir(deltalake.TableFeatures)
+    if name[0].isupper()
+)
+
+
+def _append(request: Write) -> dict[str, Any]:
+    deltalake.write_deltalake(request.table, request.rows, mode="append")
+    return _committed(request.table)
+
+
+def _overwrite(request: Write) -> dict[str, Any]:
+    deltalake.write_deltalake(
+        request.table, request.rows, mode="overwrite", predicate=_predicate(request)
+    )
+    return _committed(request.table)
+
+
+def _predicate(request: Write) -> str | None:
+    tree = request.arguments.get("filter")
+    partition = request.arguments.get("partition")
+    if tree is None and partition:
+        raise NotImplementedError("deltalake overwrites by predicate, not by partition")
+    return None if tree is None else render(tree, DATAFUSION)
+
+
+def _delete(request: Write) -> dict[str, Any]:
+    deltalake.DeltaTable(request.table).delete(_predicate(request))
+    return _committed(request.table)
+
+
+def _update(request: Write) -> dict[str, Any]:
+    deltalake.DeltaTable(request.table).update(
+        updates={
+            DATAFUSION.identifier(name): render(node, DATAFUSION)
+            for name, node in request.arguments["set"].items()
+        },
+        predicate=_predicate(request),
+    )
+    return _committed(request.table)
+
+
+def _on_table(
+    call: Callable[[deltalake.DeltaTable, Mapping[str, Any]], Any],
+) -> Callable[[Write], dict[str, Any]]:
+    """Lift a call on an open table to a write request."""
+
+    def write(request: Write) -> dict[str, Any]:
+        call(deltalake.DeltaTable(request.table), request.arguments)
+        return _committed(request.table)
+
+    return write
+
+
+_READS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "snapshot": _snapshot,
+    "files": _files,
+    "scan": _scan,
+    "changes": _changes,
+    "history": _history,
+    "txn": _txn,
+}
+_WRITES: Final[Mapping[str, Callable[[Write], dict[str, Any]]]] = {
+    "create": _create,
+    "append": _append,
+    "overwrite": _overwrite,
+    "delete": _delete,
+    "update": _update,
+    "checkpoint": _on_table(lambda table, _: table.create_checkpoint()),
+    "cleanup": _on_table(lambda table, _: table.cleanup_metadata()),
+    "optimize": _on_table(lambda table, _: table.optimize.compact()),
+    "set_properties": _on_table(
+        lambda table, arguments: table.alter.set_table_properties(
+            dict(arguments["properties"]), raise_if_not_exists=False
+        )
+    ),
+}
+
+
+def create() -> EngineAdapter:
+    """Give the adapter of the installed ``deltalake``."""
+    return EngineAdapter(
+        name="deltalake",
+        engine_version=deltalake.__version__,
+        claims=_CLAIMS,
+        refusals=_REFUSALS,
+        reads=_READS,
+        writes=_WRITES,
+    )

@@ -1,0 +1,97 @@
+"""An adapter from two tables of functions: what an engine reads, and what it writes.
+
+Serves the adapter contract. An operation is claimed exactly when its function is in a table, so
+a claim cannot drift from what the adapter does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from conformance.adapter import (
+    Answer,
+    Changes,
+    Claims,
+    Description,
+    DomainMetadata,
+    Files,
+    History,
+    Refused,
+    Request,
+    Scan,
+    Snapshot,
+    Txn,
+    Write,
+)
+from conformance.adapters.refusals import Refusals
+
+__all__ = ["EngineAdapter", "operation_of"]
+
+_OPERATIONS: Final[Mapping[type, str]] = {
+    Snapshot: "snapshot",
+    Files: "files",
+    Scan: "scan",
+    Changes: "changes",
+    History: "history",
+    Txn: "txn",
+    DomainMetadata: "domain_metadata",
+}
+
+
+def operation_of(request: Request) -> str:
+    """Name the operation that a request asks for, in the words of the contract."""
+    return request.operation if isinstance(request, Write) else _OPERATIONS[type(request)]
+
+
+def _nothing() -> None:
+    """Release nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAdapter:
+    """Runs requests with the functions of one engine.
+
+    Attributes:
+        name: the engine's short name.
+        engine_version: the release that answers.
+        claims: what the engine claims, apart from operations: those are the tables' keys.
+        refusals: which of the engine's errors are refusals.
+        reads: for each reading operation, request in and payload out.
+        writes: for each writing operation, request in and payload out.
+        release: ends the engine.
+
+    """
+
+    name: str
+    engine_version: str
+    claims: Claims
+    refusals: Refusals
+    reads: Mapping[str, Callable[[Any], Any]]
+    writes: Mapping[str, Callable[[Write], Any]] = field(default_factory=dict)
+    release: Callable[[], None] = _nothing
+
+    def describe(self) -> Description:
+        """Say which release answers and what it claims."""
+        claims = replace(self.claims, operations=frozenset({*self.reads, *self.writes}))
+        return Description(name=self.name, engine_version=self.engine_version, claims=claims)
+
+    def run(self, request: Request) -> Answer:
+        """Execute one request with the engine.
+
+        Raises:
+            Exception: what the engine raises that is not one of its refusals.
+
+        """
+        operation = operation_of(request)
+        writing = isinstance(request, Write)
+        calls: Mapping[str, Callable[[Any], Any]] = self.writes if writing else self.reads
+        call = calls.get(operation)
+        if call is None:
+            return Refused("unsupported", None, f"{self.name} has no operation {operation}")
+        return self.refusals.answer(lambda: call(request), "commit" if writing else None)
+
+    def close(self) -> None:
+        """End the engine."""
+        self.release()

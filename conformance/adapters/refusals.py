@@ -1,0 +1,80 @@
+"""Turn what an engine says into a refusal: tables of its error classes and of its own words.
+
+Serves the adapter contract. Only the classes that an engine documents as its errors are
+refusals; whatever else it raises (a panic, a broken invariant) passes through and becomes an
+``error`` outcome. A refusal gets a kind only where the engine's own words tell one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.adapter import Answer, Kind, Ok, Refused, Stage
+
+__all__ = ["Refusals", "Rule"]
+
+_MAX_MESSAGE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a message means.
+
+    Attributes:
+        pattern: searched for in the class name and message, joined by ``": "``.
+        kind: what the engine means by it.
+        stage: when the engine says it, where that is known.
+
+    """
+
+    pattern: re.Pattern[str]
+    kind: Kind | None
+    stage: Stage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """The refusals of one engine.
+
+    Attributes:
+        errors: the classes by which the engine refuses in a controlled way.
+        rules: tried in order; the first that matches tells kind and stage.
+        crashes: tells that an error of such a class is a crash all the same.
+
+    """
+
+    errors: tuple[type[BaseException], ...]
+    rules: Sequence[Rule] = ()
+    crashes: re.Pattern[str] | None = None
+
+    def answer(self, call: Callable[[], Any], stage: Stage | None = None) -> Answer:
+        """Make a call into the engine, and answer with what it gave or what it refused.
+
+        Args:
+            call: does the engine's work; its result is the payload.
+            stage: the stage to report where no rule tells one.
+
+        Returns:
+            ``Ok`` or ``Refused``.
+
+        Raises:
+            BaseException: what the engine raises beyond its refusals.
+
+        """
+        try:
+            return Ok(call())
+        except self.errors as error:
+            text = f"{type(error).__name__}: {error}"
+            if self.crashes is not None and self.crashes.search(text):
+                raise
+            return self._refused(text, stage)
+
+    def _refused(self, text: str, stage: Stage | None) -> Refused:
+        message = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
+        for rule in self.rules:
+            if rule.pattern.search(text):
+                return Refused(rule.kind, rule.stage or stage, message)
+        return Refused(None, stage, message)
