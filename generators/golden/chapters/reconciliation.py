@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from generators.delta_schema import field, struct
-from generators.golden.case import CaseWriter, Refusal
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, publish, refuse_load
-from generators.golden.table import GoldenTable, add, domain, remove, txn
+from generators.golden.publish import describe, publish
+from generators.golden.table import DataFile, GoldenTable, add, domain, remove, txn
 from generators.materialise.checkpoints import write_classic
 from generators.materialise.log_files import json_text
 
@@ -90,86 +90,91 @@ def _tombstones(case: CaseWriter) -> None:
 class _Contradiction:
     """A commit that says one thing twice.
 
+    The clauses bind whoever writes the commit. No clause says what a reader does with it, so
+    refusing is as good as any reading that takes one of the two words.
+
     Attributes:
         title: what is wrong.
         requirement: the clause that forbids it.
-        at_load: whether protocol and metadata cannot be told either.
         actions: the actions of the bad commit, given the table and its only file.
+        readings: name of a reading to the ids of its rows.
 
     """
 
     title: str
     requirement: str
-    at_load: bool
-    actions: Callable[[GoldenTable, Any], Sequence[Mapping[str, Any]]]
-
-
-_CONTRADICTIONS = {
-    "two-metadata": _Contradiction(
-        "A commit with two metaData actions is refused",
-        "WLOG-002",
-        at_load=True,
-        actions=lambda table, _: [
-            table.metadata(),
-            table.metadata(configuration={"delta.appendOnly": "true"}),
-        ],
-    ),
-    "two-protocols": _Contradiction(
-        "A commit with two protocol actions is refused",
-        "WLOG-003",
-        at_load=True,
-        actions=lambda table, _: [
-            table.protocol_action(),
-            {"protocol": {"minReaderVersion": 1, "minWriterVersion": 4}},
-        ],
-    ),
-    "two-txns": _Contradiction(
-        "A commit with two txn actions of one application is refused",
-        "WLOG-004",
-        at_load=False,
-        actions=lambda _, file: [txn("app", 1), txn("app", 2), add(file)],
-    ),
-    "same-add-twice": _Contradiction(
-        "A commit that adds one file twice is refused",
-        "FA-011",
-        at_load=False,
-        actions=lambda table, _: _twice(add(table.file([{"id": 5, "name": "twice"}]))),
-    ),
-    "same-remove-twice": _Contradiction(
-        "A commit that removes one file twice is refused",
-        "FA-011",
-        at_load=False,
-        actions=lambda _, file: _twice(remove(file)),
-    ),
-    "add-and-remove": _Contradiction(
-        "A commit that adds and removes one logical file is refused",
-        "WLOG-001",
-        at_load=False,
-        actions=lambda table, _: _both(table.file([{"id": 5, "name": "both"}])),
-    ),
-}
+    actions: Callable[[GoldenTable, DataFile], Sequence[Mapping[str, Any]]]
+    readings: Mapping[str, Sequence[int]]
 
 
 def _twice(action: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [action, action]
 
 
-def _both(file: Any) -> list[Mapping[str, Any]]:
+def _both(file: DataFile) -> list[Mapping[str, Any]]:
     return [add(file), remove(file)]
+
+
+_CONTRADICTIONS = {
+    "two-metadata": _Contradiction(
+        "A commit with two metaData actions is refused or read by one",
+        "WLOG-002",
+        lambda table, _: [
+            table.metadata(),
+            table.metadata(configuration={"delta.appendOnly": "true"}),
+        ],
+        {"one": [1]},
+    ),
+    "two-protocols": _Contradiction(
+        "A commit with two protocol actions is refused or read by one",
+        "WLOG-003",
+        lambda table, _: [
+            table.protocol_action(),
+            {"protocol": {"minReaderVersion": 1, "minWriterVersion": 4}},
+        ],
+        {"one": [1]},
+    ),
+    "two-txns": _Contradiction(
+        "Two txn actions of one application are refused or read by one",
+        "WLOG-004",
+        lambda _, file: [txn("app", 1), txn("app", 2), add(file)],
+        {"one": [1]},
+    ),
+    "same-add-twice": _Contradiction(
+        "A commit that adds one file twice is refused or adds it once",
+        "FA-011",
+        lambda table, _: _twice(add(table.file([{"id": 5, "name": "x"}]))),
+        {"once": [1, 5]},
+    ),
+    "same-remove-twice": _Contradiction(
+        "A commit that removes one file twice is refused or removes it",
+        "FA-011",
+        lambda _, file: _twice(remove(file)),
+        {"removed": []},
+    ),
+    "add-and-remove": _Contradiction(
+        "Add and remove of one file in a commit are refused or one wins",
+        "WLOG-001",
+        lambda table, _: _both(table.file([{"id": 5, "name": "x"}])),
+        {"live": [1, 5], "gone": [1]},
+    ),
+}
 
 
 def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
     table = _table(case)
-    file = table.file([{"id": 1, "name": "a"}])
+    file = table.file([{"id": 1, "name": "x"}])
     table.create(add(file))
     describe(case, table)
     # As text, so that the ledger does not try to make sense of it.
     table.commit(*(json_text(action) for action in wrong.actions(table, file)))
     refusal = Refusal("invalid_table", "read", wrong.requirement, code="DELTA_DUPLICATE_ACTIONS")
-    if wrong.at_load:
-        refuse_load(case, refusal, wrong.title)
-    else:
-        case.refuse("read", "read-latest", refusal, title=wrong.title)
+    readings = [
+        Accepted(name, "the clause binds writers only", rows=[{"id": n, "name": "x"} for n in ids])
+        for name, ids in wrong.readings.items()
+    ]
+    refused = Accepted("refused", "a commit that breaks the clause is invalid", refusal=refusal)
+    case.contest("read", "read-latest", [refused, *readings], title=wrong.title, schema=_PAIR)
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
 
 
