@@ -7,7 +7,9 @@ from typing import Literal
 
 from generators.golden.catalog import Chapter, Definition
 from generators.golden.chapters import (
+    checkpoints,
     data_files,
+    hints,
     log_entries,
     partition_values,
     protocol,
@@ -17,7 +19,16 @@ from generators.golden.chapters import (
 
 __all__ = ["all_chapters", "all_definitions"]
 
-_MODULES = (types, partition_values, data_files, log_entries, reconciliation, protocol)
+_MODULES = (
+    types,
+    partition_values,
+    data_files,
+    log_entries,
+    reconciliation,
+    protocol,
+    checkpoints,
+    hints,
+)
 
 
 def all_chapters() -> Iterator[Chapter]:
