@@ -1,1 +1,10 @@
 """Reference implementation of the Delta transaction-log protocol."""
+
+from __future__ import annotations
+
+from reference_impl.errors import DeltaError
+from reference_impl.read import read_table
+from reference_impl.snapshot import Snapshot
+from reference_impl.table import Table
+
+__all__ = ["DeltaError", "Snapshot", "Table", "read_table"]

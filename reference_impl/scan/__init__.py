@@ -5,15 +5,18 @@ Serves "Reader Requirements" of every feature that changes how rows are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
+from reference_impl.filters import bind_filter, columns_of
+from reference_impl.row_tracking import RowTracking
 from reference_impl.scan.reader import FileReader, in_order
-from reference_impl.scan.tasks import TableSchema, file_tasks, table_schema
-from reference_impl.types.model import Field
+from reference_impl.scan.tasks import file_tasks, table_schema
+from reference_impl.types.model import Field, Struct
 
 if TYPE_CHECKING:
     from reference_impl.snapshot import Snapshot
@@ -21,7 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["scan"]
 
 
-def scan(snapshot: Snapshot, *, columns: Sequence[str] | None = None) -> pa.Table:
+def scan(
+    snapshot: Snapshot,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
+    row_ids: bool = False,
+) -> pa.Table:
     """Read the rows of a version.
 
     Rows come in the order of the live files, and inside a file in physical order.
@@ -29,15 +38,31 @@ def scan(snapshot: Snapshot, *, columns: Sequence[str] | None = None) -> pa.Tabl
     Args:
         snapshot: the version.
         columns: top-level columns to give, in this order; all when ``None``.
+        filter: a tree (``docs/formats.md``) or a Spark SQL predicate; rows for which it is
+            true are given.
+        row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
 
     Raises:
         DeltaError: a subclass that says what is wrong with the table, or with the request.
 
     """
     table = table_schema(snapshot.protocol, snapshot.metadata)
-    wanted = _projection(table, columns)
-    reader = FileReader(snapshot.storage, wanted, table.partition_names, table.mode)
-    partition = [f for f in wanted if f.name in table.partition_names]
+    wanted = project(table.columns, columns)
+    condition = None if filter is None else bind_filter(filter, table.columns)
+    tested = set() if condition is None else {path[0] for path in columns_of(condition)}
+    tested -= {f.name for f in wanted}
+    reader = FileReader(
+        snapshot.storage,
+        wanted,
+        table.partition_names,
+        table.mode,
+        VectorStore(snapshot.storage),
+        condition,
+        [f for f in table.columns.fields if f.name in tested],
+        RowTracking.of(snapshot.protocol, snapshot.metadata) if row_ids else None,
+    )
+    needed = [*wanted, *reader.filter_columns]
+    partition = [f for f in needed if f.name in table.partition_names]
     tasks = file_tasks(snapshot.adds(), partition, table.mode)
     batches = [
         batch for read in in_order(lambda task: list(reader.read(task)), tasks) for batch in read
@@ -45,19 +70,24 @@ def scan(snapshot: Snapshot, *, columns: Sequence[str] | None = None) -> pa.Tabl
     return pa.Table.from_batches(batches, schema=reader.schema)
 
 
-def _projection(table: TableSchema, columns: Sequence[str] | None) -> list[Field]:
+def project(schema: Struct, columns: Sequence[str] | None) -> list[Field]:
+    """Choose top-level columns by name, without regard to case.
+
+    Raises:
+        UnknownColumn: the schema has no such column, or one is asked for twice.
+
+    """
     if columns is None:
-        return list(table.columns.fields)
-    known = {f.name.lower(): f for f in table.columns.fields}
+        return list(schema.fields)
+    folded = {f.name.lower(): f for f in schema.fields}
     chosen: dict[str, Field] = {}
     for name in columns:
-        column = table.columns.get(name) or known.get(name.lower())
-        if column is None or column.name in chosen:
+        column = folded.get(name.lower())
+        if column is None:
             raise UnknownColumn(
-                f"the table has no column {name!r}"
-                if column is None
-                else f"{name!r} is asked twice",
-                hint="columns: " + ", ".join(table.columns.names),
+                f"the table has no column {name!r}", hint="columns: " + ", ".join(schema.names)
             )
+        if column.name in chosen:
+            raise UnknownColumn(f"column {name!r} is asked for twice")
         chosen[column.name] = column
     return list(chosen.values())

@@ -67,7 +67,11 @@ def at_file(path: str) -> Iterator[None]:
 
 
 def read_batches(
-    storage: Storage, path: str, columns: Sequence[Field], mode: Mode
+    storage: Storage,
+    path: str,
+    columns: Sequence[Field],
+    mode: Mode,
+    hidden: Sequence[Field] = (),
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     """Read columns of a file in physical order.
 
@@ -76,9 +80,11 @@ def read_batches(
         path: the decoded path of the file.
         columns: the columns to give, none of them a partition column.
         mode: how columns are found in the file.
+        hidden: further columns, which no schema lists and which are always found by name.
 
     Yields:
-        The position of the first row, the number of rows, and an array per column.
+        The position of the first row, the number of rows, and an array per column and per
+        hidden column.
 
     Raises:
         DataFileNotFound: the file is missing.
@@ -95,18 +101,21 @@ def read_batches(
             thrift_container_size_limit=_MAX_CONTAINER,
         ) as file,
     ):
-        yield from _batches(file, columns, mode)
+        wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
+        yield from _batches(file, wanted)
 
 
 def _batches(
-    file: pq.ParquetFile, columns: Sequence[Field], mode: Mode
+    file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]]
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     held = list(file.schema_arrow)
-    _refuse_lost_ids(held, mode)
-    sources = [find_column(held, column, mode) for column in columns]
+    if any(mode == "id" for _, mode in wanted):
+        _refuse_lost_ids(held)
+    columns = [column for column, _ in wanted]
+    sources = [find_column(held, column, mode) for column, mode in wanted]
     converters = [
         None if at is None else converter(held[at], column, mode)
-        for at, column in zip(sources, columns, strict=True)
+        for at, (column, mode) in zip(sources, wanted, strict=True)
     ]
     names = sorted({held[at].name for at in sources if at is not None})
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
@@ -128,8 +137,8 @@ def _batches(
         raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
 
 
-def _refuse_lost_ids(held: Sequence[pa.Field], mode: Mode) -> None:
-    if mode == "id" and held and not any(b"PARQUET:field_id" in (f.metadata or {}) for f in held):
+def _refuse_lost_ids(held: Sequence[pa.Field]) -> None:
+    if held and not any(b"PARQUET:field_id" in (f.metadata or {}) for f in held):
         raise InvalidDataFile(
             "the table finds columns by field id and the file has none", requirement="CM-027"
         )

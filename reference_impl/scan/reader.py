@@ -1,4 +1,8 @@
-"""Read the tasks of a scan into one Arrow table, in order, on a few threads."""
+"""Read logical files into batches of rows, and several of them at a time.
+
+A row's position in its data file is settled before anything is dropped: deletion vectors and
+row ids count physical rows, whatever is projected or filtered.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode
-from reference_impl.scan.data_file import read_batches
+from reference_impl.deletion_vectors import Bitmap, VectorStore
+from reference_impl.errors import InvalidDeletionVector
+from reference_impl.filters import Node, evaluate
+from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
+from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.scan.tasks import FileTask
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_field
@@ -28,13 +37,17 @@ _AHEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads logical files of one table version.
+    """Reads logical files of one table version; safe to use from several threads.
 
     Attributes:
         storage: the table's storage.
         columns: the columns to give, partition columns among them.
-        partition_names: which of them come from the log.
+        partition_names: names of the columns that come from the log.
         mode: how columns are found in data files.
+        vectors: where deletion vectors come from.
+        filter: keeps the rows for which it is true.
+        filter_columns: the columns that only the filter looks at.
+        tracking: adds row ids and row commit versions.
 
     """
 
@@ -42,33 +55,76 @@ class FileReader:
     columns: Sequence[Field]
     partition_names: frozenset[str]
     mode: Mode
+    vectors: VectorStore
+    filter: Node | None = None
+    filter_columns: Sequence[Field] = ()
+    tracking: RowTracking | None = None
 
     @property
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
-        return pa.schema([arrow_field(f) for f in self.columns])
+        fields = [arrow_field(f) for f in self.columns]
+        return pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if self.tracking else []))
 
     def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
-        """Give the rows of a file.
+        """Give the rows of a logical file, in physical order.
 
         Raises:
-            DataFileNotFound: the file is missing.
-            InvalidDataFile: the file is damaged, or does not hold the columns' types.
+            DataFileNotFound: the data file is missing.
+            InvalidDataFile: the data file is damaged, or does not hold the columns' types.
+            DeletionVectorNotFound: the file of the deletion vector is missing.
+            InvalidDeletionVector: the deletion vector is malformed, or of another file.
 
         """
+        deleted = None
+        if task.deletion_vector is not None:
+            deleted = self.vectors.load(task.deletion_vector, task.path)
+        read = [*self.columns, *self.filter_columns]
+        stored = [f for f in read if f.name not in self.partition_names]
+        hidden = self.tracking.hidden if self.tracking else []
+        given = pa.schema([arrow_field(f) for f in read])
         schema = self.schema
-        stored = [f for f in self.columns if f.name not in self.partition_names]
-        for _, length, arrays in read_batches(self.storage, task.path, stored, self.mode):
+        end = 0
+        for start, length, arrays in read_batches(
+            self.storage, task.path, stored, self.mode, hidden
+        ):
+            end = start + length
             found = iter(arrays)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.repeat(task.partition[f.name], length)
-                    if f.name in self.partition_names
-                    else next(found)
-                    for f in self.columns
-                ],
-                schema=schema,
-            )
+            columns = [
+                pa.repeat(task.partition[f.name], length)
+                if f.name in self.partition_names
+                else next(found)
+                for f in read
+            ]
+            kept = _kept(deleted, start, length)
+            if self.filter is not None:
+                with at_file(task.path):
+                    rows = pa.RecordBatch.from_arrays(columns, schema=given)
+                    chosen = evaluate(self.filter, rows)
+                kept = chosen if kept is None else pc.and_(kept, chosen)
+                columns = columns[: len(self.columns)]
+            if self.tracking is not None:
+                columns += self.tracking.columns(
+                    list(found), start, length, task.base_row_id, task.default_row_commit_version
+                )
+            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            yield batch if kept is None else batch.filter(kept)
+        _refuse_foreign(deleted, end, task.path)
+
+
+def _kept(deleted: Bitmap | None, start: int, length: int) -> pa.BooleanArray | None:
+    return None if deleted is None or length == 0 else deleted.kept(start, length)
+
+
+def _refuse_foreign(deleted: Bitmap | None, rows: int, path: str) -> None:
+    if deleted is None or deleted.maximum is None or deleted.maximum < rows:
+        return
+    raise InvalidDeletionVector(
+        f"the vector deletes row {deleted.maximum} of a file of {rows} rows",
+        path=path,
+        hint="rows are counted from zero; the vector belongs to another file",
+        requirement="DVFILE-003",
+    )
 
 
 def in_order(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:

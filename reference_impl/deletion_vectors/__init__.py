@@ -1,0 +1,27 @@
+"""Deletion vectors: which physical rows of a data file are deleted.
+
+Serves "Deletion Vectors", "Deletion Vector Format" and "Deletion Vector File Storage Format".
+Rows are 64-bit positions in the data file, counted from zero.
+"""
+
+from __future__ import annotations
+
+from reference_impl.deletion_vectors.bitmap import Bitmap
+from reference_impl.deletion_vectors.descriptor import Descriptor
+from reference_impl.deletion_vectors.payload import MAGIC, NATIVE_MAGIC, decode, encode
+from reference_impl.deletion_vectors.store import VectorStore, frame, inline
+from reference_impl.deletion_vectors.z85 import decode_z85, encode_z85
+
+__all__ = [
+    "MAGIC",
+    "NATIVE_MAGIC",
+    "Bitmap",
+    "Descriptor",
+    "VectorStore",
+    "decode",
+    "decode_z85",
+    "encode",
+    "encode_z85",
+    "frame",
+    "inline",
+]

@@ -1,0 +1,109 @@
+"""Where a deletion vector is and what to expect there (section Deletion Vector Descriptor Schema)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from reference_impl.deletion_vectors.z85 import decode_z85
+from reference_impl.errors import InvalidDeletionVector
+from reference_impl.paths import decode_path
+
+__all__ = ["Descriptor"]
+
+_UUID_LETTERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A descriptor out of an action.
+
+    Attributes:
+        storage_type: ``u`` (file named by a UUID), ``p`` (file at a path) or ``i`` (inline).
+        path_or_inline_dv: what the storage type makes of it.
+        offset: bytes before the vector's size field in its file; ``None`` inline.
+        size_in_bytes: bytes of the serialized vector, without frame and padding.
+        cardinality: rows that the vector deletes.
+
+    """
+
+    storage_type: str
+    path_or_inline_dv: str
+    offset: int | None
+    size_in_bytes: int
+    cardinality: int
+
+    @classmethod
+    def from_wire(cls, struct: Mapping[str, Any]) -> Descriptor:
+        """Check a descriptor in wire spelling.
+
+        Raises:
+            InvalidDeletionVector: a field is missing or outside of its range, or an inline
+                vector has an offset.
+
+        """
+        storage_type, text = struct.get("storageType"), struct.get("pathOrInlineDv")
+        offset = struct.get("offset")
+        size, cardinality = struct.get("sizeInBytes"), struct.get("cardinality")
+        if storage_type not in ("u", "p", "i"):
+            raise InvalidDeletionVector(f"storageType is {storage_type!r}, not u, p or i")
+        if not isinstance(text, str) or text == "":
+            raise InvalidDeletionVector("pathOrInlineDv is missing", requirement="DVDESC-002")
+        if storage_type == "i" and offset is not None:
+            raise InvalidDeletionVector(
+                f"an inline vector has offset {offset}", requirement="DVDESC-008"
+            )
+        if offset is not None and (type(offset) is not int or offset < 0):
+            raise InvalidDeletionVector(f"offset is {offset!r}", requirement="DVDESC-007")
+        if type(size) is not int or size <= 0:
+            raise InvalidDeletionVector(f"sizeInBytes is {size!r}", requirement="DVDESC-009")
+        if type(cardinality) is not int or cardinality < 0:
+            raise InvalidDeletionVector(f"cardinality is {cardinality!r}", requirement="DVDESC-010")
+        return cls(storage_type, text, offset, size, cardinality)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Give the JSON object of the action."""
+        wire: dict[str, Any] = {
+            "storageType": self.storage_type,
+            "pathOrInlineDv": self.path_or_inline_dv,
+            "offset": self.offset,
+            "sizeInBytes": self.size_in_bytes,
+            "cardinality": self.cardinality,
+        }
+        return {key: value for key, value in wire.items() if value is not None}
+
+    @property
+    def unique_id(self) -> str:
+        """The id that tells logical files of one data file apart (section Derived Fields)."""
+        name = self.storage_type + self.path_or_inline_dv
+        return name if self.offset is None else f"{name}@{self.offset}"
+
+    @property
+    def path(self) -> str:
+        """The decoded path of the vector's file: relative to the table root, or absolute.
+
+        Raises:
+            InvalidDeletionVector: the vector is inline, or its UUID does not decode.
+
+        """
+        match self.storage_type:
+            case "p":
+                return decode_path(self.path_or_inline_dv, action="add")
+            case "u":
+                prefix = self.path_or_inline_dv[:-_UUID_LETTERS]
+                name = f"deletion_vector_{UUID(bytes=self._uuid_bytes())}.bin"
+                return f"{prefix}/{name}" if prefix else name
+            case _:
+                raise InvalidDeletionVector(
+                    "an inline vector has no path", requirement="DVDESC-017"
+                )
+
+    def _uuid_bytes(self) -> bytes:
+        if len(self.path_or_inline_dv) < _UUID_LETTERS:
+            raise InvalidDeletionVector(
+                f"{self.path_or_inline_dv!r} is shorter than a UUID in Z85",
+                requirement="DVDESC-003",
+            )
+        return decode_z85(self.path_or_inline_dv[-_UUID_LETTERS:])

@@ -1,0 +1,256 @@
+"""Serialized deletion vectors: magic number and 64-bit roaring bitmap (section Deletion Vector Format).
+
+The format is parsed here rather than by a roaring library: bytes out of a table are checked
+before anything is allocated for them, and containers go into Arrow masks without a detour.
+Parsing looks at containers as numpy columns, so that it costs about what copying them costs.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyroaring
+
+from reference_impl.deletion_vectors.bitmap import (
+    ARRAY,
+    BITMAP,
+    BITMAP_BYTES,
+    CONTAINER_ROWS,
+    RUN,
+    Bitmap,
+)
+from reference_impl.errors import InvalidDeletionVector
+
+__all__ = ["MAGIC", "NATIVE_MAGIC", "decode", "encode"]
+
+MAGIC = 1681511377
+"""First four bytes, little endian, of the format that the protocol defines."""
+
+NATIVE_MAGIC = 1681511376
+"""Magic of an older layout, seen in the protocol's own inline example: read, never written."""
+
+_WITH_RUNS, _WITHOUT_RUNS = 12347, 12346
+_OFFSETS_FROM = 4
+"""A bitmap with runs has an offset table from this number of containers on."""
+
+_ARRAY_LIMIT = 4096
+_MAX_BUCKET = 1 << 31
+
+_Column: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """The containers of one 32-bit bitmap, as columns; ``end`` is the byte after it."""
+
+    keys: npt.NDArray[np.uint64]
+    kinds: npt.NDArray[np.uint8]
+    counts: _Column
+    offsets: _Column
+    cardinality: int
+    end: int
+
+
+def encode(rows: Iterable[int]) -> bytes:
+    """Serialize a set of rows in the format that the protocol defines."""
+    bitmap = pyroaring.BitMap64(rows)
+    bitmap.run_optimize()
+    return struct.pack("<I", MAGIC) + bytes(bitmap.serialize())
+
+
+def decode(payload: bytes) -> Bitmap:
+    """Parse a serialized vector, older layout included.
+
+    Raises:
+        InvalidDeletionVector: the magic number is another, or the bitmap breaks its format.
+
+    """
+    data = np.frombuffer(payload, np.uint8)
+    if len(payload) < 4:
+        raise _broken(f"{len(payload)} bytes are too few for a magic number", "DVFMT-008")
+    little, big = struct.unpack_from("<I", payload)[0], struct.unpack_from(">I", payload)[0]
+    if little == MAGIC:
+        buckets = _portable(payload, data)
+    elif NATIVE_MAGIC in (little, big):
+        buckets = _native(payload, data, "<" if little == NATIVE_MAGIC else ">")
+    else:
+        raise _broken(f"the magic number is {little}, not {MAGIC}", "DVFMT-008")
+    if not buckets:
+        none = np.empty(0, np.int64)
+        return Bitmap(data, none.astype(np.uint64), none.astype(np.uint8), none, none, 0)
+    if len(buckets) == 1:
+        one = buckets[0]
+        return Bitmap(data, one.keys, one.kinds, one.counts, one.offsets, one.cardinality)
+    return Bitmap(
+        data,
+        np.concatenate([b.keys for b in buckets]),
+        np.concatenate([b.kinds for b in buckets]),
+        np.concatenate([b.counts for b in buckets]),
+        np.concatenate([b.offsets for b in buckets]),
+        sum(b.cardinality for b in buckets),
+    )
+
+
+def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[_Bucket]:
+    (count,) = _unpack("<Q", payload, 4)
+    at, last, buckets = 12, -1, []
+    for _ in range(count):
+        (key,) = _unpack("<I", payload, at)
+        if key <= last:
+            raise _broken(f"bucket {key} follows bucket {last}", "DVFMT-004")
+        if key >= _MAX_BUCKET:
+            raise _broken(f"bucket {key} has its top bit set", "DVFMT-006")
+        bucket = _bucket(payload, data, at + 4, key)
+        buckets.append(bucket)
+        at, last = bucket.end, key
+    _refuse_rest(payload, at)
+    return buckets
+
+
+def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[_Bucket]:
+    (count,) = _unpack(f"{order}I", payload, 4)
+    at, buckets = 8, []
+    for key in range(count):
+        (size,) = _unpack(f"{order}I", payload, at)
+        bucket = _bucket(payload, data, at + 4, key)
+        if bucket.end != at + 4 + size:
+            raise _broken(f"bucket {key} has {bucket.end - at - 4} bytes, not {size}", "DVFMT-011")
+        buckets.append(bucket)
+        at = bucket.end
+    _refuse_rest(payload, at)
+    return buckets
+
+
+def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> _Bucket:
+    """Parse one standard 32-bit bitmap that starts at byte ``at``."""
+    (cookie,) = _unpack("<I", payload, at)
+    runs = cookie & 0xFFFF == _WITH_RUNS
+    if runs:
+        size, at = (cookie >> 16) + 1, at + 4
+        flags = _slice(data, at, (size + 7) // 8)
+        at += len(flags)
+        is_run = np.unpackbits(flags, count=size, bitorder="little").astype(np.bool_)
+    elif cookie == _WITHOUT_RUNS:
+        (size,) = _unpack("<I", payload, at + 4)
+        at += 8
+        if size > CONTAINER_ROWS:
+            raise _broken(f"a bitmap has {size} containers", "DVFMT-005")
+        is_run = np.zeros(size, np.bool_)
+    else:
+        raise _broken(f"a bitmap starts with {cookie}", "DVFMT-005")
+    header = _slice(data, at, 4 * size).view("<u2").reshape(-1, 2).astype(np.int64)
+    at += 4 * size
+    keys, counts = header[:, 0], header[:, 1] + 1
+    if (np.diff(keys) <= 0).any():
+        raise _broken("the containers of a bitmap do not ascend", "DVFMT-004")
+    kinds = np.where(counts > _ARRAY_LIMIT, BITMAP, ARRAY).astype(np.uint8)
+    kinds[is_run] = RUN
+    has_table = not runs or size >= _OFFSETS_FROM
+    if has_table:
+        at += len(_slice(data, at, 4 * size))
+    offsets, lengths, end = _layout(data, at, kinds, counts)
+    cardinality = int(counts.sum())
+    _check_values(data, kinds, counts, offsets, lengths)
+    stored = np.where(kinds == RUN, (lengths - 2) // 4, counts)
+    global_keys = keys.astype(np.uint64) + np.uint64(high << 16)
+    return _Bucket(global_keys, kinds, stored, offsets, cardinality, end)
+
+
+def _layout(
+    data: npt.NDArray[np.uint8], at: int, kinds: npt.NDArray[np.uint8], counts: _Column
+) -> tuple[_Column, _Column, int]:
+    """Give where the values of each container start, the bytes they take, and the end.
+
+    The offset table of the format is passed over: it repeats what the sizes say.
+    """
+    lengths = np.where(kinds == BITMAP, BITMAP_BYTES, 2 * counts)
+    starts = at + np.cumsum(lengths) - lengths
+    # Only the runs themselves tell how long a run container is: walk from one to the next.
+    shift = 0
+    for index in np.flatnonzero(kinds == RUN).tolist():
+        begin = int(starts[index]) + shift
+        (low, high) = _slice(data, begin, 2).tolist()
+        length = 2 + 4 * (low + 256 * high)
+        shift += length - int(lengths[index])
+        lengths[index] = length
+    if shift:
+        starts = at + np.cumsum(lengths) - lengths
+    end = at + int(lengths.sum())
+    if end > len(data):
+        raise _broken("a bitmap ends before its last container", "DVFMT-011")
+    starts[kinds == RUN] += 2
+    return starts, lengths, end
+
+
+def _check_values(
+    data: npt.NDArray[np.uint8],
+    kinds: npt.NDArray[np.uint8],
+    counts: _Column,
+    offsets: _Column,
+    lengths: _Column,
+) -> None:
+    """Check that containers hold as many different values as their header says."""
+    changes = np.flatnonzero(np.diff(kinds)) + 1
+    edges = [0, *changes.tolist(), len(kinds)]
+    for first, last in zip(edges, edges[1:], strict=False):
+        if first == last:
+            continue
+        kind = kinds[first]
+        begin, end = int(offsets[first]), int(offsets[last - 1])
+        if kind == ARRAY:
+            good = _arrays_ascend(data[begin : end + int(lengths[last - 1])], counts[first:last])
+        elif kind == BITMAP:
+            words = data[begin : end + BITMAP_BYTES].view("<u8").reshape(last - first, -1)
+            good = bool((np.bitwise_count(words).sum(axis=1) == counts[first:last]).all())
+        else:
+            good = all(
+                _runs_fit(data[int(offsets[i]) :][: int(lengths[i]) - 2], int(counts[i]))
+                for i in range(first, last)
+            )
+        if not good:
+            raise _broken("a container does not hold the values that it counts", "DVFMT-007")
+
+
+def _arrays_ascend(segment: npt.NDArray[np.uint8], counts: _Column) -> bool:
+    values = segment.view("<u2")
+    ascends = values[1:] > values[:-1]
+    ascends[np.cumsum(counts)[:-1] - 1] = True
+    return bool(ascends.all())
+
+
+def _runs_fit(segment: npt.NDArray[np.uint8], count: int) -> bool:
+    runs = segment.view("<u2").reshape(-1, 2).astype(np.int64)
+    starts, ends = runs[:, 0], runs[:, 0] + runs[:, 1]
+    apart = bool((starts[1:] > ends[:-1]).all()) and int(ends.max(initial=0)) < CONTAINER_ROWS
+    return apart and int((ends - starts + 1).sum()) == count
+
+
+def _unpack(code: str, payload: bytes, at: int) -> tuple[int, ...]:
+    try:
+        return struct.unpack_from(code, payload, at)
+    except struct.error:
+        raise _broken(
+            f"the vector ends before byte {at + struct.calcsize(code)}", "DVFMT-011"
+        ) from None
+
+
+def _slice(data: npt.NDArray[np.uint8], at: int, length: int) -> npt.NDArray[np.uint8]:
+    if at + length > len(data):
+        raise _broken(f"the vector ends before byte {at + length}", "DVFMT-011")
+    return data[at : at + length]
+
+
+def _refuse_rest(payload: bytes, end: int) -> None:
+    if end != len(payload):
+        raise _broken(f"{len(payload) - end} bytes follow the bitmap", "DVFMT-011")
+
+
+def _broken(problem: str, requirement: str) -> InvalidDeletionVector:
+    return InvalidDeletionVector(
+        f"the serialized vector is malformed: {problem}", requirement=requirement
+    )
