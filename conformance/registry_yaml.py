@@ -83,11 +83,11 @@ class Node:
             found[key] = Node(self.path, value, f"{self.name} of {key}")
         return found
 
-    def items(self) -> list[Node]:
-        """Take a sequence apart; an empty one is refused, for it says nothing."""
+    def items(self, *, may_be_empty: bool = False) -> list[Node]:
+        """Take a sequence apart; an empty one is refused unless it may be, for it says nothing."""
         if not isinstance(self.node, yaml.SequenceNode):
             raise self.fail(f"{self.name} must be a list")
-        if not self.node.value:
+        if not self.node.value and not may_be_empty:
             raise self.fail(f"{self.name} is empty")
         return [Node(self.path, item, f"an entry of {self.name}") for item in self.node.value]
 

@@ -1,0 +1,91 @@
+"""Cases are found in the corpus and in sources, with the requirements that they name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance.citations import (
+    Citation,
+    CitationError,
+    cited_in_corpus,
+    cited_in_project,
+    cited_in_source,
+)
+
+
+def write_case(corpus: Path, case: str, shared: object, **specs: object) -> None:
+    folder = corpus / case
+    (folder / "specs").mkdir(parents=True)
+    (folder / "case.json").write_text(json.dumps({"requirements": shared}))
+    for slug, ids in specs.items():
+        (folder / "specs" / f"{slug}.json").write_text(json.dumps({"requirements": ids}))
+
+
+def test_a_spec_is_cited_with_its_own_ids_and_those_of_its_case(tmp_path: Path) -> None:
+    write_case(tmp_path, "toys/ball", ["TOY-001"], read=["TOY-002"], snapshot=["TOY-001"])
+    assert list(cited_in_corpus(tmp_path)) == [
+        Citation("toys/ball/read", ("TOY-002", "TOY-001"), "golden"),
+        Citation("toys/ball/snapshot", ("TOY-001",), "golden"),
+    ]
+
+
+@pytest.mark.parametrize("shared", [None, "TOY-001", [1], {}])
+def test_a_case_without_a_list_of_ids_is_refused(tmp_path: Path, shared: object) -> None:
+    write_case(tmp_path, "toys/ball", shared, read=["TOY-001"])
+    with pytest.raises(CitationError, match=r"case\.json: has no list"):
+        list(cited_in_corpus(tmp_path))
+
+
+def test_a_case_without_specs_is_refused(tmp_path: Path) -> None:
+    write_case(tmp_path, "toys/ball", ["TOY-001"])
+    with pytest.raises(CitationError, match="judges nothing"):
+        list(cited_in_corpus(tmp_path))
+
+
+def test_a_case_that_is_not_json_is_refused(tmp_path: Path) -> None:
+    write_case(tmp_path, "toys/ball", ["TOY-001"], read=["TOY-001"])
+    (tmp_path / "toys" / "ball" / "case.json").write_text("{")
+    with pytest.raises(CitationError, match="is not JSON"):
+        list(cited_in_corpus(tmp_path))
+
+
+def test_sources_are_read_without_being_run(tmp_path: Path) -> None:
+    (tmp_path / "balls.py").write_text(
+        "raise SystemExit\n"
+        "@requirement('TOY-001')\n"
+        "def test_a_ball_rolls():\n"
+        "    '''TOY-009 in prose is not a citation.'''\n"
+        "MUTATIONS = (\n"
+        "    refused('ball-is-square', 'the ball', 'TOY-002 TOY-003', edit('ball')),\n"
+        "    Mutation(id='no-ball', requirements=('TOY-004', 'TOY-004')),\n"
+        ")\n"
+        "CHECKS = {'TOY-005': print}\n"
+    )
+    assert list(cited_in_source(tmp_path, "mutation")) == [
+        Citation("balls:test_a_ball_rolls", ("TOY-001",), "mutation"),
+        Citation("ball-is-square", ("TOY-002", "TOY-003"), "mutation"),
+        Citation("no-ball", ("TOY-004",), "mutation"),
+        Citation("balls:CHECKS", ("TOY-005",), "mutation"),
+    ]
+
+
+def test_a_module_that_is_not_python_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "balls.py").write_text("def :\n")
+    with pytest.raises(CitationError, match=r"balls\.py: is not Python"):
+        list(cited_in_source(tmp_path, "audit"))
+
+
+def test_a_project_is_its_corpus_and_its_packages(tmp_path: Path) -> None:
+    write_case(tmp_path / "corpus", "toys/ball", ["TOY-001"], read=["TOY-001"])
+    for package, kind in [
+        ("generators/mutations", "mutation"),
+        ("conformance/suite", "property"),
+        ("conformance/audit", "audit"),
+    ]:
+        (tmp_path / package).mkdir(parents=True)
+        (tmp_path / package / "toys.py").write_text(f"{kind.upper()} = 'TOY-001'\n")
+    kinds = [found.kind for found in cited_in_project(tmp_path, tmp_path / "corpus")]
+    assert kinds == ["golden", "mutation", "property", "audit"]

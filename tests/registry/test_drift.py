@@ -1,0 +1,124 @@
+"""A new text names the requirements whose sentence it lost, and their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.clauses import digest
+from conformance.drift import find_drift, render_drift, run_drift_cli
+from conformance.registry import Registry, load_registry
+
+OLD = """
+# Toys
+
+A ball must be round. A box can stand anywhere in the `toy_room`.
+
+| Toy | Meaning |
+|--|--|
+| doll | Sits on a shelf, never on the floor |
+"""
+
+
+@pytest.fixture
+def registry(
+    write_registry: Callable[..., Path], make_row: Callable[..., dict[str, Any]]
+) -> Registry:
+    def pin(sentence: str) -> dict[str, str]:
+        return {"2025": digest(sentence)}
+
+    return load_registry(
+        write_registry(
+            make_row(id="TOY-001", clause_digest=pin("A ball must be round.")),
+            make_row(id="TOY-002", clause_digest=pin("A box can stand anywhere in the toy_room.")),
+            make_row(id="TOY-003", clause_digest=pin("doll sits on a shelf, never on the floor")),
+            make_row(id="TOY-004"),
+            make_row(id="TOY-005", revisions=["2021"]),
+            make_row(id="TOY-006", retired="Overruled.", clause_digest=pin("A car is red.")),
+        )
+    )
+
+
+def test_the_same_text_has_no_drift(registry: Registry) -> None:
+    drift = find_drift(OLD, registry)
+    assert drift.drifted == ()
+    assert drift.kept == 3
+    assert [row.id for row in drift.unpinned] == ["TOY-004"]
+
+
+def test_another_rendering_has_no_drift(registry: Registry) -> None:
+    plain = (
+        "Toys\n\nA ball must be round.\nA box can stand\nanywhere in the toy_room.\n\n"
+        "doll Sits on a shelf, never on the floor\n"
+    )
+    assert find_drift(plain, registry).drifted == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "id_"),
+    [
+        ("must be round", "should be round", "TOY-001"),
+        ("can stand anywhere", "can lie anywhere", "TOY-002"),
+        ("never on the floor", "rarely on the floor", "TOY-003"),
+        ("A ball must be round. ", "", "TOY-001"),
+    ],
+)
+def test_a_planted_change_is_named_with_its_cases(
+    registry: Registry, old: str, new: str, id_: str
+) -> None:
+    cases = {id_: ["toys/one/read", "toys/two/read"], "TOY-004": ["toys/other/read"]}
+    drift = find_drift(OLD.replace(old, new), registry, cases)
+    assert [item.requirement.id for item in drift.drifted] == [id_]
+    assert drift.drifted[0].cases == ("toys/one/read", "toys/two/read")
+    report = render_drift(drift)
+    assert report.startswith(
+        "1 requirements of 2025 have lost their sentence and 2 have kept it; 2 cases"
+    )
+    assert "  - toys/two/read\n" in report
+    assert "toys/other" not in report
+
+
+def test_what_is_added_beside_a_sentence_is_no_drift(registry: Registry) -> None:
+    assert find_drift(OLD.replace("A box", "A car is red. A box"), registry).drifted == ()
+
+
+def test_a_text_that_does_not_exist_cannot_be_compared_by(registry: Registry) -> None:
+    with pytest.raises(ValueError, match="'2024' is not one of"):
+        find_drift(OLD, registry, revision="2024")
+
+
+def test_a_text_that_is_not_the_protocol_is_unusable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "README.md"
+    text.write_text("# Something else\n")
+    (tmp_path / "corpus").mkdir()
+    arguments = [str(text), "--project", str(tmp_path), "--corpus", str(tmp_path / "corpus")]
+    assert run_drift_cli(arguments) == 2
+    assert "is it the protocol?" in capsys.readouterr().err
+
+
+def test_a_missing_text_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_drift_cli([str(tmp_path / "none.md")]) == 2
+    assert "none.md" in capsys.readouterr().err
+
+
+def test_a_text_that_kept_one_sentence_reports_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "PROTOCOL.md"
+    # A clause of three words that the shipped registry pins.
+    text.write_text("* A single `protocol` action\n")
+    corpus = tmp_path / "corpus"
+    (corpus / "toys" / "one" / "specs").mkdir(parents=True)
+    (corpus / "toys" / "one" / "case.json").write_text('{"requirements": ["REC-003"]}')
+    (corpus / "toys" / "one" / "specs" / "read.json").write_text('{"requirements": []}')
+    arguments = [str(text), "--project", str(tmp_path), "--corpus", str(corpus)]
+    assert run_drift_cli(arguments) == 1
+    out = capsys.readouterr().out
+    assert "1 cases are affected" in out
+    assert "toys/one/read" in out
+    assert "REC-002" not in out

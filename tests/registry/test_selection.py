@@ -1,0 +1,72 @@
+"""Rows are found by id, chapter, section, feature, level and revision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.registry import Registry, load_registry
+
+
+@pytest.fixture
+def registry(
+    write_registry: Callable[..., Path], make_row: Callable[..., dict[str, Any]]
+) -> Registry:
+    return load_registry(
+        write_registry(
+            make_row(id="TOY-001", revisions=["2021"], section="Dolls"),
+            make_row(id="TOY-002", revisions=["2021", "2025"], superseded_by="TOY-004"),
+            make_row(id="TOY-003", revisions=["dv-design"], feature="deletionVectors"),
+            make_row(id="TOY-004", revisions=["upstream"], level="MAY"),
+            make_row(id="TOY-005", revisions=["2025"], retired="No toy was ever like that."),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("revision", "ids"),
+    [
+        ("2021", ["TOY-001", "TOY-002"]),
+        ("2025", ["TOY-002", "TOY-003"]),
+        ("upstream", ["TOY-003", "TOY-004"]),
+    ],
+)
+def test_a_revision_selects_what_binds_under_it(
+    registry: Registry, revision: str, ids: list[str]
+) -> None:
+    assert [row.id for row in registry.for_revision(revision)] == ids
+    assert [row.id for row in registry if row.holds_in(revision)] == ids
+
+
+def test_rows_are_found_by_what_they_say(registry: Registry) -> None:
+    assert [row.id for row in registry.in_section("Dolls")] == ["TOY-001"]
+    assert registry.in_section("Trains") == ()
+    assert [row.id for row in registry.for_feature("deletionVectors")] == ["TOY-003"]
+    assert [row.id for row in registry.of_level("MAY")] == ["TOY-004"]
+    assert len(registry.in_chapter("toys")) == len(registry) == 5
+    assert registry.title("toys") == "Toys"
+
+
+def test_the_design_note_of_deletion_vectors_belongs_to_2025(registry: Registry) -> None:
+    assert registry["TOY-003"].holds_in("2025")
+    assert not registry["TOY-003"].holds_in("2021")
+
+
+@pytest.mark.parametrize(
+    ("look", "complaint"),
+    [
+        (lambda registry: registry.for_revision("2024"), "'2024' is not a revision"),
+        (lambda registry: registry.for_feature("coreX"), "did you mean core"),
+        (lambda registry: registry.of_level("must"), "'must' is not a level"),
+        (lambda registry: registry.in_chapter("toy"), "did you mean toys"),
+        (lambda registry: registry["TOY-001"].holds_in("dv-design"), "is not a revision"),
+    ],
+)
+def test_what_does_not_exist_cannot_be_selected(
+    registry: Registry, look: Callable[[Registry], object], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        look(registry)
