@@ -84,11 +84,15 @@ def list_log(storage: Storage, version: int | None = None, *, whole: bool = Fals
     return listing
 
 
-def segments(listing: Listing, version: int | None = None) -> Iterator[Segment]:
+def segments(
+    listing: Listing, version: int | None = None, *, before: int | None = None
+) -> Iterator[Segment]:
     """Give every way to load a version, the best first; the latest version by default.
 
+    ``before`` leaves out checkpoints of that version and later ones, which were tried already.
+
     The newest usable checkpoint comes first, then older ones, then the bare commits. Nothing
-    is yielded twice and at least one segment is yielded.
+    is yielded twice; without ``before`` at least one segment is yielded.
 
     Raises:
         VersionNotFound: there is no such version, or the log no longer reaches it.
@@ -103,12 +107,12 @@ def segments(listing: Listing, version: int | None = None) -> Iterator[Segment]:
             f"there is no version {target}: the latest is {latest}", version=target
         )
     found = False
-    for checkpoint in _starts(listing, target):
+    for checkpoint in _starts(listing, target if before is None else before - 1):
         first = checkpoint.version + 1 if checkpoint is not None else 0
         if all(number in listing.commits for number in range(first, target + 1)):
             found = True
             yield Segment(target, checkpoint, _compacted(listing, first, target))
-    if not found:
+    if not found and before is None:
         raise _incomplete(listing, target, asked=version is not None)
 
 

@@ -36,7 +36,7 @@ from reference_impl.log_names import LOG_DIR, LogFile, commit_name
 from reference_impl.metadata import validate_metadata
 from reference_impl.protocol import check_readable
 from reference_impl.replay import Reconciled, collect, reconcile
-from reference_impl.segment import Listing, Segment, segments
+from reference_impl.segment import Listing, Segment, list_log, segments
 from reference_impl.storage import Storage
 from reference_impl.types.model import Struct
 from reference_impl.wire import Place
@@ -183,7 +183,7 @@ class Snapshot:
                 return load()
             except _CheckpointFault as fault:
                 first = first or fault.error
-            following = next(self._segments, None)
+            following = self._following()
             if following is None:
                 raise first from None
             self._start_from(following)
@@ -200,6 +200,16 @@ class Snapshot:
                 state.required("protocol", 0)
                 state.required("metaData", 0)
         return state
+
+    def _following(self) -> Segment | None:
+        """Give the next segment, going back to before the hinted checkpoint if need be."""
+        following = next(self._segments, None)
+        if following is None and self._listing.start:
+            start, target = self._listing.start, self._segment.version
+            self._listing = list_log(self.storage, whole=True)
+            self._segments = segments(self._listing, target, before=start)
+            following = next(self._segments, None)
+        return following
 
     def _files(self) -> Reconciled:
         if self._reconciled is None:

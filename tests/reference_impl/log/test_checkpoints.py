@@ -1,0 +1,338 @@
+"""Checkpoints of every kind, and what becomes of a table when one is damaged."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from reference_impl.errors import InvalidAction, InvalidCheckpoint, InvalidTableError
+
+UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
+
+
+def _forget(log: Any, *versions: int) -> None:
+    for version in versions:
+        (log.directory / f"{version:020d}.json").unlink()
+
+
+def _v2(log: Any) -> tuple[Any, Any]:
+    return log.protocol(3, 7, ["v2Checkpoint"], ["v2Checkpoint"]), log.metadata()
+
+
+def _identity(version: int) -> dict[str, Any]:
+    return {"checkpointMetadata": {"version": version}}
+
+
+def test_a_classic_checkpoint_stands_for_the_commits_before_it(log: Any) -> None:
+    log.start(log.add("f"))
+    log.commit(log.add("g"))
+    log.checkpoint(
+        1,
+        log.add("f", stats='{"numRecords":1}', partitionValues={"p": None}),
+        log.add("g"),
+        log.remove("old"),
+        {"txn": {"appId": "x", "version": 4}},
+        {"domainMetadata": {"domain": "d", "configuration": "c", "removed": False}},
+    )
+    log.commit(log.remove("g"), log.add("h"))
+    _forget(log, 0, 1)
+    snapshot = log.snapshot()
+    assert log.paths() == ["f", "h"]
+    assert log.dead() == ["g", "old"]
+    assert snapshot.txns["x"].version == 4
+    assert snapshot.domain_metadata["d"].configuration == "c"
+    row = next(row for row in snapshot.adds().to_pylist() if row["path"] == "f")
+    assert (row["stats"], row["partitionValues"]) == ('{"numRecords":1}', [("p", None)])
+    assert log.paths(1) == ["f", "g"]
+
+
+def test_a_checkpoint_newer_than_the_version_is_not_used(log: Any) -> None:
+    log.start(log.add("f"))
+    log.commit(log.remove("f"))
+    log.checkpoint(1)
+    assert log.paths(0) == ["f"]
+
+
+def test_absent_columns_count_as_null(log: Any) -> None:
+    log.start()
+    columns = {
+        "protocol": pa.struct({"minReaderVersion": pa.int32(), "minWriterVersion": pa.int32()}),
+        "metaData": pa.struct(
+            {
+                "id": pa.string(),
+                "format": pa.struct({"provider": pa.string()}),
+                "schemaString": pa.string(),
+                "partitionColumns": pa.list_(pa.string()),
+                "configuration": pa.map_(pa.string(), pa.string()),
+            }
+        ),
+    }
+    log.parquet(f"{0:020d}.checkpoint.parquet", log.protocol(), log.metadata(), columns=columns)
+    _forget(log, 0)
+    assert (log.paths(), log.dead()) == ([], [])
+
+
+def test_wide_strings_and_narrow_integers_are_read(log: Any) -> None:
+    log.start()
+    text = pa.large_string()
+    columns = {
+        "add": pa.struct(
+            {
+                "path": text,
+                "partitionValues": pa.map_(text, text),
+                "size": pa.int32(),
+                "modificationTime": pa.int64(),
+                "dataChange": pa.bool_(),
+                "stats": pa.string(),
+                "novelty": pa.int64(),
+            }
+        ),
+        "protocol": pa.struct({"minReaderVersion": pa.int64(), "minWriterVersion": pa.int64()}),
+    }
+    kinds = {kind: columns.get(kind) for kind in columns}
+    types = log.types | kinds
+    log.parquet(
+        f"{0:020d}.checkpoint.parquet",
+        log.protocol(),
+        log.metadata(),
+        log.add("f", partitionValues={"p": "1", "q": None}),
+        columns=types,
+    )
+    _forget(log, 0)
+    row = log.snapshot().adds().to_pylist()[0]
+    assert row["partitionValues"] == [("p", "1"), ("q", None)]
+    assert log.snapshot().adds().schema.field("size").type == pa.int64()
+
+
+def test_statistics_held_only_as_a_struct_are_given_as_text(log: Any) -> None:
+    log.start()
+    values = pa.struct(
+        {
+            "i": pa.int64(),
+            "d": pa.date32(),
+            "t": pa.timestamp("us", "UTC"),
+            "n": pa.timestamp("us"),
+            "m": pa.decimal128(5, 2),
+            "b": pa.binary(),
+            "absent": pa.string(),
+        }
+    )
+    parsed = pa.struct(
+        {"numRecords": pa.int64(), "minValues": values, "nullCount": pa.struct({"i": pa.int64()})}
+    )
+    add = pa.struct([*log.types["add"], pa.field("stats_parsed", parsed)])
+    moment = datetime(2020, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+    smallest = {
+        "i": 1,
+        "d": date(2020, 1, 2),
+        "t": moment,
+        "n": moment.replace(tzinfo=None),
+        "m": Decimal("1.50"),
+        "b": b"\x00",
+        "absent": None,
+    }
+    log.parquet(
+        f"{0:020d}.checkpoint.parquet",
+        log.protocol(),
+        log.metadata(),
+        log.add("f", stats_parsed={"numRecords": 2, "minValues": smallest, "nullCount": {"i": 0}}),
+        log.add("g", stats='{"numRecords":9}', stats_parsed={"numRecords": 1}),
+        log.add("h"),
+        columns=log.types | {"add": add},
+    )
+    _forget(log, 0)
+    table = log.snapshot().adds()
+    stats = dict(zip(table["path"].to_pylist(), table["stats"].to_pylist(), strict=True))
+    assert stats == {
+        "f": '{"numRecords":2,"minValues":{"i":1,"d":"2020-01-02",'
+        '"t":"2020-01-02T03:04:05.678901Z","n":"2020-01-02T03:04:05.678901","m":1.50},'
+        '"nullCount":{"i":0}}',
+        "g": '{"numRecords":9}',
+        "h": None,
+    }
+
+
+def test_all_parts_of_a_checkpoint_are_read(log: Any) -> None:
+    log.start()
+    log.parquet(f"{0:020d}.checkpoint.{1:010d}.{3:010d}.parquet", log.add("f"))
+    log.parquet(f"{0:020d}.checkpoint.{2:010d}.{3:010d}.parquet", log.protocol(), log.add("g"))
+    log.parquet(f"{0:020d}.checkpoint.{3:010d}.{3:010d}.parquet", log.metadata())
+    _forget(log, 0)
+    assert log.paths() == ["f", "g"]
+
+
+def test_an_incomplete_multi_part_checkpoint_is_ignored(log: Any) -> None:
+    log.start(log.add("f"))
+    log.commit(log.add("g"))
+    log.parquet(f"{1:020d}.checkpoint.{1:010d}.{2:010d}.parquet", log.add("wrong"))
+    log.parquet(f"{1:020d}.checkpoint.{2:010d}.{3:010d}.parquet", log.add("wrong"))
+    assert log.paths() == ["f", "g"]
+
+
+@pytest.mark.parametrize("encoding", ["json", "parquet"])
+@pytest.mark.parametrize("sidecars", [0, 2])
+def test_a_v2_checkpoint_is_read(log: Any, encoding: str, sidecars: int) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata)
+    files = [log.add("f"), log.add("g"), log.remove("old")]
+    rows = [_identity(0), protocol, metadata, {"txn": {"appId": "x", "version": 1}}]
+    if sidecars:
+        for number, part in enumerate((files[:1], files[1:])):
+            name = f"side car {number}.parquet"
+            size = log.parquet(f"_sidecars/{name}", *part)
+            body = {"path": f"side%20car%20{number}.parquet", "sizeInBytes": size}
+            rows.append({"sidecar": body | {"modificationTime": 1}})
+    else:
+        rows += files
+    name = f"{0:020d}.checkpoint.{UUID}.{encoding}"
+    if encoding == "json":
+        log.raw(name, log.lines(*rows))
+    else:
+        log.parquet(name, *rows)
+    log.commit(log.remove("f"))
+    _forget(log, 0)
+    assert log.paths() == ["g"]
+    assert log.paths(0) == ["f", "g"]
+    assert log.dead() == ["f", "old"]
+    assert log.snapshot().txns["x"].version == 1
+
+
+def test_a_sidecar_may_be_named_by_an_absolute_path(log: Any) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata)
+    size = log.parquet("_sidecars/s.parquet", log.add("f"))
+    uri = (log.directory / "_sidecars/s.parquet").as_uri()
+    sidecar = {"sidecar": {"path": uri, "sizeInBytes": size, "modificationTime": 1}}
+    rows = [_identity(0), protocol, metadata, sidecar]
+    log.raw(f"{0:020d}.checkpoint.{UUID}.json", log.lines(*rows))
+    _forget(log, 0)
+    assert log.paths() == ["f"]
+
+
+def test_a_classic_name_may_hold_v2_content(log: Any) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata)
+    size = log.parquet("_sidecars/s.parquet", log.add("f"))
+    sidecar = {"sidecar": {"path": "s.parquet", "sizeInBytes": size, "modificationTime": 1}}
+    log.parquet(f"{0:020d}.checkpoint.parquet", _identity(0), protocol, metadata, sidecar)
+    _forget(log, 0)
+    assert log.paths() == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "requirement"),
+    [
+        (f"{0:020d}.checkpoint.parquet", ["metaData"], "CKC-002"),
+        (f"{0:020d}.checkpoint.parquet", ["protocol"], "CKC-003"),
+        (f"{0:020d}.checkpoint.parquet", ["protocol", "protocol", "metaData"], "CKC-002"),
+        (f"{0:020d}.checkpoint.parquet", ["protocol", "metaData", "sidecar"], "CKPT-V1-001"),
+        (f"{0:020d}.checkpoint.{UUID}.parquet", ["protocol", "metaData"], "CKPT-015"),
+        (f"{0:020d}.checkpoint.{UUID}.parquet", ["protocol", "metaData", "other"], "CKM-003"),
+        (
+            f"{0:020d}.checkpoint.{UUID}.parquet",
+            ["protocol", "metaData", "identity", "identity"],
+            "CKPT-V2-002",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_checkpoint_with_the_wrong_actions_is_refused(
+    log: Any, name: str, rows: list[str], requirement: str
+) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata)
+    actions = {
+        "protocol": protocol,
+        "metaData": metadata,
+        "identity": _identity(0),
+        "other": _identity(3),
+        "sidecar": {"sidecar": {"path": "s", "sizeInBytes": 1, "modificationTime": 1}},
+    }
+    log.parquet(name, *(actions[row] for row in rows))
+    # With the commit there, the table can be loaded without the checkpoint.
+    assert log.paths() == []
+    _forget(log, 0)
+    with pytest.raises(InvalidCheckpoint) as caught:
+        log.snapshot()
+    assert caught.value.requirement == requirement
+
+
+def test_v2_actions_in_several_parts_are_refused(log: Any) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata)
+    log.parquet(f"{0:020d}.checkpoint.{1:010d}.{2:010d}.parquet", protocol, _identity(0))
+    log.parquet(f"{0:020d}.checkpoint.{2:010d}.{2:010d}.parquet", metadata)
+    _forget(log, 0)
+    with pytest.raises(InvalidCheckpoint) as caught:
+        log.snapshot()
+    assert caught.value.requirement == "CKPT-026"
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1" + b"\xff" * 100 + b"PAR1"])
+def test_a_damaged_checkpoint_is_passed_over_where_the_log_allows(log: Any, damage: bytes) -> None:
+    log.start(log.add("f"))
+    log.commit(log.add("g"))
+    log.checkpoint(0, log.add("f"))
+    log.raw(f"{1:020d}.checkpoint.parquet", damage)
+    log.hint(version=1, size=2)
+    assert log.paths() == ["f", "g"]
+    _forget(log, 0, 1)
+    with pytest.raises(InvalidTableError):
+        log.snapshot(1)
+
+
+def test_a_missing_sidecar_is_an_error_of_the_checkpoint(log: Any) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata, log.add("f"))
+    sidecar = {"sidecar": {"path": "gone.parquet", "sizeInBytes": 1, "modificationTime": 1}}
+    rows = [_identity(0), protocol, metadata, sidecar]
+    log.raw(f"{0:020d}.checkpoint.{UUID}.json", log.lines(*rows))
+    assert log.paths() == ["f"]
+    _forget(log, 0)
+    with pytest.raises(InvalidCheckpoint, match="gone"):
+        log.snapshot().adds()
+
+
+@pytest.mark.parametrize("field", ["path", "partitionValues", "size", "dataChange"])
+def test_an_add_without_a_required_field_is_refused(log: Any, field: str) -> None:
+    log.start()
+    log.checkpoint(0, log.add("good"), log.add("bad", **{field: ...}))
+    _forget(log, 0)
+    with pytest.raises(InvalidAction, match=f"add.{field} is missing"):
+        log.snapshot().adds()
+
+
+def test_a_column_of_a_wrong_type_is_refused(log: Any) -> None:
+    log.start()
+    fields = {field.name: field.type for field in log.types["add"]}
+    add = pa.struct(fields | {"size": pa.string()})
+    log.parquet(
+        f"{0:020d}.checkpoint.parquet",
+        log.protocol(),
+        log.metadata(),
+        log.add("f", size="1"),
+        columns=log.types | {"add": add},
+    )
+    _forget(log, 0)
+    with pytest.raises(InvalidAction, match=r"add\.size is not an integer"):
+        log.snapshot().adds()
+
+
+def test_several_checkpoints_of_one_version_agree(log: Any) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata, log.add("f"))
+    rows = [_identity(0), protocol, metadata, log.add("f")]
+    log.parquet(f"{0:020d}.checkpoint.{UUID}.parquet", *rows)
+    log.raw(f"{0:020d}.checkpoint.{UUID.replace('3', '4')}.json", log.lines(*rows))
+    log.parquet(f"{0:020d}.checkpoint.parquet", *rows)
+    _forget(log, 0)
+    while True:
+        assert log.paths() == ["f"]
+        checkpoint = log.snapshot().segment.checkpoint
+        (log.directory / checkpoint.files[0].name).unlink()
+        if not list(log.directory.glob("*.checkpoint.*")):
+            break
