@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 __all__ = [
     "Citation",
@@ -24,8 +24,8 @@ __all__ = [
     "cited_in_source",
 ]
 
-Kind: TypeAlias = Literal["golden", "mutation", "property", "audit"]
-"""What names the requirement."""
+Kind: TypeAlias = Literal["golden", "recipe", "mutation", "property", "audit"]
+"""What names the requirement: a golden table that is read, a recipe that is written, ..."""
 
 _IDS: Final = re.compile(
     r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?: [A-Z][A-Z0-9-]*-[0-9]{3})*"
@@ -70,14 +70,18 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
 
     """
     for path in sorted(root.glob("*/*/case.json")):
-        shared = _requirements(path)
+        shared = _requirements(_document(path), path)
         case = f"{path.parent.parent.name}/{path.parent.name}"
         specs = sorted((path.parent / "specs").glob("*.json"))
         if not specs:
             raise CitationError(path.parent, "a case without specs judges nothing")
         for spec in specs:
-            named = dict.fromkeys((*_requirements(spec), *shared))
-            yield Citation(f"{case}/{spec.stem}", tuple(named), "golden")
+            document = _document(spec)
+            named = dict.fromkeys((*_requirements(document, spec), *shared))
+            kind: Kind = (
+                "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
+            )
+            yield Citation(f"{case}/{spec.stem}", tuple(named), kind)
 
 
 def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
@@ -119,12 +123,18 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
         yield from cited_in_source(root / package, kind)
 
 
-def _requirements(path: Path) -> tuple[str, ...]:
+def _document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CitationError(path, f"is not JSON: {error}") from error
-    ids = document.get("requirements") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        raise CitationError(path, "is not a JSON object")
+    return document
+
+
+def _requirements(document: dict[str, Any], path: Path) -> tuple[str, ...]:
+    ids = document.get("requirements")
     if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
         raise CitationError(path, "has no list of requirements")
     return tuple(ids)

@@ -1,8 +1,9 @@
 """Coverage in both directions: requirements without a case, cases without a requirement.
 
-Serves every section. Only what exists is counted: a requirement is covered when a golden spec,
-a mutation, a property or an audit check names it. An audit check judges tables, and so writers,
-without being a case of its own; the figures keep apart what only an audit covers.
+Serves every section. A requirement is covered when a case names it that can judge whom it binds:
+a golden table that is read judges readers and says nothing about writers, an audit check judges
+what writers leave on disk and says nothing about readers. The figures keep apart what only an
+audit check covers, and what is only named by cases that cannot judge it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,16 @@ __all__ = [
 ]
 
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_READING: Final[frozenset[Kind]] = frozenset({"golden", "mutation", "property"})
+_WRITING: Final[frozenset[Kind]] = frozenset({"recipe", "mutation", "property", "audit"})
+_JUDGED_BY: Final[Mapping[str, frozenset[Kind]]] = {
+    "reader": _READING,
+    "file": _READING | _WRITING,
+    "writer": _WRITING,
+    "checkpoint-writer": _WRITING,
+    "vacuum": _WRITING,
+    "cleanup": _WRITING,
+}
 _OK: Final = 0
 _GAPS: Final = 1
 _UNUSABLE: Final = 2
@@ -65,7 +76,8 @@ class Coverage:
 
     Attributes:
         requirements: the requirements looked at, in registry order.
-        cited: requirement id to its citations by kind.
+        cited: requirement id to the cases that judge it, by kind.
+        beside: ids that are named only by cases that cannot judge whom they bind.
         cases: how many cases of each kind there are.
         unknown: case and id, for ids that no requirement has.
         retired: case and id, for requirements that judge nobody any more.
@@ -75,13 +87,14 @@ class Coverage:
 
     requirements: tuple[Requirement, ...]
     cited: Mapping[str, Mapping[Kind, tuple[str, ...]]]
+    beside: frozenset[str]
     cases: Mapping[Kind, int]
     unknown: tuple[tuple[str, str], ...]
     retired: tuple[tuple[str, str], ...]
     mute: tuple[str, ...]
 
     def cases_of(self, requirement: str) -> tuple[str, ...]:
-        """Return the cases that name a requirement, kind by kind."""
+        """Return the cases that judge a requirement, kind by kind."""
         by_kind = self.cited.get(requirement, {})
         return tuple(case for kind in _KINDS for case in by_kind.get(kind, ()))
 
@@ -135,6 +148,7 @@ def measure(
     unknown: list[tuple[str, str]] = []
     retired: list[tuple[str, str]] = []
     mute: list[str] = []
+    beside: set[str] = set()
     for citation in citations:
         cases[citation.kind] += 1
         if not citation.requirements:
@@ -144,14 +158,19 @@ def measure(
                 unknown.append((citation.case, name))
             elif registry[name].retired is not None:
                 retired.append((citation.case, name))
-            elif name in looked_at:
+            elif name not in looked_at:
+                continue
+            elif citation.kind not in _JUDGED_BY[registry[name].role]:
+                beside.add(name)
+            else:
                 by_kind = cited.setdefault(name, defaultdict(list))
                 by_kind[citation.kind].append(citation.case)
     frozen = {
         name: {kind: tuple(found) for kind, found in by_kind.items()}
         for name, by_kind in cited.items()
     }
-    return Coverage(rows, frozen, cases, tuple(unknown), tuple(retired), tuple(mute))
+    named_only = frozenset(beside - frozen.keys())
+    return Coverage(rows, frozen, named_only, cases, tuple(unknown), tuple(retired), tuple(mute))
 
 
 def render_text(coverage: Coverage, registry: Registry) -> str:
@@ -242,9 +261,11 @@ def _parser() -> argparse.ArgumentParser:
 def _summary(coverage: Coverage) -> str:
     cases = ", ".join(f"{count} {kind}" for kind, count in coverage.cases.items())
     must = coverage.tally(lambda row: row.level == "MUST")
+    beside = sum(row.id in coverage.beside for row in coverage.uncovered())
     return (
         f"{must.covered} of {must.total} MUST requirements are covered, "
-        f"{must.audit_only} of them by an audit check alone ({cases})."
+        f"{must.audit_only} of them by an audit check alone; {beside} more are named by cases "
+        f"that do not judge whom they bind ({cases})."
     )
 
 

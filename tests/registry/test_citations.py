@@ -32,6 +32,14 @@ def test_a_spec_is_cited_with_its_own_ids_and_those_of_its_case(tmp_path: Path) 
     ]
 
 
+@pytest.mark.parametrize("how", [{"type": "write"}, {"type": "contested", "of": "write"}])
+def test_a_spec_that_writes_is_a_recipe(tmp_path: Path, how: dict[str, str]) -> None:
+    write_case(tmp_path, "toys/ball", [], roll=["TOY-001"])
+    document = {"requirements": ["TOY-001"], **how}
+    (tmp_path / "toys/ball/specs/roll.json").write_text(json.dumps(document))
+    assert [found.kind for found in cited_in_corpus(tmp_path)] == ["recipe"]
+
+
 @pytest.mark.parametrize("shared", [None, "TOY-001", [1], {}])
 def test_a_case_without_a_list_of_ids_is_refused(tmp_path: Path, shared: object) -> None:
     write_case(tmp_path, "toys/ball", shared, read=["TOY-001"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.citations import Citation
+from conformance.citations import Citation, Kind
 from conformance.coverage import (
     Coverage,
     Tally,
@@ -40,6 +40,7 @@ def registry(
             make_row(id="TOY-004", level="MAY"),
             make_row(id="TOY-005", level="SHOULD", revisions=["upstream"]),
             make_row(id="TOY-006", retired="Overruled."),
+            make_row(id="TOY-007", role="writer", level="MAY"),
         )
     )
 
@@ -52,7 +53,7 @@ def test_a_must_without_a_case_is_found(registry: Registry) -> None:
     coverage = measured(registry)
     assert [row.id for row in coverage.uncovered()] == ["TOY-003"]
     assert [row.id for row in coverage.uncovered("SHOULD")] == ["TOY-005"]
-    assert coverage.uncovered("MAY") == ()
+    assert [row.id for row in coverage.uncovered("MAY")] == ["TOY-007"]
     assert coverage.faults == []
 
 
@@ -74,6 +75,27 @@ def test_what_only_an_audit_covers_is_counted_apart(registry: Registry) -> None:
     assert measured(registry).tally(lambda row: row.level == "MUST") == Tally(3, 2, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "judges"),
+    [
+        ("TOY-003", "golden", True),
+        ("TOY-003", "audit", False),
+        ("TOY-003", "recipe", False),
+        ("TOY-007", "golden", False),
+        ("TOY-007", "recipe", True),
+        ("TOY-007", "audit", True),
+        ("TOY-007", "mutation", True),
+    ],
+)
+def test_a_case_covers_only_whom_it_can_judge(
+    registry: Registry, name: str, kind: Kind, *, judges: bool
+) -> None:
+    coverage = measure(registry, [Citation("toys/case/spec", (name,), kind)])
+    assert (name in coverage.cited) is judges
+    assert (name in coverage.beside) is not judges
+    assert coverage.faults == []
+
+
 def test_cases_of_a_requirement_are_listed_by_kind(registry: Registry) -> None:
     coverage = measured(registry)
     assert coverage.cases_of("TOY-001") == ("toys/ball/read", "ball-is-square")
@@ -81,8 +103,8 @@ def test_cases_of_a_requirement_are_listed_by_kind(registry: Registry) -> None:
 
 
 def test_a_revision_counts_only_what_binds_under_it(registry: Registry) -> None:
-    assert len(measured(registry, revision="2025").requirements) == 4
-    assert len(measured(registry, revision="upstream").requirements) == 5
+    assert len(measured(registry, revision="2025").requirements) == 5
+    assert len(measured(registry, revision="upstream").requirements) == 6
     assert measured(registry, revision="2021").requirements == ()
     with pytest.raises(ValueError, match="is not a revision"):
         measured(registry, revision="1999")
@@ -92,13 +114,14 @@ def test_the_tables_show_the_figures(registry: Registry) -> None:
     coverage = measured(registry)
     text = render_text(coverage, registry).splitlines()
     assert text[0] == (
-        "2 of 3 MUST requirements are covered, 1 of them by an audit check alone "
-        "(1 golden, 1 mutation, 0 property, 1 audit)."
+        "2 of 3 MUST requirements are covered, 1 of them by an audit check alone; "
+        "0 more are named by cases that do not judge whom they bind "
+        "(1 golden, 0 recipe, 1 mutation, 0 property, 1 audit)."
     )
-    assert text[4].split() == ["Toys", "2/3", "0/1", "1/1", "1"]
+    assert text[4].split() == ["Toys", "2/3", "0/1", "1/2", "1"]
     assert render_markdown(coverage, registry).splitlines()[4:] == [
-        "| Toys | 2/3 | 0/1 | 1/1 |  | 1 |",
-        "| All | 2/3 | 0/1 | 1/1 |  | 1 |",
+        "| Toys | 2/3 | 0/1 | 1/2 |  | 1 |",
+        "| All | 2/3 | 0/1 | 1/2 |  | 1 |",
     ]
 
 
