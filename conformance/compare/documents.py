@@ -31,6 +31,11 @@ def _as_set(value: Any) -> Any:
     return sorted(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
+def _filled(value: Any) -> Any:
+    # A map without entries and no map say the same.
+    return value or None
+
+
 def _keep(value: Any) -> Any:
     return value
 
@@ -40,7 +45,17 @@ _MEANING: Final[Mapping[str, Callable[[Any], Any]]] = {
     "writerFeatures": _as_set,
     "schemaString": _schema,
     "stats": _schema,
+    "tags": _filled,
+    "configuration": _filled,
 }
+_NULL_WHERE_ABSENT: Final = (
+    "baseRowId",
+    "defaultRowCommitVersion",
+    "clusteringProvider",
+    "tags",
+)
+"""Keys of a file that an expectation leaves out only where they are null."""
+
 _SNAPSHOT_KEYS: Final = {
     "protocol": ("minReaderVersion", "minWriterVersion"),
     "metadata": ("schemaString", "partitionColumns"),
@@ -138,7 +153,7 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
     Args:
         expected: file objects of the spec.
         actual: file objects of the answer; ``path`` is always there, other keys are compared
-            where both sides have them.
+            where both sides have them or the absent one is null.
 
     Returns:
         The first differences, or ``None``.
@@ -156,7 +171,7 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
     ]
     for key in sorted(set(wanted) & set(given)):
         for left, right in zip(wanted[key], given[key], strict=False):
-            shared = {k: right[k] for k in right if k in left and k not in ("path", "dvId")}
+            shared = {k: right[k] for k in right if k in left or k in _NULL_WHERE_ABSENT}
             found = compare_document(left, shared, f"file {key[0]!r}")
             if found:
                 faults.append(found.summary)

@@ -1,0 +1,129 @@
+"""Adapter of the reference implementation.
+
+Serves every section: it is judged like any other implementation, and refuses by raising its own
+typed errors, whose kind and stage become the refusal's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from conformance.adapter import (
+    Answer,
+    Claims,
+    Description,
+    DomainMetadata,
+    Files,
+    History,
+    Ok,
+    Refused,
+    Request,
+    Scan,
+    Snapshot,
+    Txn,
+)
+from conformance.results import kit_version
+from reference_impl import DeltaError, Table, read_table
+from reference_impl.features import FEATURES
+
+__all__ = ["create"]
+
+_READER_VERSION: Final = 3
+_CAPABILITIES: Final = frozenset(
+    f"{operation}.{point}"
+    for operation in ("scan", "snapshot", "files")
+    for point in ("version", "timestamp")
+) | {"scan.columns", "scan.filter", "scan.row_ids"}
+
+
+def _snapshot(request: Snapshot) -> Any:
+    snapshot = Table(request.table).snapshot(request.version, request.timestamp)
+    # The log is valid only when its file actions are: a snapshot that nobody can plan is none.
+    snapshot.adds()
+    return {
+        "version": snapshot.version,
+        "protocol": snapshot.protocol.to_wire(),
+        "metadata": snapshot.metadata.to_wire(),
+    }
+
+
+def _files(request: Files) -> Any:
+    snapshot = Table(request.table).snapshot(request.version, request.timestamp)
+    return [_file(row) for row in snapshot.adds().to_pylist(maps_as_pydicts="strict")]
+
+
+def _file(row: Mapping[str, Any]) -> dict[str, Any]:
+    stats = row["stats"]
+    return {**row, "stats": None if stats is None else json.loads(stats)}
+
+
+def _scan(request: Scan) -> Any:
+    return read_table(
+        request.table,
+        version=request.version,
+        timestamp=request.timestamp,
+        columns=request.columns,
+        filter=request.filter if request.filter is not None else request.predicate,
+        row_ids=request.row_ids,
+    )
+
+
+def _history(request: History) -> Any:
+    return [
+        {"version": commit.version, "timestamp": commit.timestamp, "operation": commit.operation}
+        for commit in Table(request.table).history(request.limit)
+    ]
+
+
+def _txn(request: Txn) -> Any:
+    found = Table(request.table).snapshot(request.version).txns.get(request.app_id)
+    return None if found is None else found.version
+
+
+def _domain_metadata(request: DomainMetadata) -> Any:
+    found = Table(request.table).snapshot(request.version).domain_metadata.get(request.domain)
+    return None if found is None else found.configuration
+
+
+_READERS: Final[Mapping[type[Request], tuple[str, Callable[[Any], Any]]]] = {
+    Snapshot: ("snapshot", _snapshot),
+    Files: ("files", _files),
+    Scan: ("scan", _scan),
+    History: ("history", _history),
+    Txn: ("txn", _txn),
+    DomainMetadata: ("domain_metadata", _domain_metadata),
+}
+
+
+class _Ours:
+    """The reference implementation behind the contract; holds nothing between requests."""
+
+    def describe(self) -> Description:
+        """Claim what the feature registry says that is implemented."""
+        reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer" and f.reads}
+        claims = Claims(
+            reader_version=_READER_VERSION,
+            writer_version=0,
+            reader_features=frozenset(reader),
+            operations=frozenset(name for name, _ in _READERS.values()),
+            capabilities=_CAPABILITIES,
+        )
+        return Description("ours", kit_version(), claims)
+
+    def run(self, request: Request) -> Answer:
+        """Execute one request; the implementation's own errors are refusals."""
+        _, read = _READERS[type(request)]
+        try:
+            return Ok(read(request))
+        except DeltaError as error:
+            return Refused(error.kind, error.stage, str(error))
+
+    def close(self) -> None:
+        """Release nothing."""
+
+
+def create() -> _Ours:
+    """Give the adapter."""
+    return _Ours()

@@ -1,0 +1,163 @@
+"""Cases and specs as values: a table, the questions about it and the answers demanded.
+
+Serves the section "Case" of ``docs/formats.md``. Files become these values in
+:mod:`conformance.corpus`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.adapter import Kind, Stage
+from conformance.outcomes import Hazard
+
+__all__ = [
+    "ROW_TYPES",
+    "Accepted",
+    "Case",
+    "Contested",
+    "Expectation",
+    "Expected",
+    "ExpectedError",
+    "Spec",
+]
+
+ROW_TYPES: Final = frozenset({"read", "changes", "row_ids", "write"})
+"""Types of specs whose expected answer has rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An answer that has to be given.
+
+    Attributes:
+        document: the ``expected`` object of the spec.
+        rows_folder: the folder with the expected rows, for types with rows.
+
+    """
+
+    document: Mapping[str, Any]
+    rows_folder: Path | None = None
+
+    def rows(self) -> pa.Table:
+        """Read the expected rows."""
+        assert self.rows_folder is not None
+        return _read_folder(self.rows_folder)
+
+
+@cache
+def _read_folder(folder: Path) -> pa.Table:
+    parts = sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
+    return pa.concat_tables([pq.ParquetFile(path).read() for path in parts])
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """A refusal that has to be given.
+
+    Attributes:
+        kind: why the table or the question is refused.
+        stage: the latest stage at which it is refused.
+        requirement: the id that the refusal obeys.
+        code: error class for other harnesses.
+
+    """
+
+    kind: Kind
+    stage: Stage
+    requirement: str | None
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """One accepted answer to a contested question.
+
+    Attributes:
+        name: slug that results record.
+        source: who answers so and why.
+        answer: the answer.
+
+    """
+
+    name: str
+    source: str
+    answer: Expected | ExpectedError
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """Answers of which each is somebody's reading of the text; none fails anybody."""
+
+    accepted: tuple[Accepted, ...]
+
+
+Expectation: TypeAlias = Expected | ExpectedError | Contested
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One question about a table with its answer.
+
+    Attributes:
+        id: ``<chapter>/<case>/<slug>``, permanent.
+        type: the type of the question.
+        title: what holds, in the present tense.
+        requirements: ids that the spec holds an implementation to.
+        parameters: the parameters of the type, as in the file.
+        expectation: what has to be answered.
+        needs: capabilities beyond those that the parameters imply.
+        hazard: what a wrong answer means, when the default does not fit.
+
+    """
+
+    id: str
+    type: str
+    title: str
+    requirements: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    expectation: Expectation
+    needs: frozenset[str] = frozenset()
+    hazard: Hazard | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A table and the questions about it.
+
+    Attributes:
+        id: ``<chapter>/<case>``, permanent.
+        title: what holds, in the present tense.
+        features: table features that a reader must honour to read the table.
+        requirements: ids that the case serves.
+        revisions: protocol revisions under which it applies.
+        table: the folder of the table.
+        specs: the questions, in the order of their ids.
+        provenance: who built the case and who agrees.
+        file_times: path under the table to modification time in ms since the epoch.
+        root: name of the folder to copy the table to, where the name matters.
+
+    """
+
+    id: str
+    title: str
+    features: frozenset[str]
+    requirements: tuple[str, ...]
+    revisions: frozenset[str]
+    table: Path
+    specs: tuple[Spec, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    file_times: Mapping[str, int] = field(default_factory=dict)
+    root: str | None = None
+
+    @property
+    def chapter(self) -> str:
+        """Give the chapter's slug."""
+        return self.id.partition("/")[0]

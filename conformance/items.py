@@ -1,0 +1,70 @@
+"""Items: what a run judges one by one, wherever it comes from.
+
+A golden spec, a generated history in one layout and a mutation of a log are alike to selection,
+baseline, results and summary: something with an id, requirements and a way to be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from conformance.cases import Case, Spec
+from conformance.corpus import Corpus
+from conformance.judge import Judge
+from conformance.outcomes import Verdict
+
+__all__ = ["ALL_REVISIONS", "Item", "Source", "golden_items"]
+
+Source: TypeAlias = Literal["golden", "generated", "mutations"]
+"""Where an item comes from; each has one test module in :mod:`conformance.suite`."""
+
+ALL_REVISIONS = frozenset({"2021", "2025", "upstream"})
+"""The revisions that a run can select."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to judge.
+
+    Attributes:
+        id: permanent; for a golden spec ``<chapter>/<case>/<slug>``.
+        source: where it comes from.
+        chapter: slug of the protocol chapter that it belongs to.
+        title: what holds, in the present tense.
+        requirements: ids that it holds an implementation to.
+        features: table features of the table.
+        revisions: protocol revisions under which it applies.
+        judge: takes the verdict.
+
+    """
+
+    id: str
+    source: Source
+    chapter: str
+    title: str
+    requirements: tuple[str, ...]
+    features: frozenset[str]
+    revisions: frozenset[str]
+    judge: Callable[[Judge], Verdict]
+
+
+def _judge_with(case: Case, spec: Spec) -> Callable[[Judge], Verdict]:
+    return lambda judge: judge.judge(case, spec)
+
+
+def golden_items(corpus: Corpus) -> Iterator[Item]:
+    """Give an item for every spec of a corpus."""
+    for case in corpus.cases:
+        for spec in case.specs:
+            yield Item(
+                spec.id,
+                "golden",
+                case.chapter,
+                spec.title,
+                spec.requirements,
+                case.features,
+                case.revisions,
+                _judge_with(case, spec),
+            )

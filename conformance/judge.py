@@ -1,0 +1,243 @@
+"""The judge: ask one spec of one adapter and say how it ended.
+
+Serves every section of the protocol. Adapters execute and never judge; verdicts are taken here
+from the spec, the claims and the answer, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
+from conformance.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.compare import Difference
+from conformance.faults import AdapterError
+from conformance.limits import InProcessLimit
+from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.questions import ask, lacking, unclaimed_features
+from conformance.tables import TableStore
+from conformance.verify import describe_expected, verify
+
+__all__ = ["Judge"]
+
+_MESSAGE: Final = 400
+_HAZARD_OF_TYPE: Final[Mapping[str, Hazard]] = {"history": Hazard.COSMETIC}
+_HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
+    "unsupported": Hazard.SILENT_WRONG_DATA,
+    "not_found": Hazard.SILENT_WRONG_DATA,
+    "constraint": Hazard.CORRUPTING_WRITE,
+    "conflict": Hazard.CORRUPTING_WRITE,
+}
+_ROOT_CAUSES: Final = frozenset({Hazard.WRONG_REFUSAL})
+
+
+@dataclass(slots=True)
+class Judge:
+    """Judge the specs of a corpus for one adapter.
+
+    Args:
+        adapter: who is judged.
+        claims: what it says that it implements.
+        store: where tables are copied to.
+        limit: seconds that an adapter in this process has for a request.
+        selected: ids of the specs of this run, ``None`` for all: a spec is blocked only by
+            one that the run shows.
+
+    """
+
+    adapter: Adapter
+    claims: Claims
+    store: TableStore
+    limit: InProcessLimit = field(default_factory=InProcessLimit)
+    selected: Collection[str] | None = None
+    _roots: dict[str, Verdict] = field(default_factory=dict)
+
+    def judge(self, case: Case, spec: Spec) -> Verdict:
+        """Ask one spec; never raises for what the adapter does."""
+        root = self._prerequisite(case)
+        if root is None or root.id == spec.id:
+            return self._root(case, spec) if root else self._judge(case, spec)
+        known = self._roots.get(root.id)
+        if known is not None and known.message.startswith("time limit"):
+            return _blocked(root, known)
+        verdict = self._judge(case, spec)
+        if _is_root_cause(verdict) and _same_cause(self._root(case, root), verdict):
+            return _blocked(root, verdict)
+        return verdict
+
+    def _prerequisite(self, case: Case) -> Spec | None:
+        """Choose the plainest question of a case: its failure explains like failures of others."""
+        plain = [
+            spec
+            for spec in case.specs
+            if spec.type in ("snapshot", "read")
+            and isinstance(spec.expectation, Expected)
+            and (self.selected is None or spec.id in self.selected)
+            and not lacking(spec, self.claims)
+        ]
+        return min(plain, key=lambda s: (len(s.parameters), s.type != "read", s.id), default=None)
+
+    def _root(self, case: Case, spec: Spec) -> Verdict:
+        if spec.id not in self._roots:
+            self._roots[spec.id] = self._judge(case, spec)
+        return self._roots[spec.id]
+
+    def _judge(self, case: Case, spec: Spec) -> Verdict:
+        missing = lacking(spec, self.claims)
+        if missing:
+            return Verdict(Outcome.UNSUPPORTED, f"{missing} is not claimed, so not asked")
+        table = self.store.table(case)
+        answer, fault = self._run(ask(spec, table))
+        altered = self.store.alterations(case)
+        if altered:
+            message = f"reading altered the table: {', '.join(altered[:3])}"
+            return Verdict(
+                Outcome.FAIL,
+                message,
+                Hazard.CORRUPTING_WRITE,
+                "the table is left as it was",
+                message,
+                details=tuple(altered),
+            )
+        if fault is not None or answer is None:
+            return _error(fault, table)
+        try:
+            verdict = self._decide(case, spec, answer)
+        except AdapterError as error:
+            return _error(error, table)
+        return replace(verdict, message=_stable(verdict.message, table))
+
+    def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:
+        try:
+            with self.limit:
+                answer: object = self.adapter.run(request)
+        except Exception as error:  # noqa: BLE001  whatever an adapter raises is its fault
+            return None, error
+        if not isinstance(answer, Ok | Refused):
+            return None, AdapterError("garbage", f"answered {type(answer).__name__}")
+        return answer, None
+
+    def _decide(self, case: Case, spec: Spec, answer: Answer) -> Verdict:
+        unclaimed = unclaimed_features(case, self.claims)
+        match spec.expectation:
+            case Contested() as contested:
+                return _decide_contested(spec, contested, answer)
+            case Expected() as expected:
+                return _decide_answer(spec, expected, answer, unclaimed)
+            case ExpectedError() as error:
+                return _decide_refusal(spec, error, answer, unclaimed)
+
+
+def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
+    names = ", ".join(unclaimed)
+    match answer:
+        case Refused(kind, _, message) if unclaimed:
+            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+        case Refused(kind, stage, message):
+            return Verdict(
+                Outcome.FAIL,
+                f"refused a valid table: {message}",
+                Hazard.WRONG_REFUSAL,
+                describe_expected(spec.type, expected),
+                f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+            )
+        case Ok(payload):
+            found = verify(spec.type, expected, payload)
+            if found is None:
+                note = f"answered right without claiming {names}" if unclaimed else ""
+                return Verdict(Outcome.PASS, note)
+            return _wrong(spec, expected, found, unclaimed)
+
+
+def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
+    hazard = spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA)
+    wanted = describe_expected(spec.type, expected)
+    if unclaimed:
+        # Answering at all was the mistake, and the worst one.
+        hazard = Hazard.SILENT_WRONG_DATA
+        wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
+    return Verdict(
+        Outcome.FAIL, found.summary, hazard, wanted, found.summary, details=found.details
+    )
+
+
+def _decide_refusal(
+    spec: Spec, error: ExpectedError, answer: Answer, unclaimed: list[str]
+) -> Verdict:
+    wanted = f"a refusal ({error.kind}) no later than {error.stage}"
+    match answer:
+        case Ok(payload):
+            return Verdict(
+                Outcome.FAIL,
+                f"answered where a refusal ({error.kind}) is due",
+                spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
+                wanted,
+                f"an answer: {_brief(payload)}",
+                error.requirement,
+            )
+        case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
+            names = ", ".join(unclaimed)
+            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+        case Refused(kind, _, message) if kind not in (None, error.kind):
+            return Verdict(
+                Outcome.FAIL,
+                f"refused as {kind} where {error.kind} is due: {message}",
+                Hazard.COSMETIC,
+                wanted,
+                f"refused as {kind}: {message}",
+                error.requirement,
+            )
+        case Refused(_, _, message):
+            return Verdict(Outcome.PASS, f"refused: {message}")
+
+
+def _decide_contested(spec: Spec, contested: Contested, answer: Answer) -> Verdict:
+    for accepted in contested.accepted:
+        match accepted.answer, answer:
+            case ExpectedError(kind=kind), Refused(given, _, _) if given in (None, kind):
+                seen = True
+            case Expected() as expected, Ok(payload):
+                seen = verify(spec.type, expected, payload) is None
+            case _:
+                seen = False
+        if seen:
+            return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
+    what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
+    return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+
+
+def _error(fault: BaseException | None, table: Path) -> Verdict:
+    reason = fault if isinstance(fault, AdapterError) else None
+    message = str(reason) if reason else f"raised: {type(fault).__name__}: {fault}"
+    details = tuple(reason.details.splitlines()[-40:]) if reason else ()
+    return Verdict(
+        Outcome.ERROR, _stable(message, table), actual=message[:_MESSAGE], details=details
+    )
+
+
+def _is_root_cause(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.ERROR or verdict.hazard in _ROOT_CAUSES
+
+
+def _same_cause(root: Verdict, verdict: Verdict) -> bool:
+    return _is_root_cause(root) and (root.outcome, root.message) == (
+        verdict.outcome,
+        verdict.message,
+    )
+
+
+def _blocked(root: Spec, verdict: Verdict) -> Verdict:
+    return Verdict(Outcome.BLOCKED, f"blocked by {root.id}: {verdict.message}")
+
+
+def _stable(message: str, table: Path) -> str:
+    """Take out what differs from run to run: where the table was copied to."""
+    return " ".join(message.replace(str(table), "<table>").split())[:_MESSAGE]
+
+
+def _brief(payload: Any) -> str:
+    rows = getattr(payload, "num_rows", None)
+    return f"{rows} rows" if rows is not None else repr(payload)[:_MESSAGE]

@@ -1,0 +1,195 @@
+"""One run: what is selected, who is judged, what came of it.
+
+Pytest runs the items and carries the records; everything that the kit itself has to know about a
+run is here, so that the plugin only translates.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from conformance.adapter import Adapter, Description
+from conformance.baseline import Baseline, load_baseline
+from conformance.corpus import Corpus, load_corpus
+from conformance.faults import AdapterError, AdapterStartError
+from conformance.items import Item, golden_items
+from conformance.judge import Judge
+from conformance.limits import InProcessLimit
+from conformance.options import Settings
+from conformance.outcomes import FAILING, Outcome, Verdict
+from conformance.process import ProcessAdapter
+from conformance.registry import Registry, load_registry
+from conformance.resolve import resolve
+from conformance.results import kit_version, record_of
+from conformance.selection import select
+from conformance.status import Status
+from conformance.tables import TableStore
+
+__all__ = ["Judgement", "Run", "all_items", "decide_status"]
+
+
+def all_items(corpus: Corpus, profile: str) -> tuple[Item, ...]:
+    """Give everything that can be judged: golden specs, generated layouts, mutations."""
+    del profile
+    return tuple(golden_items(corpus))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A record together with what it means for the run.
+
+    Attributes:
+        record: the plain JSON record.
+        failure: why the run is red because of it, ``None`` when it is not.
+        known: the reason of the baseline entry that expects the failure.
+
+    """
+
+    record: dict[str, Any]
+    failure: str | None = None
+    known: str | None = None
+
+
+@dataclass
+class Run:
+    """The selected items and the adapter to ask, started when first needed."""
+
+    settings: Settings
+    validate: bool = True
+    _adapter: Adapter | None = field(default=None, init=False)
+    _judge: Judge | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Load and select.
+
+        Raises:
+            KitError: something named by the options is missing or malformed.
+
+        """
+        self.registry: Registry = load_registry()
+        self.corpus: Corpus = load_corpus(self.settings.corpus, validate=self.validate)
+        self.baseline: Baseline = (
+            load_baseline(self.settings.baseline) if self.settings.baseline else Baseline()
+        )
+        self.items = all_items(self.corpus, self.settings.profile)
+        self.selected = select(self.settings.selection, self.items, self.registry)
+
+    def of_source(self, source: str) -> list[Item]:
+        """Give the selected items of one source."""
+        return [item for item in self.selected if item.source == source]
+
+    @cached_property
+    def description(self) -> Description:
+        """Say who is judged.
+
+        Raises:
+            AdapterStartError: the adapter does not come up.
+
+        """
+        if self._adapter is None:
+            settings = self.settings
+            self._adapter = resolve(settings.impl, settings.limits, isolate=settings.isolate)
+        try:
+            return self._adapter.describe()
+        except AdapterError:
+            raise
+        except Exception as error:
+            details = "".join(traceback.format_exception(error))
+            raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
+
+    @property
+    def judge(self) -> Judge:
+        """Give the judge of this process."""
+        if self._judge is None:
+            claims = self.description.claims
+            assert self._adapter is not None
+            # A process of its own is killed; only what runs here needs the alarm.
+            own_process = isinstance(self._adapter, ProcessAdapter)
+            limit = InProcessLimit(None if own_process else self.settings.limits.request)
+            ids = frozenset(item.id for item in self.selected)
+            self._judge = Judge(self._adapter, claims, TableStore(), limit, ids)
+        return self._judge
+
+    def header(self) -> dict[str, Any]:
+        """Give the stamp of this run's results."""
+        who = self.description
+        return {
+            "kit_version": kit_version(),
+            "corpus_digest": self.corpus.digest,
+            "revision": self.settings.selection.revision,
+            "impl": self.settings.impl,
+            "adapter": {
+                "name": who.name,
+                "adapter_version": who.adapter_version,
+                "engine_version": who.engine_version,
+            },
+            "selection": self.settings.selection.as_document(),
+        }
+
+    def decide(self, item: Item) -> Judgement:
+        """Judge one item and hold the verdict against the baseline; never raises."""
+        try:
+            verdict = item.judge(self.judge)
+        except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
+            message = f"kit fault: {type(error).__name__}: {error}"
+            trace = tuple(traceback.format_exception(error))
+            verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
+        return self._hold(item, verdict)
+
+    def _hold(self, item: Item, verdict: Verdict) -> Judgement:
+        entries = self.baseline.about(item.id)
+        failing = verdict.outcome in FAILING
+        if not entries:
+            failure = verdict.message if failing else None
+            return Judgement(record_of(item, verdict, "new"), failure)
+        named = {*item.requirements, verdict.requirement}
+        requirements = [name for name in named if name]
+        for entry in entries:
+            if failing and entry.explains(requirements, verdict.message):
+                return Judgement(record_of(item, verdict, "known"), known=entry.reason)
+        place = entries[0].place
+        if failing:
+            what = f"{place} expects another failure: {entries[0].message!r}; {verdict.message}"
+        else:
+            what = f"{place} expects a failure, and the outcome is {verdict.outcome}"
+        return Judgement(record_of(item, verdict, "stale"), f"stale baseline: {what}")
+
+    def stale_entries(self) -> list[str]:
+        """Name the baseline entries that no item has."""
+        return self.baseline.check([item.id for item in self.items])
+
+    def close(self) -> None:
+        """Release the adapter and the copies of tables."""
+        if self._judge is not None:
+            self._judge.store.close()
+            self._judge = None
+        if self._adapter is not None:
+            self._adapter.close()
+            self._adapter = None
+
+
+def decide_status(
+    records: Sequence[Mapping[str, Any]], stale_entries: Iterable[str], unrecorded: int
+) -> Status:
+    """Give the status of a run that came to its end.
+
+    Args:
+        records: every judged item.
+        stale_entries: baseline entries that match nothing.
+        unrecorded: items that failed without a record, as when a test process died.
+
+    """
+    if not records and not unrecorded:
+        return Status.EMPTY_SELECTION
+    new = {str(record["outcome"]) for record in records if record["standing"] == "new"}
+    if Outcome.FAIL in new:
+        return Status.NONCONFORMANT
+    if Outcome.ERROR in new or unrecorded:
+        return Status.ERRORS
+    if any(stale_entries) or any(record["standing"] == "stale" for record in records):
+        return Status.STALE_BASELINE
+    return Status.OK
