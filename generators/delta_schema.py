@@ -11,7 +11,8 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field as dataclass_field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -314,17 +315,19 @@ def arrow_type(data_type: DataType, *, physical: bool = False) -> pa.DataType:
             element_type = arrow_type(element, physical=physical)
             return pa.list_(pa.field("element", element_type, nullable=contains_null))
         case Map(key, value, value_contains_null):
-            return pa.map_(
+            make_map: Any = pa.map_  # takes fields, which not every type stub knows
+            map_type: pa.DataType = make_map(
                 pa.field("key", arrow_type(key, physical=physical), nullable=False),
                 pa.field(
                     "value", arrow_type(value, physical=physical), nullable=value_contains_null
                 ),
             )
+            return map_type
         case Struct(fields):
             return pa.struct([arrow_field(each, physical=physical) for each in fields])
 
 
-def arrow_field(column: Field, *, physical: bool = False) -> pa.Field:
+def arrow_field(column: Field, *, physical: bool = False) -> pa.Field[Any]:
     """Give the Arrow field of a column, by logical name or, if ``physical``, as in data files."""
     name = column.physical_name if physical else column.name
     metadata = (

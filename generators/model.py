@@ -85,7 +85,9 @@ class Version:
     changes: tuple[Change, ...] = ()
 
 
-def normalized(data_type: DataType, value: Any) -> Any:
+def normalized(  # noqa: PLR0911  one return per kind of type
+    data_type: DataType, value: Any
+) -> Any:
     """Give a value as its type holds it: single precision, full scale, every nested field.
 
     Maps become lists of pairs, for their keys need not be hashable.
@@ -133,7 +135,7 @@ def _fixed(value: Any, precision: int, scale: int) -> DecimalValue:
         context.prec = 76
         exact = DecimalValue(value)
         scaled = exact.quantize(DecimalValue(1).scaleb(-scale))
-        if scaled != exact or scaled.adjusted() >= precision - scale and scaled != 0:
+        if scaled != exact or abs(scaled) >= DecimalValue(10) ** (precision - scale):
             raise ValueError(f"{value} does not fit decimal({precision},{scale})")
         return scaled
 

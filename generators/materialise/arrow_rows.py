@@ -61,7 +61,7 @@ def _prepared(data_type: DataType, value: Any, *, physical: bool) -> Any:
             return value
 
 
-def arrow_column(column: Field, rows: Sequence[Row], *, physical: bool = False) -> pa.Array:
+def arrow_column(column: Field, rows: Sequence[Row], *, physical: bool = False) -> pa.Array[Any]:
     """Give one column of the rows as an Arrow array.
 
     Raises:

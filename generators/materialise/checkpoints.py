@@ -207,7 +207,10 @@ def _null_counts_type(schema: Struct) -> pa.DataType:
 def _stats_type(schema: Struct) -> pa.DataType:
     bounds = _bounds_type(schema)
     counts = _null_counts_type(schema)
-    fields = [pa.field("numRecords", pa.int64()), pa.field("tightBounds", pa.bool_())]
+    fields: list[pa.Field[Any]] = [
+        pa.field("numRecords", pa.int64()),
+        pa.field("tightBounds", pa.bool_()),
+    ]
     if bounds.num_fields:
         fields += [pa.field("minValues", bounds), pa.field("maxValues", bounds)]
     if counts.num_fields:
@@ -255,7 +258,9 @@ def checkpoint_schema(
     return pa.schema([pa.field(name, types[name]) for name in columns if name not in style.omit])
 
 
-def _typed(data_type: pa.DataType, value: Any) -> Any:
+def _typed(  # noqa: PLR0911  one return per kind of type
+    data_type: pa.DataType, value: Any
+) -> Any:
     """Give a JSON statistic or partition text as the value of an Arrow type."""
     if value is None:
         return None

@@ -38,7 +38,7 @@ class ExtraColumn:
     """
 
     name: str
-    values: pa.Array
+    values: pa.Array[Any]
     field_id: int | None = None
 
 

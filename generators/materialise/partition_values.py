@@ -8,7 +8,7 @@ from __future__ import annotations
 import decimal
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final, Literal, TypeAlias
 
@@ -75,6 +75,22 @@ def _iso_timestamp(value: datetime) -> str:
     return instant.isoformat(timespec="microseconds") + "Z"
 
 
+_SPELLINGS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "string": str,
+    "byte": str,
+    "short": str,
+    "integer": str,
+    "long": str,
+    "float": lambda value: number_text(float(value), single=True),
+    "double": lambda value: number_text(float(value), single=False),
+    "boolean": lambda value: "true" if value else "false",
+    "date": date.isoformat,
+    "timestamp": _iso_timestamp,
+    "timestamp_ntz": _plain_timestamp,
+    "binary": lambda value: bytes(value).decode("latin-1"),  # one character per byte
+}
+
+
 def serialize(
     data_type: DataType, value: Any, *, timestamp_style: TimestampStyle = "iso"
 ) -> str | None:
@@ -92,24 +108,10 @@ def serialize(
     if value is None:
         return None
     match data_type:
-        case Primitive("string"):
-            return str(value)
-        case Primitive("byte" | "short" | "integer" | "long"):
-            return str(int(value))
-        case Primitive("float" | "double" as name):
-            return number_text(float(value), single=name == "float")
-        case Primitive("boolean"):
-            return "true" if value else "false"
-        case Primitive("date"):
-            return str(value.isoformat())
-        case Primitive("timestamp"):
-            if timestamp_style == "iso":
-                return _iso_timestamp(value)
+        case Primitive("timestamp") if timestamp_style == "plain":
             return _plain_timestamp(value.astimezone(UTC))
-        case Primitive("timestamp_ntz"):
-            return _plain_timestamp(value)
-        case Primitive("binary"):
-            return bytes(value).decode("latin-1")  # one character per byte
+        case Primitive(name) if name in _SPELLINGS:
+            return _SPELLINGS[name](value)
         case Decimal(precision, scale):
             with decimal.localcontext(decimal.Context(prec=precision)):
                 return f"{value.quantize(decimal.Decimal(1).scaleb(-scale)):f}"

@@ -123,7 +123,7 @@ class FileStage(ABC):
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  as the builder's own
         self,
         root: Path,
         schema: Struct,

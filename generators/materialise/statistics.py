@@ -82,7 +82,7 @@ def _column(column: Field, values: Sequence[Any]) -> tuple[Any, Any, Any]:
     if isinstance(column.type, Struct):
         inner = [_column_of(each, values) for each in column.type]
         names = [each.physical_name for each in column.type]
-        lows, highs, nulls = (
+        parts = (
             {
                 name: part[place]
                 for name, part in zip(names, inner, strict=True)
@@ -90,7 +90,8 @@ def _column(column: Field, values: Sequence[Any]) -> tuple[Any, Any, Any]:
             }
             for place in range(3)
         )
-        return lows or None, highs or None, nulls
+        lows, highs, counts = parts
+        return lows or None, highs or None, counts
     present = [value for value in values if value is not None]
     nulls = len(values) - len(present)
     bounded = isinstance(column.type, Decimal) or (
@@ -137,7 +138,7 @@ def file_statistics(
     return {**statistics, "minValues": lows, "maxValues": highs, "nullCount": nulls}
 
 
-def dump_statistics(statistics: Mapping[str, Any]) -> str:
+def dump_statistics(statistics: Any) -> str:
     """Give statistics as the JSON text of ``stats``, decimals as exact numbers."""
     match statistics:
         case DecimalValue():

@@ -1,0 +1,45 @@
+"""Ways to change a valid table, each with the requirement it breaks and who must notice.
+
+``MUTATIONS`` is every mutation of every chapter; ``mutation.build(root)`` makes the base table
+below ``root``, changes it and gives the builder, whose rows are those of before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from generators.mutations import (
+    actions,
+    checkpoints,
+    deletion_vectors,
+    hints,
+    log_entries,
+    metadata,
+    protocol,
+    reconciliation,
+)
+from generators.mutations.bases import BASES
+from generators.mutations.mutation import Base, Mutation, unique
+
+__all__ = ["BASES", "MUTATIONS", "Base", "Mutation", "by_id"]
+
+MUTATIONS: Final[tuple[Mutation, ...]] = unique(
+    (
+        *log_entries.MUTATIONS,
+        *reconciliation.MUTATIONS,
+        *protocol.MUTATIONS,
+        *metadata.MUTATIONS,
+        *actions.MUTATIONS,
+        *checkpoints.MUTATIONS,
+        *hints.MUTATIONS,
+        *deletion_vectors.MUTATIONS,
+    )
+)
+
+
+def by_id(slug: str) -> Mutation:
+    """Give the mutation of an id; raises :class:`KeyError` when there is none."""
+    for each in MUTATIONS:
+        if each.id == slug:
+            return each
+    raise KeyError(slug)

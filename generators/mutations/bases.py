@@ -1,0 +1,212 @@
+"""The small valid tables that mutations start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from generators.delta_schema import array, field, map_of, struct
+from generators.materialise.builder import TableBuilder
+from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.materialise.staging import StageOptions
+from generators.mutations.mutation import Base
+
+__all__ = [
+    "BASES",
+    "CHANGE_FEED",
+    "CHECKPOINTED",
+    "CHECKPOINT_ONLY",
+    "CHECKSUMMED",
+    "COMPACTED",
+    "MAPPED",
+    "MAPPED_BY_ID",
+    "MULTI_PART",
+    "MULTI_PART_ONLY",
+    "PARTITIONED",
+    "PLAIN",
+    "SIDECARS",
+    "SIDECARS_ONLY",
+    "VECTORS",
+    "VECTORS_INLINE",
+    "drop_commits",
+]
+
+_SCHEMA: Final = struct(field("id", "long"), field("name", "string"))
+_NESTED: Final = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "integer"), field("b", "string"))),
+    field("l", array("long")),
+    field("m", map_of("string", "long")),
+)
+
+
+def _rows(start: int, count: int) -> list[dict[str, object]]:
+    return [{"id": each, "name": f"row {each}"} for each in range(start, start + count)]
+
+
+def _plain_history(builder: TableBuilder) -> TableBuilder:
+    """Give a table of four versions: three files in, one out again."""
+    builder.create()
+    builder.append(_rows(0, 3))
+    builder.append(_rows(3, 3))
+    builder.append(_rows(6, 2))
+    first = next(iter(builder.files.values()))
+    builder.remove([first])
+    return builder
+
+
+def _plain(root: Path) -> TableBuilder:
+    return _plain_history(TableBuilder(root, _SCHEMA, seed="plain"))
+
+
+def _checkpointed(root: Path) -> TableBuilder:
+    builder = _plain(root)
+    builder.checkpoint(version=2)
+    return builder
+
+
+def _checksummed(root: Path) -> TableBuilder:
+    builder = _checkpointed(root)
+    for version in range(builder.version + 1):
+        builder.checksum(version)
+    return builder
+
+
+def drop_commits(root: Path, below: int) -> None:
+    """Delete the commits of the versions below one, as log cleanup does."""
+    for version in range(below):
+        (root / LOG_DIRECTORY / commit_name(version)).unlink()
+
+
+def _checkpoint_only(root: Path) -> TableBuilder:
+    builder = _checkpointed(root)
+    drop_commits(root, 3)
+    return builder
+
+
+def _multi_part(root: Path) -> TableBuilder:
+    builder = _plain(root)
+    builder.checkpoint("multi-part", version=3, parts=2, hint=False)
+    return builder
+
+
+def _multi_part_only(root: Path) -> TableBuilder:
+    builder = _multi_part(root)
+    drop_commits(root, 4)
+    return builder
+
+
+def _sidecars(root: Path) -> TableBuilder:
+    builder = _plain_history(
+        TableBuilder(root, _SCHEMA, seed="sidecars", features=["v2Checkpoint"])
+    )
+    builder.checkpoint("v2-json", version=3, sidecars=2)
+    return builder
+
+
+def _sidecars_only(root: Path) -> TableBuilder:
+    builder = _sidecars(root)
+    drop_commits(root, 4)
+    return builder
+
+
+def _compacted(root: Path) -> TableBuilder:
+    builder = _plain(root)
+    builder.compact_log(1, 3)
+    return builder
+
+
+def _partitioned(root: Path) -> TableBuilder:
+    schema = struct(field("id", "long"), field("day", "date"), field("n", "integer"))
+    builder = TableBuilder(root, schema, partition_columns=["n"], seed="partitioned")
+    builder.create()
+    builder.append([{"id": each, "n": each % 2} for each in range(4)])
+    builder.append([{"id": 4, "n": None}, {"id": 5, "n": 7}])
+    return builder
+
+
+def _vectors(root: Path) -> TableBuilder:
+    builder = TableBuilder(
+        root, _SCHEMA, properties={"delta.enableDeletionVectors": "true"}, seed="vectors"
+    )
+    builder.create()
+    builder.append(_rows(0, 6))
+    builder.append(_rows(6, 6))
+    builder.delete_rows(lambda row: row["id"] % 3 == 1)
+    return builder
+
+
+def _vectors_inline(root: Path) -> TableBuilder:
+    builder = TableBuilder(
+        root, _SCHEMA, properties={"delta.enableDeletionVectors": "true"}, seed="inline"
+    )
+    builder.create()
+    builder.append(_rows(0, 6))
+    builder.delete_rows(lambda row: row["id"] in (1, 4), "inline")
+    return builder
+
+
+def _mapped_table(root: Path, mode: str) -> TableBuilder:
+    builder = TableBuilder(
+        root, _NESTED, properties={"delta.columnMapping.mode": mode}, seed=f"mapped-{mode}"
+    )
+    builder.create()
+    builder.append(
+        [{"id": n, "s": {"a": n, "b": "x"}, "l": [n, None], "m": {"k": n}} for n in range(3)],
+        StageOptions(rows_per_file=2),
+    )
+    return builder
+
+
+def _mapped(root: Path) -> TableBuilder:
+    return _mapped_table(root, "name")
+
+
+def _mapped_by_id(root: Path) -> TableBuilder:
+    return _mapped_table(root, "id")
+
+
+def _change_feed(root: Path) -> TableBuilder:
+    builder = TableBuilder(
+        root, _SCHEMA, properties={"delta.enableChangeDataFeed": "true"}, seed="changes"
+    )
+    builder.create()
+    builder.append(_rows(0, 4))
+    builder.update(lambda row: row["id"] == 2, {"name": "changed"})
+    return builder
+
+
+PLAIN: Final = Base("plain", (), _plain)
+CHECKPOINTED: Final = Base("checkpointed", (), _checkpointed)
+CHECKSUMMED: Final = Base("checksummed", (), _checksummed)
+CHECKPOINT_ONLY: Final = Base("checkpoint-only", (), _checkpoint_only)
+MULTI_PART: Final = Base("multi-part", (), _multi_part)
+MULTI_PART_ONLY: Final = Base("multi-part-only", (), _multi_part_only)
+SIDECARS: Final = Base("sidecars", ("v2Checkpoint",), _sidecars)
+SIDECARS_ONLY: Final = Base("sidecars-only", ("v2Checkpoint",), _sidecars_only)
+COMPACTED: Final = Base("compacted", (), _compacted)
+PARTITIONED: Final = Base("partitioned", (), _partitioned)
+VECTORS: Final = Base("vectors", ("deletionVectors",), _vectors)
+VECTORS_INLINE: Final = Base("vectors-inline", ("deletionVectors",), _vectors_inline)
+MAPPED: Final = Base("mapped", ("columnMapping",), _mapped)
+MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), _mapped_by_id)
+CHANGE_FEED: Final = Base("change-feed", (), _change_feed)
+
+BASES: Final = (
+    PLAIN,
+    CHECKPOINTED,
+    CHECKSUMMED,
+    CHECKPOINT_ONLY,
+    MULTI_PART,
+    MULTI_PART_ONLY,
+    SIDECARS,
+    SIDECARS_ONLY,
+    COMPACTED,
+    PARTITIONED,
+    VECTORS,
+    VECTORS_INLINE,
+    MAPPED,
+    MAPPED_BY_ID,
+    CHANGE_FEED,
+)
+"""Every base table, each valid and readable as it is."""

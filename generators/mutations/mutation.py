@@ -1,0 +1,215 @@
+"""What a mutation is: one way to change a valid table, and who must make what of it.
+
+Serves every section; each mutation names the requirements that it breaks or probes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from generators.materialise.builder import TableBuilder
+
+__all__ = [
+    "Base",
+    "Change",
+    "Chapter",
+    "Expectation",
+    "Kind",
+    "Mutation",
+    "NoticedBy",
+    "Outcome",
+    "Stage",
+    "unique",
+]
+
+NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
+"""Who has to notice: a reader by refusing, an audit by a finding, or nobody at all."""
+
+Expectation: TypeAlias = Literal["refused", "same_rows", "contested"]
+"""What a reader must do: refuse, give the rows of before, or either by a ruling."""
+
+Outcome: TypeAlias = Literal["refused", "same_rows"]
+"""What a reader is seen to do, when it does not give other rows."""
+
+Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
+Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
+
+Change: TypeAlias = Callable[[Path, TableBuilder], None]
+"""Changes a table in place; given its root and its builder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A small valid table to mutate.
+
+    Attributes:
+        name: slug.
+        features: reader features that the table lists.
+        build: builds the table below a root that does not exist yet.
+
+    """
+
+    name: str
+    features: tuple[str, ...]
+    build: Callable[[Path], TableBuilder]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One way to change a table on disk.
+
+    Attributes:
+        id: permanent slug, unique over all mutations.
+        title: what the table has become, at most 70 characters.
+        chapter: the chapter of the registry.
+        requirements: ids that it breaks or, for a change that must be survived, probes.
+        noticed_by: who must notice.
+        expect: what a reader must do.
+        base: the table that it applies to.
+        change: makes the change in place; given the table root and the base's builder.
+        kind: the kind of the expected refusal.
+        stage: when the refusal is expected at the latest.
+        tolerated: outcomes that a ruling leaves open beside ``expect``.
+        reason: for tolerated and contested outcomes, why.
+
+    """
+
+    id: str
+    title: str
+    chapter: str
+    requirements: tuple[str, ...]
+    noticed_by: NoticedBy
+    expect: Expectation
+    base: Base
+    change: Change
+    kind: Kind | None = None
+    stage: Stage = "read"
+    tolerated: tuple[Outcome, ...] = ()
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a description that contradicts itself."""
+        if self.expect == "refused" and self.kind is None:
+            raise ValueError(f"{self.id}: a refusal has a kind")
+        if (self.expect == "contested" or self.tolerated) and not self.reason:
+            raise ValueError(f"{self.id}: what is open needs a reason")
+        if not self.requirements:
+            raise ValueError(f"{self.id}: names no requirement")
+
+    def apply(self, root: Path) -> None:
+        """Build the base below ``root`` when nothing is there yet, then make the change."""
+        self.build(root)
+
+    def build(self, root: Path) -> TableBuilder:
+        """Build the base table, change it, and give the builder with the rows of before."""
+        builder = self.base.build(root)
+        self.change(root, builder)
+        return builder
+
+    def accepts(self, outcome: Outcome) -> bool:
+        """Tell whether an outcome is right or left open."""
+        return outcome in (self.expect, *self.tolerated) or self.expect == "contested"
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Makes the mutations of one chapter, by what a reader must make of them.
+
+    Attributes:
+        slug: the chapter of the registry.
+
+    """
+
+    slug: str
+
+    def refused(  # noqa: PLR0913  the fields of a mutation, less those that a refusal fixes
+        self,
+        slug: str,
+        title: str,
+        requirements: str,
+        change: Change,
+        *,
+        base: Base,
+        kind: Kind = "invalid_table",
+        noticed_by: NoticedBy = "both",
+        stage: Stage = "read",
+    ) -> Mutation:
+        """Give a change after which a reader must refuse the table."""
+        return Mutation(
+            slug,
+            title,
+            self.slug,
+            tuple(requirements.split()),
+            noticed_by,
+            "refused",
+            base,
+            change,
+            kind=kind,
+            stage=stage,
+        )
+
+    def survived(  # noqa: PLR0913  as above
+        self,
+        slug: str,
+        title: str,
+        requirements: str,
+        change: Change,
+        *,
+        base: Base,
+        noticed_by: NoticedBy = "nobody",
+        tolerated: tuple[Outcome, ...] = (),
+        reason: str = "",
+    ) -> Mutation:
+        """Give a change after which a reader must still give the same rows."""
+        return Mutation(
+            slug,
+            title,
+            self.slug,
+            tuple(requirements.split()),
+            noticed_by,
+            "same_rows",
+            base,
+            change,
+            tolerated=tolerated,
+            reason=reason,
+        )
+
+    def contested(  # noqa: PLR0913  as above
+        self,
+        slug: str,
+        title: str,
+        requirements: str,
+        change: Change,
+        *,
+        base: Base,
+        reason: str,
+        noticed_by: NoticedBy = "audit",
+    ) -> Mutation:
+        """Give a change after which the text leaves a reader free to refuse or go on."""
+        return Mutation(
+            slug,
+            title,
+            self.slug,
+            tuple(requirements.split()),
+            noticed_by,
+            "contested",
+            base,
+            change,
+            kind="invalid_table",
+            reason=reason,
+        )
+
+
+def unique(mutations: Sequence[Mutation]) -> tuple[Mutation, ...]:
+    """Give the mutations, refusing two of one id and titles that are too long."""
+    seen: set[str] = set()
+    for each in mutations:
+        if each.id in seen:
+            raise ValueError(f"two mutations are called {each.id!r}")
+        if len(each.title) > 70:
+            raise ValueError(f"{each.id}: the title is longer than 70 characters")
+        seen.add(each.id)
+    return tuple(mutations)
