@@ -72,13 +72,28 @@ class _Engine:
     def __init__(self) -> None:
         # ClickHouse reads only below its working directory.
         os.chdir("/")
+        self._open()
+
+    def _open(self) -> None:
         self.session = session.Session()
         for name, value in _SETTINGS.items():
             self.session.query(f"SET {name} = {value}")
 
-    def rows(self, query: str) -> pa.Table:
-        answer = self.session.query(query, "Arrow").bytes()
-        return pa.ipc.open_file(answer).read_all()
+    def query(self, text: str, layout: str) -> bytes:
+        try:
+            answer: bytes = self.session.query(text, layout).bytes()
+        except RuntimeError:
+            # chDB prepends what a failed query had written to the next query's answer.
+            self.session.close()
+            self._open()
+            raise
+        return answer
+
+    def rows(self, text: str) -> pa.Table:
+        return pa.ipc.open_file(self.query(text, "Arrow")).read_all()
+
+    def close(self) -> None:
+        self.session.close()
 
     def scan(self, request: Scan) -> pa.Table:
         text = query(_source(request.table), CLICKHOUSE, request.columns, request.filter)
@@ -104,9 +119,10 @@ class _Engine:
                 writer.write_table(rows)
             names = ", ".join(map(CLICKHOUSE.identifier, rows.column_names))
             source = f"file({CLICKHOUSE.string(str(path))}, Arrow)"
-            self.session.query(
+            self.query(
                 f"INSERT INTO FUNCTION {_source(request.table)} ({names}) "
-                + query(source, CLICKHOUSE, rows.column_names)
+                + query(source, CLICKHOUSE, rows.column_names),
+                "TSV",
             )
         return {"version": None}
 
@@ -128,7 +144,7 @@ def _declared(table: str, version: int | None) -> dict[str, pa.DataType]:
 def create() -> EngineAdapter:
     """Give the adapter of the installed chDB."""
     engine = _Engine()
-    version = engine.session.query("SELECT version()", "TSV").data().strip()
+    version = engine.query("SELECT version()", "TSV").decode().strip()
     return EngineAdapter(
         name="chdb",
         engine_version=f"{chdb.__version__} (ClickHouse {version})",
@@ -136,5 +152,5 @@ def create() -> EngineAdapter:
         refusals=_REFUSALS,
         reads={"scan": engine.scan, "changes": engine.changes},
         writes={"append": engine.append},
-        release=engine.session.close,
+        release=engine.close,
     )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from conformance.adapters.floats import IEEE, TOTAL_ORDER, FloatOrder, flipped, number_of
 
 __all__ = [
     "CLICKHOUSE",
@@ -23,7 +25,7 @@ __all__ = [
     "render",
 ]
 
-_COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 
 
 class FilterError(ValueError):
@@ -44,6 +46,8 @@ class Dialect:
         null_safe_equal: template with ``{left}`` and ``{right}``.
         starts_with: name of the function that tests a prefix.
         escape_backslash: whether a backslash in a string literal is an escape.
+        floats: how to compare with a floating point literal, where the engine's own order
+            of floats is not that of filters.
         nested: template with ``{parent}``, ``{name}`` (an identifier) and ``{text}`` (a
             string) that reaches a field of a struct.
 
@@ -58,6 +62,7 @@ class Dialect:
     starts_with: str = "starts_with"
     escape_backslash: bool = False
     nested: str = "{parent}.{name}"
+    floats: FloatOrder = field(default_factory=dict)
 
     def identifier(self, name: str) -> str:
         """Quote a name, whatever it is made of."""
@@ -130,6 +135,7 @@ DATAFUSION: Final = Dialect(
         "timestamp_ntz": "arrow_cast({text}, 'Timestamp(Microsecond, None)')",
     },
     nested="{parent}[{text}]",
+    floats=TOTAL_ORDER,
 )
 
 SPARK: Final = Dialect(
@@ -180,6 +186,8 @@ CLICKHOUSE: Final = Dialect(
     null_safe_equal="isNotDistinctFrom({left}, {right})",
     starts_with="startsWith",
     escape_backslash=True,
+    nested="tupleElement({parent}, {text})",
+    floats=IEEE,
 )
 
 
@@ -203,9 +211,32 @@ def render(tree: Mapping[str, Any], dialect: Dialect) -> str:
         case {"literal": value, "type": str(delta_type)}:
             return _literal(value, delta_type, dialect)
         case {"op": str(op), "args": [*arguments]} if op in _OPERATORS:
-            return f"({_OPERATORS[op]([render(node, dialect) for node in arguments], dialect)})"
+            text = _float_comparison(op, arguments, dialect)
+            if text is None:
+                text = _OPERATORS[op]([render(node, dialect) for node in arguments], dialect)
+            return f"({text})"
         case _:
             raise FilterError(f"no filter node of docs/formats.md: {tree!r}")
+
+
+def _float_comparison(op: str, arguments: list[Mapping[str, Any]], dialect: Dialect) -> str | None:
+    """Compare with a floating point literal; ``None`` where a plain comparison does."""
+    if op not in _COMPARISONS:
+        return None
+    left, right = arguments
+    number = number_of(right)
+    if number is None and number_of(left) is not None:
+        return _float_comparison(flipped(op), [right, left], dialect)
+    template = dialect.floats.get((op, number)) if number else None
+    if template is None:
+        return None
+    delta_type = right["type"]
+    return template.format(
+        left=render(left, dialect),
+        right=render(right, dialect),
+        plus=_literal("0.0", delta_type, dialect),
+        minus=_literal("-0.0", delta_type, dialect),
+    )
 
 
 def query(
@@ -260,7 +291,7 @@ def _in(arguments: list[str], _: Dialect) -> str:
 
 
 _OPERATORS: Final[Mapping[str, Callable[[list[str], Dialect], str]]] = {
-    **{sign: _joined(sign) for sign in _COMPARISONS},
+    **{sign: _joined(sign) for sign in _COMPARISONS - {"<=>"}},
     "and": _joined("AND"),
     "or": _joined("OR"),
     "<=>": _null_safe_equal,

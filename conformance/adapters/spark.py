@@ -1,0 +1,384 @@
+"""Adapter of Spark with Delta: one local session for the adapter's life.
+
+The JARs come from the folder that ``DELTA_TCK_SPARK_JARS`` names, or are resolved from Maven
+Central by the ``delta-spark`` package. What Spark's public interface does not tell (the file
+list, transaction versions, domain metadata) is asked of Delta's own snapshot in the JVM.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from delta import DeltaTable, configure_spark_with_delta_pip
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
+from pyspark.sql.types import StructType
+
+from conformance.adapter import (
+    Changes,
+    Claims,
+    DomainMetadata,
+    Files,
+    History,
+    Scan,
+    Snapshot,
+    Txn,
+    Write,
+)
+from conformance.adapters.dispatch import EngineAdapter
+from conformance.adapters.refusals import Refusals, Rule
+from conformance.adapters.sqltext import SPARK, render
+
+__all__ = ["create"]
+
+_FEATURES: Final = frozenset(
+    {
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantType",
+    }
+)
+_CLAIMS: Final = Claims(
+    reader_version=3,
+    writer_version=7,
+    reader_features=_FEATURES,
+    writer_features=_FEATURES
+    | {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "clustering",
+        "domainMetadata",
+        "generatedColumns",
+        "icebergCompatV1",
+        "icebergCompatV2",
+        "identityColumns",
+        "inCommitTimestamp",
+        "invariants",
+        "rowTracking",
+    },
+    capabilities=frozenset(
+        {
+            "scan.version",
+            "scan.timestamp",
+            "scan.columns",
+            "scan.filter",
+            "scan.row_ids",
+            "snapshot.version",
+            "files.version",
+            "txn.version",
+            "domain_metadata.version",
+        }
+    ),
+)
+_REFUSALS: Final = Refusals(
+    errors=(PySparkException, Py4JJavaError),
+    rules=(
+        Rule(
+            re.compile(r"UNSUPPORTED_FEATURES_FOR_READ|INVALID_PROTOCOL_VERSION"),
+            "unsupported",
+            "load",
+        ),
+        Rule(re.compile(r"UNSUPPORTED_FEATURES_FOR_WRITE"), "unsupported", "commit"),
+        Rule(
+            re.compile(
+                r"VersionNotFoundException|DELTA_VERSION_NOT_FOUND|DELTA_TABLE_NOT_FOUND|"
+                r"DELTA_PATH_DOES_NOT_EXIST|PATH_NOT_FOUND|DELTA_TIMESTAMP_(GREATER|EARLIER)"
+            ),
+            "not_found",
+            "load",
+        ),
+        Rule(
+            re.compile(
+                r"DELTA_STATE_RECOVER_ERROR|DELTA_TRUNCATED_TRANSACTION_LOG|"
+                r"DELTA_VERSIONS_NOT_CONTIGUOUS|DELTA_LOG_FILE_NOT_FOUND|"
+                r"DELTA_MISSING_PART_FILES|DELTA_DUPLICATE_ACTIONS_FOUND"
+            ),
+            "invalid_table",
+            "load",
+        ),
+        Rule(re.compile(r"DeltaInvariantViolationException|DELTA_VIOLATE"), "constraint"),
+        Rule(re.compile(r"Concurrent\w+Exception|DELTA_CONCURRENT"), "conflict", "commit"),
+    ),
+    # Spark's and the JVM's own words for a broken invariant of their own.
+    crashes=re.compile(
+        r"\[INTERNAL_ERROR|java\.lang\.(NullPointer|ClassCast|IndexOutOfBounds)|"
+        r"java\.lang\.(Assertion|StackOverflow|OutOfMemory)Error|scala\.MatchError"
+    ),
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CONFIGURATION: Final[Mapping[str, str]] = {
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.default.parallelism": "1",
+    # Every case is small and runs once: compiling its code costs more than running it.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def _session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").appName("delta-tck")
+    for key, value in _CONFIGURATION.items():
+        builder = builder.config(key, value)
+    folder = os.environ.get("DELTA_TCK_SPARK_JARS")
+    if folder is None:
+        return configure_spark_with_delta_pip(builder).getOrCreate()
+    jars = sorted(str(path) for path in Path(folder).glob("*.jar"))
+    if not jars:
+        raise FileNotFoundError(f"DELTA_TCK_SPARK_JARS: no *.jar in {folder}")
+    return builder.config("spark.jars", ",".join(jars)).getOrCreate()
+
+
+class _Reader:
+    """What Spark reads."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def frame(self, table: str, **options: Any) -> DataFrame:
+        given = {key: str(value) for key, value in options.items() if value is not None}
+        return self.spark.read.format("delta").options(**given).load(table)
+
+    def scan(self, request: Scan) -> pa.Table:
+        frame = self.frame(
+            request.table,
+            versionAsOf=request.version,
+            timestampAsOf=_timestamp_text(request.timestamp),
+        )
+        names = list(frame.columns if request.columns is None else request.columns)
+        if request.filter is not None:
+            frame = frame.where(render(request.filter, SPARK))
+        columns = [SPARK.identifier(name) for name in names]
+        if request.row_ids:
+            columns += [
+                "_metadata.row_id AS _row_id",
+                "_metadata.row_commit_version AS _row_commit_version",
+            ]
+        return frame.selectExpr(*columns).toArrow()
+
+    def changes(self, request: Changes) -> pa.Table:
+        return self.frame(
+            request.table,
+            readChangeFeed="true",
+            startingVersion=request.start,
+            endingVersion=request.end,
+        ).toArrow()
+
+    def history(self, request: History) -> list[dict[str, Any]]:
+        table = DeltaTable.forPath(self.spark, request.table)
+        frame = table.history() if request.limit is None else table.history(request.limit)
+        return [
+            {
+                "version": commit["version"],
+                "timestamp": (commit["timestamp"] - _EPOCH) // timedelta(milliseconds=1),
+                "operation": commit["operation"],
+            }
+            for commit in frame.select("version", "timestamp", "operation").toArrow().to_pylist()
+        ]
+
+    def log(self, table: str) -> Any:
+        """Give Delta's log of a table, in the JVM."""
+        deltas = self.spark._jvm.org.apache.spark.sql.delta  # noqa: SLF001  the only way in
+        return deltas.DeltaLog.forTable(self.spark._jsparkSession, table)  # noqa: SLF001  as above
+
+    def version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
+        """Give Delta's snapshot of one version, in the JVM, as far as Spark may read it."""
+        log = self.log(request.table)
+        if request.version is None:
+            # Scala's default arguments have to be passed by whoever calls from outside.
+            arguments = [getattr(log, f"update$default${n}")() for n in (1, 2, 3)]
+            found = log.update(*arguments)
+        else:
+            arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
+            found = log.getSnapshotAt(request.version, *arguments)
+        if found.version() < 0:
+            self.frame(request.table)
+        log.protocolRead(found.protocol())
+        return found
+
+    def snapshot(self, request: Snapshot) -> dict[str, Any]:
+        found = self.version(request)
+        return {
+            "version": found.version(),
+            "protocol": json.loads(found.protocol().json())["protocol"],
+            "metadata": json.loads(found.metadata().json())["metaData"],
+        }
+
+    def files(self, request: Files) -> list[dict[str, Any]]:
+        lines = self.version(request).allFiles().toJSON().collectAsList()
+        return [_file(json.loads(line)) for line in lines]
+
+    def txn(self, request: Txn) -> int | None:
+        found = self.version(request).transactions().get(request.app_id)
+        return found.get() if found.isDefined() else None
+
+    def domain_metadata(self, request: DomainMetadata) -> str | None:
+        domains = self.version(request).domainMetadata()
+        for index in range(domains.size()):
+            if domains.apply(index).domain() == request.domain:
+                configuration: str = domains.apply(index).configuration()
+                return configuration
+        return None
+
+
+def _timestamp_text(timestamp: int | None) -> str | None:
+    if timestamp is None:
+        return None
+    moment = _EPOCH + timedelta(milliseconds=timestamp)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def _file(add: dict[str, Any]) -> dict[str, Any]:
+    # Spark leaves null members out of its JSON; the values that it keeps are the action's own.
+    keys = ("path", "partitionValues", "size", "modificationTime", "baseRowId")
+    keys += ("defaultRowCommitVersion", "clusteringProvider", "tags", "deletionVector")
+    return {key: add[key] for key in keys if key in add} | {
+        "deletionVector": add.get("deletionVector")
+    }
+
+
+class _Writer:
+    """What Spark writes."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self.reader = reader
+        self.spark = reader.spark
+
+    def operations(self) -> dict[str, Callable[[Write], Any]]:
+        """Give the writing operations by name."""
+        calls: dict[str, Callable[[Write], Any]] = {
+            "create": self.create,
+            "append": lambda request: self.save(request, "append"),
+            "overwrite": lambda request: self.save(request, "overwrite"),
+            "delete": lambda request: self.table(request).delete(_predicate(request)),
+            "update": self.update,
+            "optimize": lambda request: self.table(request).optimize().executeCompaction(),
+            "checkpoint": lambda request: self.reader.log(request.table).checkpoint(),
+            "set_properties": self.set_properties,
+            "set_txn": self.set_txn,
+        }
+        return {name: self._telling_version(call) for name, call in calls.items()}
+
+    def _telling_version(self, call: Callable[[Write], Any]) -> Callable[[Write], Any]:
+        def write(request: Write) -> dict[str, Any]:
+            call(request)
+            commits = self.table(request).history(1).select("version").collect()
+            return {"version": commits[0]["version"]}
+
+        return write
+
+    def table(self, request: Write) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, request.table)
+
+    def rows(self, request: Write) -> DataFrame:
+        return self.spark.createDataFrame(request.rows)
+
+    def create(self, request: Write) -> None:
+        arguments = request.arguments
+        builder = (
+            DeltaTable.create(self.spark)
+            .location(request.table)
+            .addColumns(StructType.fromJson(dict(arguments["schema"])))
+            .partitionedBy(*(arguments.get("partition_columns") or ()))
+        )
+        properties = dict(arguments.get("properties") or {})
+        for feature in arguments.get("features") or ():
+            properties[f"delta.feature.{feature}"] = "supported"
+        for key, value in properties.items():
+            builder = builder.property(key, value)
+        builder.execute()
+        if request.rows is not None:
+            self.save(request, "append")
+
+    def save(self, request: Write, mode: str) -> None:
+        writer = self.rows(request).write.format("delta").mode(mode)
+        predicate = _predicate(request)
+        if predicate is not None:
+            writer = writer.option("replaceWhere", predicate)
+        writer.save(request.table)
+
+    def update(self, request: Write) -> None:
+        changes = {
+            SPARK.identifier(name): expr(render(node, SPARK))
+            for name, node in request.arguments["set"].items()
+        }
+        predicate = _predicate(request)
+        self.table(request).update(None if predicate is None else expr(predicate), changes)
+
+    def set_properties(self, request: Write) -> None:
+        properties = ", ".join(
+            f"{SPARK.string(key)} = {SPARK.string(value)}"
+            for key, value in request.arguments["properties"].items()
+        )
+        table = SPARK.identifier(request.table)
+        self.spark.sql(f"ALTER TABLE delta.{table} SET TBLPROPERTIES ({properties})")
+
+    def set_txn(self, request: Write) -> None:
+        (
+            self.reader.frame(request.table)
+            .limit(0)
+            .write.format("delta")
+            .mode("append")
+            .option("txnAppId", request.arguments["app_id"])
+            .option("txnVersion", request.arguments["txn_version"])
+            .save(request.table)
+        )
+
+
+def _predicate(request: Write) -> str | None:
+    tree = request.arguments.get("filter")
+    return None if tree is None else render(tree, SPARK)
+
+
+def create() -> EngineAdapter:
+    """Start Spark and give its adapter.
+
+    Raises:
+        FileNotFoundError: the folder of JARs holds none.
+
+    """
+    spark = _session()
+    spark.sparkContext.setLogLevel("ERROR")
+    reader = _Reader(spark)
+    reads: dict[str, Callable[[Any], Any]] = {
+        "snapshot": reader.snapshot,
+        "files": reader.files,
+        "scan": reader.scan,
+        "changes": reader.changes,
+        "history": reader.history,
+        "txn": reader.txn,
+        "domain_metadata": reader.domain_metadata,
+    }
+    return EngineAdapter(
+        name="spark",
+        engine_version=f"{metadata.version('delta-spark')} (Spark {spark.version})",
+        claims=_CLAIMS,
+        refusals=_REFUSALS,
+        reads=reads,
+        writes=_Writer(reader).operations(),
+        release=spark.stop,
+    )
