@@ -94,7 +94,8 @@ class Node:
     def text(self, pattern: re.Pattern[str] | None = None) -> str:
         """Read a non-empty scalar as the text that stands there."""
         value = self.node.value if isinstance(self.node, yaml.ScalarNode) else None
-        plain = isinstance(self.node, yaml.ScalarNode) and self.node.style is None
+        # The C loader gives plain scalars an empty style, the Python one none.
+        plain = isinstance(self.node, yaml.ScalarNode) and not self.node.style
         if value is None or not value.strip() or (plain and value in _NULLS):
             raise self.fail(f"{self.name} must be text")
         if pattern is not None and not pattern.fullmatch(value):

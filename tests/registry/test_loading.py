@@ -86,6 +86,15 @@ def test_a_bad_row_is_refused(
     assert int(line) > 3
 
 
+@pytest.mark.parametrize("nothing", ["null", "~", ""])
+def test_a_null_is_no_text(write_registry: WriteRegistry, make_row: MakeRow, nothing: str) -> None:
+    folder = write_registry(make_row(section="Games"))
+    path = folder / "toys.yaml"
+    path.write_text(path.read_text().replace("section: Games", f"section: {nothing}"))
+    with pytest.raises(RegistryError, match=r"toys\.yaml:5: section must be text"):
+        load_registry(folder)
+
+
 def test_an_id_stands_once(write_registry: WriteRegistry, make_row: MakeRow) -> None:
     folder = write_registry(make_row(), make_row())
     with pytest.raises(RegistryError, match=r"toys\.yaml:12: id TOY-001 is taken by .*:4"):
