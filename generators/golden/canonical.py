@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["differences", "digest", "logical_content"]
+__all__ = ["differences", "digest", "logical_content", "question_digest"]
 
 _SIZES = frozenset({"size", "sizeInBytes", "tableSizeBytes", "totalBytes", "sidecarSizeInBytes"})
 _OBSERVED = frozenset({"cross_checked", "tool_versions"})
@@ -29,6 +29,17 @@ def digest(directory: Path) -> str:
     for path in _files(directory):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         total.update(f"{path.relative_to(directory).as_posix()}\0{content}\n".encode())
+    return total.hexdigest()
+
+
+def question_digest(directory: Path) -> str:
+    """Give the SHA-256 of a case's table, questions and answers, without its description.
+
+    It says whether a record about the case, which the description holds, is still about it.
+    """
+    total = hashlib.sha256()
+    for part in ("delta", "expected", "specs"):
+        total.update(digest(directory / part).encode())
     return total.hexdigest()
 
 

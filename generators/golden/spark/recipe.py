@@ -1,0 +1,59 @@
+"""Name the tables that Spark writes, before there is a Spark session to write them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from pyspark.sql import SparkSession
+
+from generators.golden.case import REVISIONS, CaseInfo, CaseWriter
+from generators.golden.catalog import Definition
+from generators.golden.spark.session import tool_versions
+from generators.golden.spark.table import SparkTable
+
+__all__ = ["Recipe", "Write"]
+
+Write: TypeAlias = Callable[[CaseWriter, SparkTable], None]
+
+_SINCE_2025: Final = REVISIONS[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One table that Spark writes.
+
+    Attributes:
+        id: the case id.
+        title: what holds, present tense.
+        requirements: ids of the registry, separated by spaces.
+        write: fills the table and publishes its specs.
+        features: table features that a reader has to honour.
+        revisions: protocol revisions under which the case applies.
+
+    """
+
+    id: str
+    title: str
+    requirements: str
+    write: Write
+    features: tuple[str, ...] = ()
+    revisions: tuple[str, ...] = _SINCE_2025
+
+    def bind(self, session: SparkSession) -> Definition:
+        """Give the definition whose builder writes with ``session``."""
+        info = CaseInfo(
+            self.id,
+            self.title,
+            tuple(self.requirements.split()),
+            features=self.features,
+            revisions=self.revisions,
+            builder="spark",
+            tool_versions=tool_versions(),
+        )
+        return Definition(info, partial(self._build, session))
+
+    def _build(self, session: SparkSession, case: CaseWriter) -> None:
+        self.write(case, SparkTable(case, session))

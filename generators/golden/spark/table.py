@@ -1,0 +1,152 @@
+"""A table that Spark writes, with the rows that its builder says every version has.
+
+Nothing is read back: a builder runs one statement or write per version and states the schema and
+the rows that it put in or left over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from generators.delta_schema import Struct
+from generators.golden.case import CaseError, CaseWriter
+from generators.materialise.arrow_rows import Row, arrow_table
+from generators.materialise.log_state import LogState
+
+__all__ = ["SparkTable"]
+
+_VERSION_DIGITS: Final = 20
+
+
+class SparkTable:
+    """The table of one case, written by Spark.
+
+    Attributes:
+        identifier: the table's name in SQL, a path in back quotes.
+        versions: per committed version the schema and the rows that a read of it gives.
+
+    """
+
+    def __init__(self, case: CaseWriter, session: SparkSession) -> None:
+        """Start with an empty folder; version 0 comes with :meth:`run` or :meth:`append`."""
+        self.session = session
+        self.identifier = f"delta.`{case.delta}`"
+        self.versions: dict[int, tuple[Struct, tuple[Row, ...]]] = {}
+        self._case = case
+
+    def run(self, statement: str, schema: Struct, rows: Sequence[Row]) -> int:
+        """Run one SQL statement that commits one version; ``{table}`` is the table's name.
+
+        Args:
+            statement: Spark SQL.
+            schema: the table schema after it.
+            rows: the rows of the table after it.
+
+        Returns:
+            The version that was committed.
+
+        """
+        self.session.sql(statement.format(table=self.identifier))
+        return self._committed(schema, rows)
+
+    def append(  # noqa: PLR0913  a write has this many independent properties
+        self,
+        schema: Struct,
+        new: Sequence[Row],
+        rows: Sequence[Row],
+        *,
+        mode: str = "append",
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+    ) -> int:
+        """Write rows as one file per partition; ``rows`` are those of the table after it."""
+        # Spark would take zone-less Arrow timestamps for instants if it were not told the type.
+        spark_schema = StructType.fromJson(schema.to_json())
+        frame: Any = self.session.createDataFrame(arrow_table(schema, new), spark_schema)
+        writer = frame.coalesce(1).write.format("delta").mode(mode)
+        if partition_by:
+            writer = writer.partitionBy(*partition_by)
+        for key, value in (options or {}).items():
+            writer = writer.option(key, value)
+        writer.save(str(self._case.delta))
+        return self._committed(schema, rows)
+
+    def publish(self, *, requirements: Sequence[str] = ()) -> None:
+        """Tidy the folder, describe the table, and write a read of every version."""
+        self._tidy()
+        self._describe()
+        for version, (schema, rows) in self.versions.items():
+            self._case.read(
+                f"read-v{version}",
+                schema,
+                rows,
+                title=f"A read of version {version} gives the rows put in",
+                version=version,
+                requirements=requirements,
+            )
+        schema, rows = self.versions[max(self.versions)]
+        self._case.read(
+            "read-latest",
+            schema,
+            rows,
+            title="A read of the latest version gives the rows put in",
+            requirements=requirements,
+        )
+
+    def _committed(self, schema: Struct, rows: Sequence[Row]) -> int:
+        version = len(self.versions)
+        last = max(int(path.stem) for path in self._commits())
+        if last != version:
+            raise CaseError(f"{self._case.info.id}: expected version {version}, Spark is at {last}")
+        self.versions[version] = (schema, tuple(rows))
+        return version
+
+    def _commits(self) -> list[Path]:
+        log = self._case.delta / "_delta_log"
+        found = sorted(log.glob("*.json"))
+        return [path for path in found if len(path.stem) == _VERSION_DIGITS and path.stem.isdigit()]
+
+    def _tidy(self) -> None:
+        """Drop what Hadoop's local file system leaves beside the table's own files."""
+        for path in self._case.delta.rglob(".*.crc"):
+            path.unlink()
+        for path in sorted(self._case.delta.rglob("*"), reverse=True):
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+
+    def _describe(self) -> None:
+        state, actions = LogState(), 0
+        commits = self._commits()
+        for path in commits:
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            actions += len(lines)
+            state.apply(lines)
+        if state.protocol is None or state.metadata is None:
+            raise CaseError(f"{self._case.info.id}: Spark wrote no protocol or metadata")
+        columns = state.metadata["partitionColumns"]
+        distinct = {json.dumps(add["partitionValues"]) for add in state.adds.values()}
+        layout = {"numPartitionColumns": len(columns), "numDistinctPartitions": len(distinct)}
+        checkpoints = [
+            int(path.name[:_VERSION_DIGITS])
+            for path in (self._case.delta / "_delta_log").glob("*.checkpoint*")
+        ]
+        self._case.describe(
+            schema=json.loads(state.metadata["schemaString"]),
+            protocol=state.protocol,
+            configuration=state.metadata["configuration"],
+            log_info={
+                "numAddFiles": len(state.adds),
+                "numRemoveFiles": len(state.removes),
+                "sizeInBytes": sum(int(add["size"]) for add in state.adds.values()),
+                "numCommits": len(commits),
+                "numActions": actions,
+                **({"lastCheckpointVersion": max(checkpoints)} if checkpoints else {}),
+            },
+            data_layout=layout if columns else {},
+        )

@@ -1,0 +1,87 @@
+"""Spark tables about the layout of the log: checkpoints of both specs, clustering, timestamps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generators.delta_schema import field, struct
+from generators.golden.case import CaseWriter
+from generators.golden.spark.recipe import Recipe, Write
+from generators.golden.spark.table import SparkTable
+
+__all__ = ["TABLES"]
+
+_SCHEMA = struct(field("id", "long"), field("part", "string"))
+_CREATE = "CREATE TABLE {table} (id BIGINT, part STRING) USING delta "
+
+
+def _checkpointed(properties: str) -> Write:
+    def write(_case: CaseWriter, table: SparkTable) -> None:
+        table.run(_CREATE + f"PARTITIONED BY (part) TBLPROPERTIES ({properties})", _SCHEMA, [])
+        rows: list[dict[str, Any]] = []
+        for number, part in enumerate(("a", "b", None, "a")):
+            new = {"id": number, "part": part}
+            rows = [*rows, new]
+            table.append(_SCHEMA, [new], rows, partition_by=["part"])
+        table.run("DELETE FROM {table} WHERE part = 'b'", _SCHEMA, [rows[0], *rows[2:]])
+        table.publish()
+
+    return write
+
+
+def _clustered(_case: CaseWriter, table: SparkTable) -> None:
+    table.run(_CREATE + "CLUSTER BY (id)", _SCHEMA, [])
+    rows = [{"id": number, "part": f"p{number % 3}"} for number in range(20)]
+    table.append(_SCHEMA, rows[:10], rows[:10])
+    table.append(_SCHEMA, rows[10:], rows)
+    table.run("OPTIMIZE {table}", _SCHEMA, rows)
+    table.publish()
+
+
+def _stamped(_case: CaseWriter, table: SparkTable) -> None:
+    properties = "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')"
+    table.run(_CREATE + properties, _SCHEMA, [])
+    rows = [{"id": 1, "part": "a"}, {"id": 2, "part": "b"}]
+    table.append(_SCHEMA, rows[:1], rows[:1])
+    table.append(_SCHEMA, rows[1:], rows)
+    table.publish()
+
+
+_EVERY_TWO = "'delta.checkpointInterval' = '2'"
+
+TABLES = (
+    Recipe(
+        "checkpoints/spark-classic",
+        "Spark's classic checkpoints give the versions they stand for",
+        "CKPT-003 CKPT-004",
+        _checkpointed(_EVERY_TWO),
+    ),
+    Recipe(
+        "checkpoints/spark-struct-statistics",
+        "Checkpoints with statistics as a struct only give every file",
+        "CKPT-003 CKC-011",
+        _checkpointed(
+            f"{_EVERY_TWO}, 'delta.checkpoint.writeStatsAsJson' = 'false', "
+            "'delta.checkpoint.writeStatsAsStruct' = 'true'"
+        ),
+    ),
+    Recipe(
+        "checkpoints/spark-v2",
+        "Spark's V2 checkpoints give the versions they stand for",
+        "CKPT-003 V2F-001",
+        _checkpointed(f"{_EVERY_TWO}, 'delta.checkpointPolicy' = 'v2'"),
+        ("v2Checkpoint",),
+    ),
+    Recipe(
+        "clustered-table/spark-clustered",
+        "A table that Spark clusters reads as if it were not",
+        "CLUS-001",
+        _clustered,
+    ),
+    Recipe(
+        "in-commit-timestamps/spark-enabled-at-creation",
+        "A table with in-commit timestamps reads at every version",
+        "ICT-014",
+        _stamped,
+    ),
+)

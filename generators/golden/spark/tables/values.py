@@ -1,0 +1,171 @@
+"""Spark tables about values: every type at its extremes, and partitioning by many of them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal as DecimalValue
+from typing import Any
+
+from generators.delta_schema import array, decimal, field, map_of, struct
+from generators.golden.case import REVISIONS, CaseWriter
+from generators.golden.spark.recipe import Recipe
+from generators.golden.spark.table import SparkTable
+
+__all__ = ["TABLES"]
+
+_TYPES = struct(
+    field("id", "long"),
+    field("flag", "boolean"),
+    field("tiny", "byte"),
+    field("small", "short"),
+    field("whole", "integer"),
+    field("single", "float"),
+    field("twice", "double"),
+    field("money", decimal(9, 2)),
+    field("wide", decimal(38, 10)),
+    field("text", "string"),
+    field("bytes", "binary"),
+    field("day", "date"),
+    field("at", "timestamp"),
+)
+_ROWS: list[dict[str, Any]] = [
+    {
+        "id": 1,
+        "flag": True,
+        "tiny": -128,
+        "small": -32768,
+        "whole": -2147483648,
+        "single": float("-inf"),
+        "twice": math.nan,
+        "money": DecimalValue("-9999999.99"),
+        "wide": DecimalValue("-9999999999999999999999999999.9999999999"),
+        "text": "",
+        "bytes": b"",
+        "day": date(1583, 1, 1),
+        "at": datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    },
+    {
+        "id": 2,
+        "flag": False,
+        "tiny": 127,
+        "small": 32767,
+        "whole": 2147483647,
+        "single": 0.5,
+        "twice": 1.7976931348623157e308,
+        "money": DecimalValue("9999999.99"),
+        "wide": DecimalValue("0.0000000001"),
+        "text": "Zürich 🦢 \u0000\n\"'\\",
+        "bytes": b"\x00\xff",
+        "day": date(9999, 12, 31),
+        "at": datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    },
+    {"id": 3},
+]
+
+
+def _types(_case: CaseWriter, table: SparkTable) -> None:
+    table.append(_TYPES, _ROWS[:2], _ROWS[:2])
+    table.append(_TYPES, _ROWS[2:], _ROWS)
+    table.publish()
+
+
+_NESTED = struct(
+    field("id", "long"),
+    field("list", array("integer")),
+    field("lists", array(array("string"))),
+    field("map", map_of("string", "double")),
+    field("point", struct(field("x", "integer"), field("deep", struct(field("y", "string"))))),
+    field("points", array(struct(field("x", "integer")))),
+)
+_NESTED_ROWS: list[dict[str, Any]] = [
+    {
+        "id": 1,
+        "list": [1, None, 3],
+        "lists": [["a"], [], None],
+        "map": {"a": 1.0, "b": None},
+        "point": {"x": 1, "deep": {"y": "deep"}},
+        "points": [{"x": 1}, None, {"x": None}],
+    },
+    {"id": 2, "list": [], "lists": [], "map": {}, "point": {"x": None, "deep": None}, "points": []},
+    {"id": 3},
+]
+
+
+def _nested(_case: CaseWriter, table: SparkTable) -> None:
+    table.append(_NESTED, _NESTED_ROWS, _NESTED_ROWS)
+    table.publish()
+
+
+_NTZ = struct(field("id", "long"), field("local", "timestamp_ntz"))
+_NTZ_ROWS: list[dict[str, Any]] = [
+    {"id": 1, "local": datetime.fromisoformat("1969-12-31T23:20:57.657658")},
+    {"id": 2, "local": datetime.fromisoformat("2024-03-31T02:30:00")},
+    {"id": 3, "local": None},
+]
+
+
+def _ntz(_case: CaseWriter, table: SparkTable) -> None:
+    table.append(_NTZ, _NTZ_ROWS, _NTZ_ROWS, partition_by=["local"])
+    table.publish()
+
+
+_PARTS = struct(
+    field("id", "long"),
+    field("text", "string"),
+    field("day", "date"),
+    field("at", "timestamp"),
+    field("money", decimal(10, 2)),
+    field("flag", "boolean"),
+)
+_PART_ROWS: list[dict[str, Any]] = [
+    {
+        "id": number,
+        "text": text,
+        "day": date(1969, 12, 31),
+        "at": datetime(2024, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+        "money": DecimalValue("-0.50"),
+        "flag": True,
+    }
+    for number, text in enumerate(
+        ["plain", "a b", "a/b", "a%20b", "a=b", "é", "a:b", "a?b#c", "100%", "a+b", "[x]", "'q'"]
+    )
+] + [{"id": 99}]
+
+
+def _partitions(_case: CaseWriter, table: SparkTable) -> None:
+    by = ["text", "day", "at", "money", "flag"]
+    table.append(_PARTS, _PART_ROWS, _PART_ROWS, partition_by=by)
+    table.publish()
+
+
+TABLES = (
+    Recipe(
+        "parquet-type-mappings/spark-primitives",
+        "Spark's files of every primitive read as the values put in",
+        "PQ-001",
+        _types,
+        revisions=REVISIONS,
+    ),
+    Recipe(
+        "parquet-type-mappings/spark-nested",
+        "Spark's nested columns keep nulls apart from empty values",
+        "PQ-001",
+        _nested,
+        revisions=REVISIONS,
+    ),
+    Recipe(
+        "timestamp-ntz/spark-partitioned",
+        "Spark's zone-less partition values show the same in every zone",
+        "NTZ-001 SCH-018",
+        _ntz,
+        ("timestampNtz",),
+    ),
+    Recipe(
+        "partition-value-serialization/spark-many-columns",
+        "Spark's partition values and encoded paths read as put in",
+        "PART-001 ADD-003",
+        _partitions,
+        revisions=REVISIONS,
+    ),
+)
