@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 from delta import DeltaTable, configure_spark_with_delta_pip
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 from pyspark.sql.types import StructType
@@ -178,15 +178,17 @@ class _Reader:
                 "_metadata.row_id AS _row_id",
                 "_metadata.row_commit_version AS _row_commit_version",
             ]
-        return frame.selectExpr(*columns).toArrow()
+        rows: pa.Table = frame.selectExpr(*columns).toArrow()
+        return rows
 
     def changes(self, request: Changes) -> pa.Table:
-        return self.frame(
+        rows: pa.Table = self.frame(
             request.table,
             readChangeFeed="true",
             startingVersion=request.start,
             endingVersion=request.end,
         ).toArrow()
+        return rows
 
     def history(self, request: History) -> list[dict[str, Any]]:
         table = DeltaTable.forPath(self.spark, request.table)
@@ -252,13 +254,22 @@ def _timestamp_text(timestamp: int | None) -> str | None:
     return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
+_FILE_KEYS: Final = (
+    "path",
+    "partitionValues",
+    "size",
+    "modificationTime",
+    "baseRowId",
+    "defaultRowCommitVersion",
+    "clusteringProvider",
+    "tags",
+)
+
+
 def _file(add: dict[str, Any]) -> dict[str, Any]:
-    # Spark leaves null members out of its JSON; the values that it keeps are the action's own.
-    keys = ("path", "partitionValues", "size", "modificationTime", "baseRowId")
-    keys += ("defaultRowCommitVersion", "clusteringProvider", "tags", "deletionVector")
-    return {key: add[key] for key in keys if key in add} | {
-        "deletionVector": add.get("deletionVector")
-    }
+    # Spark leaves null members out of its JSON; what it keeps are the action's own values.
+    kept: dict[str, Any] = {key: add[key] for key in _FILE_KEYS if key in add}
+    return {**kept, "deletionVector": add.get("deletionVector")}
 
 
 class _Writer:
@@ -363,6 +374,8 @@ def create() -> EngineAdapter:
     """
     spark = _session()
     spark.sparkContext.setLogLevel("ERROR")
+    # The first query loads half of Spark; it belongs to starting, not to the first case.
+    spark.range(1).toArrow()
     reader = _Reader(spark)
     reads: dict[str, Callable[[Any], Any]] = {
         "snapshot": reader.snapshot,
