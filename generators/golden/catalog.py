@@ -33,9 +33,10 @@ class Chapter:
     ``slug`` is the chapter's folder, named after the protocol's section.
     """
 
-    def __init__(self, slug: str, **defaults: Any) -> None:
+    def __init__(self, slug: str, *, since: str = REVISIONS[0], **defaults: Any) -> None:
         """Start a chapter; ``defaults`` are fields of every :class:`CaseInfo` in it."""
         self.slug = slug
+        self._since = since
         self._defaults: Mapping[str, Any] = defaults
         self._definitions: dict[str, Definition] = {}
 
@@ -45,7 +46,7 @@ class Chapter:
         title: str,
         requirements: str,
         *,
-        since: str = REVISIONS[0],
+        since: str | None = None,
         **info: Any,
     ) -> Callable[[Builder], Builder]:
         """Define the case that the decorated function builds.
@@ -54,7 +55,8 @@ class Chapter:
             name: second half of the case id.
             title: what holds, present tense.
             requirements: ids of the registry, separated by spaces.
-            since: oldest protocol revision under which the case applies.
+            since: oldest protocol revision under which the case applies; the chapter's own
+                when ``None``.
             info: further fields of :class:`CaseInfo`.
 
         """
@@ -72,19 +74,20 @@ class Chapter:
         requirements: str | Sequence[str],
         build: Builder,
         *,
-        since: str = REVISIONS[0],
+        since: str | None = None,
         **info: Any,
     ) -> None:
         """Define a case; for families whose members come out of a table of values."""
         if name in self._definitions:
             raise CaseError(f"{self.slug}/{name} is defined twice")
+        revisions = REVISIONS[REVISIONS.index(since or self._since) :]
         cited = requirements.split() if isinstance(requirements, str) else requirements
         self._definitions[name] = Definition(
             CaseInfo(
                 f"{self.slug}/{name}",
                 title,
                 tuple(cited),
-                **{"revisions": REVISIONS[REVISIONS.index(since) :], **self._defaults, **info},
+                **{"revisions": revisions, **self._defaults, **info},
             ),
             build,
         )

@@ -9,6 +9,7 @@ from generators.golden.catalog import Chapter, Definition
 from generators.golden.chapters import (
     checkpoints,
     data_files,
+    deletion_vectors,
     hints,
     log_entries,
     partition_values,
@@ -28,6 +29,7 @@ _MODULES = (
     protocol,
     checkpoints,
     hints,
+    deletion_vectors,
 )
 
 

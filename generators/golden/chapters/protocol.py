@@ -99,12 +99,12 @@ def _unknown_writer(case: CaseWriter) -> None:
     _readable(case, {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed})
 
 
-@FEATURES.case("unknown-writer-feature-3-7", "It does not on reader version 3 either", "TF-002 PROTO-003", since="2025")
+@FEATURES.case("unknown-writer-feature-3-7", "An unknown writer feature on versions 3 and 7 is ignored", "TF-002 PROTO-003", since="2025")
 def _unknown_writer_three(case: CaseWriter) -> None:
     _readable(case, feature_protocol(writers=["appendOnly", "somethingNobodyKnows"]))
 
 
-@FEATURES.case("reader-version-2-writer-7", "Reader version 2 may go with writer version 7", "PROTO-011 TF-007", since="2025")
+@FEATURES.case("reader-version-2-writer-7", "Reader version 2 may go with writer version 7", "PROTO-011 TF-007", since="2025", features=("columnMapping",))
 def _two_seven(case: CaseWriter) -> None:
     _readable(case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]})
 
