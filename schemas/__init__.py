@@ -15,7 +15,7 @@ A name is the path without its suffix, as ``action/add``. Rules carry the ids of
 that they enforce, so a :class:`Violation` says not only what is wrong but by which clause.
 """
 
-from schemas.catalog import UnknownSchemaError, load, names
+from schemas.catalog import UnknownSchemaError, load, names, requirements
 from schemas.validation import Rule, Violation, errors, locate, validator
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "load",
     "locate",
     "names",
+    "requirements",
     "validator",
 ]

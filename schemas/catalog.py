@@ -15,7 +15,7 @@ from typing import Any, Final
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012, Schema
 
-__all__ = ["UnknownSchemaError", "load", "names", "registry", "urn"]
+__all__ = ["UnknownSchemaError", "load", "names", "registry", "requirements", "urn"]
 
 _GROUPS: Final = ("action", "log", "table", "kit")
 _SHARED: Final = ("common",)
@@ -68,6 +68,35 @@ def load(name: str) -> dict[str, Any]:
         return copy.deepcopy(_documents()[name])
     except KeyError:
         raise UnknownSchemaError(name) from None
+
+
+@functools.cache
+def requirements(name: str) -> tuple[str, ...]:
+    """Return every requirement that a violation of a schema can cite, those it refers to included.
+
+    Raises:
+        UnknownSchemaError: no schema has this name.
+
+    """
+    found: set[str] = set()
+    seen: set[str] = set()
+    pending = [name]
+    while pending:
+        current = pending.pop()
+        if current not in seen:
+            seen.add(current)
+            nodes: list[Any] = [load(current)]
+            while nodes:
+                node = nodes.pop()
+                if isinstance(node, list):
+                    nodes.extend(node)
+                elif isinstance(node, dict):
+                    found.update(node.get("x-requirement", ()))
+                    target = str(node.get("$ref", "")).partition("#")[0]
+                    pending += [target.removeprefix(urn(""))] if target else []
+                    # Text that holds JSON is parsed by whoever wants it checked.
+                    nodes.extend(v for k, v in node.items() if k != "contentSchema")
+    return tuple(sorted(found))
 
 
 def urn(name: str) -> str:

@@ -96,3 +96,12 @@ def test_schema_files_are_plain_json_without_duplicate_keys() -> None:
 
     for name in schemas.names():
         json.loads(json.dumps(schemas.load(name)), object_pairs_hook=unique)
+
+
+def test_the_requirements_of_a_schema_follow_its_references() -> None:
+    cited = schemas.requirements("log/commit-line")
+    assert {"LOG-004", "ADD-001", "DVDESC-008", "META-012"} <= set(cited)
+    assert "SCH-024" not in cited
+    assert list(cited) == sorted(set(cited))
+    with pytest.raises(schemas.UnknownSchemaError):
+        schemas.requirements("action/none")

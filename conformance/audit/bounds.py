@@ -1,0 +1,205 @@
+"""Check statistics against the values that they describe (section Per-file Statistics)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from conformance.audit.findings import Finding, finding
+from conformance.audit.layout import Column, Layout
+from reference_impl.deletion_vectors import Bitmap
+
+__all__ = ["Judged", "wrong_statistics"]
+
+_EXACT: Final = frozenset({"byte", "short", "integer", "long", "date", "boolean"})
+"""Types whose bounds nobody truncates."""
+
+_ORDERED: Final = _EXACT | {"float", "double", "string", "timestamp", "timestamp_ntz"}
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A data file with the statistics that its add action gives.
+
+    Attributes:
+        path: decoded, for messages.
+        file: the opened file.
+        layout: of the table.
+        stats: parsed, fractions exact.
+        vector: the rows that are deleted.
+
+    """
+
+    path: str
+    file: pq.ParquetFile
+    layout: Layout
+    stats: Mapping[str, Any]
+    vector: Bitmap | None
+
+
+def wrong_statistics(judged: Judged) -> Iterator[Finding]:
+    """Yield findings about bounds that do not bind, counts that do not count, forbidden nulls."""
+    if judged.layout.mode == "id":
+        return  # columns are then found by field id, which names in statistics cannot be
+    names = set(judged.file.schema_arrow.names)
+    for column in judged.layout.columns:
+        wanted = [_get(judged.stats.get(kind), column.physical) for kind in _KINDS]
+        required = not column.nullable and len(column.path) == 1
+        if not column.reachable or (not required and all(value is None for value in wanted)):
+            continue
+        if column.physical[0] in names and isinstance(column.type, str):
+            yield from _column(judged, column, wanted)
+
+
+_KINDS: Final = ("minValues", "maxValues", "nullCount")
+
+
+def _get(node: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        node = node.get(part) if isinstance(node, dict) else None
+    return node
+
+
+def _values(judged: Judged, column: Column) -> pa.ChunkedArray | None:
+    """Read one column, nested in structs or not, as an array of leaves."""
+    name = column.physical[0]
+    values = judged.file.read(columns=[".".join(column.physical)] if name else None)
+    if name not in values.schema.names:
+        values = judged.file.read(columns=[name])
+    found = values.column(name)
+    for part in column.physical[1:]:
+        if not pa.types.is_struct(found.type) or found.type.get_field_index(part) < 0:
+            return None
+        found = pc.struct_field(found, part)
+    if pa.types.is_timestamp(found.type) and found.type.unit == "ns":
+        # int96 reads as nanoseconds, of which Delta keeps microseconds.
+        found = found.cast(pa.timestamp("us", found.type.tz), safe=False)
+    return found
+
+
+def _column(judged: Judged, column: Column, wanted: list[Any]) -> Iterator[Finding]:
+    values = _values(judged, column)
+    if values is None:
+        return
+    low, high, nulls = wanted
+    if not column.nullable and len(column.path) == 1 and values.null_count:
+        message = f"column {column.name} is not nullable and has {values.null_count} nulls"
+        yield finding("SCH-025", judged.path, message)
+    if judged.vector is None and type(nulls) is int and nulls != values.null_count:
+        message = f"column {column.name} has {values.null_count} nulls, nullCount says {nulls}"
+        yield finding("STAT-008", judged.path, message)
+    if judged.vector is not None:
+        kept = judged.vector.kept(0, len(values))
+        values = values if kept is None else values.filter(kept)
+    yield from _bounds(judged, column, values, (low, high))
+
+
+def _bounds(
+    judged: Judged, column: Column, values: pa.ChunkedArray, bounds: tuple[Any, Any]
+) -> Iterator[Finding]:
+    exact = column.type in _EXACT or str(column.type).startswith("decimal")
+    if not exact and column.type not in _ORDERED:
+        return
+    if pa.types.is_floating(values.type):
+        values = values.filter(pc.invert(pc.fill_null(pc.is_nan(values), True)))
+    tight = judged.stats.get("tightBounds") is not False
+    for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
+        if stated is None or actual is None:
+            continue
+        try:
+            limit, value = _comparable(stated, actual, column.type)
+        except (ValueError, TypeError, ArithmeticError):
+            message = f"{side} of {column.name} is {stated!r}, no value of type {column.type}"
+            yield finding("STAT-012", judged.path, message)
+            continue
+        slack = _MILLISECOND if isinstance(value, datetime) and side == "maxValues" else None
+        broken = limit > value if side == "minValues" else _below(limit, value, slack)
+        if broken:
+            requirement = "STAT-012" if tight else "STAT-013"
+            relation = "below" if side == "minValues" else "above"
+            message = (
+                f"{side} of {column.name} is {stated}, but the file has {actual}, {relation} it"
+            )
+            hint = "readers that skip by statistics lose rows"
+            yield finding(requirement, judged.path, message, hint)
+        elif tight and exact and limit != value:
+            message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
+            yield finding("STAT-012", judged.path, message, severity="warning")
+
+
+def _span(values: pa.ChunkedArray) -> tuple[Any, Any]:
+    """Give the least and the greatest value; nothing where Python has no such date."""
+    span = pc.min_max(values)
+    try:
+        return span["min"].as_py(), span["max"].as_py()
+    except (ValueError, OverflowError):
+        return None, None
+
+
+def _below(limit: Any, value: Any, slack: timedelta | None) -> bool:
+    """Tell whether an upper bound fails; timestamps may be cut to milliseconds."""
+    return bool(limit < value if slack is None else limit + slack <= value)
+
+
+def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
+    """Bring a bound from JSON and a value from the file to one comparable type.
+
+    Raises:
+        ValueError: the bound is no value of the column's type.
+
+    """
+    match actual:
+        case bool():
+            if not isinstance(stated, bool):
+                raise ValueError(stated)
+            return stated, actual
+        case datetime():
+            return _instant(stated, actual.tzinfo is not None or declared == "timestamp"), _utc(
+                actual, declared
+            )
+        case date():
+            return date.fromisoformat(str(stated)[:10]), actual
+        case str():
+            if not isinstance(stated, str):
+                raise ValueError(stated)
+            # Code points order like UTF-8 bytes.
+            return stated, actual
+        case bytes():
+            return str(stated), actual.decode()
+        case float():
+            number = float(stated)
+            return (
+                (pa.scalar(number, pa.float32()).as_py(), actual)
+                if declared == "float"
+                else (
+                    number,
+                    actual,
+                )
+            )
+        case _:
+            if isinstance(stated, bool):
+                raise ValueError(stated)
+            return Decimal(str(stated)), Decimal(str(actual))
+
+
+def _instant(stated: Any, zoned: bool) -> datetime:
+    if not isinstance(stated, str):
+        raise ValueError(stated)  # noqa: TRY004  the kind of value is what is judged here
+    found = datetime.fromisoformat(stated)
+    if zoned:
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found.replace(tzinfo=None)
+
+
+def _utc(actual: datetime, declared: Any) -> datetime:
+    if declared == "timestamp" and actual.tzinfo is None:
+        return actual.replace(tzinfo=UTC)  # int96 is in UTC without saying so
+    return actual

@@ -1,0 +1,161 @@
+"""Run every check over a table, in one replay of its log (section Action Reconciliation)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final
+
+from conformance.audit.checkpoints import CHECKPOINT_CHECKS, CheckpointView
+from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
+from conformance.audit.commits import COMMIT_CHECKS
+from conformance.audit.files import FILE_CHECKS
+from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, finding
+from conformance.audit.log import Checkpoint, Log, open_log
+from conformance.audit.metadata import METADATA_CHECKS
+from conformance.audit.names import LOG_CHECKS
+from conformance.audit.pointers import POINTER_CHECKS
+from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
+from conformance.audit.state import State
+from conformance.audit.subjects import Layouts, LogView, Step, VersionView
+from conformance.audit.timestamps import TIMESTAMP_CHECKS
+from conformance.audit.transitions import STEP_CHECKS
+from conformance.audit.values import VALUE_CHECKS
+from reference_impl.log_names import LOG_DIR
+from reference_impl.storage import Storage, open_storage
+
+__all__ = ["CHECKS", "audit"]
+
+_BY_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
+_BY_STEP: Final[tuple[Check[Step], ...]] = (
+    *COMMIT_CHECKS,
+    *METADATA_CHECKS,
+    *STEP_CHECKS,
+    *VALUE_CHECKS,
+    *TIMESTAMP_CHECKS,
+    *ROW_TRACKING_CHECKS,
+)
+_BY_VERSION: Final[tuple[Check[VersionView], ...]] = ROW_TRACKING_VERSION_CHECKS
+
+CHECKS: Final[tuple[Check[Any], ...]] = (
+    *_BY_LOG,
+    *_BY_STEP,
+    *_BY_VERSION,
+    *CHECKPOINT_CHECKS,
+    *CHECKSUM_CHECKS,
+    *FILE_CHECKS,
+)
+"""Every check that an audit runs."""
+
+
+def _content(checkpoint: Checkpoint) -> State:
+    state = State()
+    state.apply(checkpoint.version, checkpoint.all.lines)
+    return state
+
+
+def _starts(log: Log) -> tuple[State, bool]:
+    """Give the state before the first commit that can be replayed, and whether it is known."""
+    first = min(log.commits, default=None)
+    if first == 0:
+        return State(), True
+    for checkpoint in log.checkpoints:
+        usable = first is None or checkpoint.version >= first - 1
+        if checkpoint.complete and usable and not checkpoint.all.faults:
+            return _content(checkpoint), True
+    return State(known=False), False
+
+
+class _Audit:
+    """One run over one table."""
+
+    def __init__(self, storage: Storage, *, data: bool) -> None:
+        self._storage = storage
+        self._data = data
+        self._log = open_log(storage)
+        self._layouts = Layouts()
+        self._now = int(time.time() * 1000)
+
+    def run(self) -> Findings:
+        """Yield every finding, log first, then version by version, then the files."""
+        for log_check in _BY_LOG:
+            yield from log_check.run(LogView(self._storage, self._log))
+        state, known = _starts(self._log)
+        if state.version >= 0:
+            yield from self._version(state, replayed=False)
+        for version, commit in self._log.commits.items():
+            if version <= state.version:
+                continue  # older than the checkpoint that the replay starts from
+            state.known = state.known and version == state.version + 1
+            step = Step(commit, state, self._layouts)
+            for step_check in _BY_STEP:
+                yield from step_check.run(step)
+            state.apply(version, commit.content.lines)
+            yield from self._version(state, replayed=state.known)
+        yield from self._latest(state, known=known)
+
+    def _view(self, state: State, *, last: bool) -> VersionView:
+        layout = self._layouts.get(state.protocol, state.metadata)
+        return VersionView(self._storage, self._log, state, layout, last, self._now)
+
+    def _version(self, state: State, *, replayed: bool) -> Findings:
+        view = self._view(state, last=False)
+        for checkpoint in self._log.checkpoints:
+            if checkpoint.version == state.version and checkpoint.complete:
+                subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
+                for checkpoint_check in CHECKPOINT_CHECKS:
+                    yield from checkpoint_check.run(subject)
+                if not state.known and not checkpoint.all.faults:
+                    self._adopt(state, subject.content)
+        document = self._log.checksums.get(state.version)
+        if document is not None and state.known:
+            for checksum_check in CHECKSUM_CHECKS:
+                yield from checksum_check.run(ChecksumView(document, view))
+
+    @staticmethod
+    def _adopt(state: State, content: State) -> None:
+        """Go on from a checkpoint when the commits before it are not all there."""
+        for name in ("protocol", "metadata", "adds", "removed", "txns", "domains"):
+            setattr(state, name, getattr(content, name))
+        state.known = True
+
+    def _latest(self, state: State, *, known: bool) -> Findings:
+        if not known and not state.known:
+            return  # the missing beginning is reported; the rest would only echo it
+        place = f"{LOG_DIR}, version {state.version}"
+        for action, body, requirement in (
+            ("protocol", state.protocol, "REC-002"),
+            ("metaData", state.metadata, "REC-003"),
+        ):
+            if body is None:
+                yield finding(requirement, place, f"the latest version has no {action}")
+        view = self._view(state, last=True)
+        for version_check in _BY_VERSION:
+            yield from version_check.run(view)
+        if self._data:
+            for file_check in FILE_CHECKS:
+                yield from file_check.run(view)
+
+
+def _unique(findings: Iterator[Finding]) -> list[Finding]:
+    return list(dict.fromkeys(findings))
+
+
+def audit(location: str, *, data: bool = True) -> list[Finding]:
+    """Check a table on disk or in an object store against the protocol.
+
+    Args:
+        location: path or URL of the table root.
+        data: also open the live data files, to hold them against sizes, statistics and schema.
+
+    Returns:
+        Findings, the gravest first, in the order of the log within one severity. Empty for a
+        table that breaks nothing.
+
+    Raises:
+        AuditError: there is no log at the location, or it cannot be listed.
+
+    """
+    findings = _unique(chain(_Audit(open_storage(location), data=data).run()))
+    return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

@@ -1,0 +1,200 @@
+"""Checks of ``_last_checkpoint`` and of log compactions.
+
+Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote
+
+import schemas
+from conformance.audit.commits import schema_findings
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.log import Checkpoint
+from conformance.audit.raw import Lines
+from conformance.audit.state import State
+from conformance.audit.subjects import LogView
+from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, LogFile
+
+__all__ = ["POINTER_CHECKS", "canonical_form"]
+
+_PLACE: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
+
+
+def _scalar(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return f'"{quote(value, safe="-._~")}"'
+    return str(value)
+
+
+def _pairs(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict | list):
+        items: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, child in items:
+            name = _scalar(key) if isinstance(key, str) else str(key)
+            yield from _pairs(child, f"{path}+{name}" if path else name)
+    else:
+        yield path, _scalar(value)
+
+
+def canonical_form(document: dict[str, Any]) -> str:
+    """Give the text whose MD5 is the checksum of ``_last_checkpoint``."""
+    pairs = _pairs({key: value for key, value in document.items() if key != "checksum"}, "")
+    return ",".join(f"{path}={value}" for path, value in sorted(pairs, key=_by_bytes))
+
+
+def _by_bytes(pair: tuple[str, str]) -> bytes:
+    return pair[0].encode()
+
+
+def valid_hint(view: LogView) -> Findings:
+    """Report a hint that is no JSON, breaks its schema, or repeats a key."""
+    hint = view.log.hint
+    if hint is None:
+        return
+    advice = "readers fall back to listing the log"
+    if hint.fault is not None:
+        message = f"_last_checkpoint is not JSON: {hint.fault}"
+        yield finding("LASTS-001", _PLACE, message, advice)
+        return
+    for key in hint.duplicates:
+        yield finding("SUM-013", _PLACE, f"the key {key} occurs twice", advice)
+    yield from schema_findings("log/last-checkpoint", hint.value, _PLACE, "LASTS-001")
+
+
+def hint_checksum(view: LogView) -> Findings:
+    """Report a checksum that is not that of the hint's other fields."""
+    document = view.log.hint.value if view.log.hint else None
+    stated = document.get("checksum") if isinstance(document, dict) else None
+    if isinstance(document, dict) and isinstance(stated, str):
+        digest = hashlib.md5(canonical_form(document).encode(), usedforsecurity=False).hexdigest()
+        if digest != stated:
+            message = f"checksum is {stated}, the fields have {digest}"
+            yield finding("SUM-001", _PLACE, message)
+
+
+def hint_describes_its_checkpoint(view: LogView) -> Findings:
+    """Report numbers of the hint that its checkpoint does not have."""
+    document = view.log.hint.value if view.log.hint else None
+    if not isinstance(document, dict) or type(document.get("version")) is not int:
+        return
+    named = [c for c in view.log.checkpoints if c.version == document["version"] and c.complete]
+    if not named:
+        message = f"there is no complete checkpoint of version {document['version']}"
+        yield finding("LASTS-002", _PLACE, message, "the hint is stale", severity="warning")
+        return
+    parts = document.get("parts")
+    kinds = {c.files[0].parts or None for c in named}
+    if parts not in kinds and not (parts == 1 and None in kinds):
+        yield finding("LASTS-004", _PLACE, f"parts is {parts}, the checkpoint has {kinds}")
+        return
+    meant = [c for c in named if (c.files[0].parts or None) == parts] or named
+    best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]
+    # Several checkpoints of one version are legal; the hint fits if it fits one.
+    yield from min(best, key=len)
+
+
+def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings:
+    if checkpoint.top.faults:
+        return
+    known = [line for line in checkpoint.all.lines if line.action]
+    adds = sum(line.action == "add" for line in known)
+    sizes = [sum(entry.size for entry in checkpoint.entries)]
+    counts = [len(known), len(checkpoint.top.lines)]
+    sizes.append(sizes[0] + sum(_sidecar_bytes(checkpoint)))
+    for field, right, requirement in (
+        ("size", counts, "LASTS-003"),
+        ("sizeInBytes", sizes, "LASTS-005"),
+        ("numOfAddFiles", [adds], "LASTS-006"),
+    ):
+        stated = document.get(field)
+        if type(stated) is int and stated not in right:
+            message = f"{field} is {stated}, the checkpoint has {right[0]}"
+            yield finding(requirement, _PLACE, message)
+
+
+def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:
+    for line in checkpoint.top.of("sidecar"):
+        size = line.body.get("sizeInBytes")
+        if type(size) is int:
+            yield size
+
+
+def compactions(view: LogView) -> Findings:
+    """Report compactions that do not hold the reconciled actions of their commits."""
+    for file, content in view.log.compactions:
+        place = f"{LOG_DIR}/{file.name}"
+        for fault in content.faults:
+            yield finding("COMP-005", fault.place, fault.message)
+        for line in content.lines:
+            yield from schema_findings("log/commit-line", line.document, line.place, "COMP-005")
+        commits = [view.log.commits.get(v) for v in range(file.version, _end(view, file) + 1)]
+        if any(commit is None or commit.content.faults for commit in commits):
+            continue  # a commit is gone, or broken and reported
+        want = State()
+        for commit in commits:
+            if commit is not None:
+                want.apply(commit.version, commit.content.lines)
+        yield from _same(place, want, content)
+
+
+def _end(view: LogView, file: LogFile) -> int:
+    """Bound the range by what is there, so that a huge one costs nothing."""
+    latest = max(view.log.commits, default=-1)
+    return min(file.end, latest + 1)
+
+
+def _same(place: str, want: State, content: Lines) -> Findings:
+    have = State()
+    have.apply(0, content.lines)
+    rules = (
+        (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
+        (want.removed.keys(), have.removed.keys(), "COMP-006", "tombstones"),
+        (want.txns.items(), have.txns.items(), "COMP-008", "transactions"),
+        (want.domains.keys(), have.domains.keys(), "COMP-004", "domains"),
+    )
+    for a, b, requirement, what in rules:
+        if _frozen(a) != _frozen(b):
+            message = f"the {what} of the compaction differ from those of its commits"
+            yield finding(requirement, place, message)
+    for what, x, y in (
+        ("metaData", want.metadata, have.metadata),
+        ("protocol", want.protocol, have.protocol),
+    ):
+        if x != y:
+            message = f"{what} of the compaction differs from that of its commits"
+            yield finding("COMP-004", place, message)
+    if any(content.of("commitInfo")):
+        message = "the compaction keeps a commitInfo"
+        yield finding("COMP-009", place, message, severity="info")
+
+
+def _frozen(items: Any) -> set[str]:
+    return {repr(item) for item in items}
+
+
+POINTER_CHECKS: Final = (
+    Check(valid_hint, ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint"))),
+    Check(hint_checksum, ("SUM-001",)),
+    Check(
+        hint_describes_its_checkpoint,
+        ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),
+    ),
+    Check(
+        compactions,
+        (
+            "COMP-004",
+            "COMP-005",
+            "COMP-006",
+            "COMP-008",
+            "COMP-009",
+            *schemas.requirements("log/commit-line"),
+        ),
+    ),
+)
+"""Checks of files that summarise others."""

@@ -1,0 +1,200 @@
+"""Read the files of a log as they stand, keeping faults as data.
+
+Serves "Delta Log Entries", "Checkpoints", "Last Checkpoint File" and "Version Checksum File".
+Nothing in here raises on a bad table: what cannot be read becomes a :class:`Fault`, and what can
+is kept, so that one broken line does not hide the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reference_impl.storage import Storage
+
+__all__ = ["Document", "Fault", "Line", "Lines", "parse_json", "read_lines", "read_parquet_rows"]
+
+ACTIONS: Final = (
+    "add",
+    "remove",
+    "metaData",
+    "protocol",
+    "txn",
+    "domainMetadata",
+    "commitInfo",
+    "cdc",
+    "sidecar",
+    "checkpointMetadata",
+)
+"""Every action that the protocol knows; others are ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that cannot be read.
+
+    Attributes:
+        place: file, with line or row.
+        message: what is wrong with it.
+        empty: the file has no bytes at all.
+
+    """
+
+    place: str
+    message: str
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON value with the keys that it repeats; ``value`` is ``None`` when there is a fault."""
+
+    value: Any
+    duplicates: tuple[str, ...] = ()
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One action of a commit, compaction or checkpoint.
+
+    Attributes:
+        place: file with line (from 1) or row (from 0).
+        document: the whole object, for its schema.
+        action: the first known action that it holds; ``None`` when it holds none.
+        body: that action; empty when it is not an object.
+
+    """
+
+    place: str
+    document: Any
+    action: str | None
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a file of actions holds, readable and not."""
+
+    lines: tuple[Line, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    def of(self, *actions: str) -> Iterator[Line]:
+        """Yield the lines of some actions, in file order."""
+        return (line for line in self.lines if line.action in actions)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
+    """Parse one JSON value strictly.
+
+    Args:
+        data: the text, UTF-8 when it is bytes.
+        exact: give fractions as :class:`~decimal.Decimal`, for statistics.
+
+    """
+    duplicates: list[str] = []
+
+    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            duplicates.extend(sorted({key for key in keys if keys.count(key) > 1}))
+        return found
+
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        value = json.loads(
+            text,
+            object_pairs_hook=collect,
+            parse_constant=_refuse_constant,
+            parse_float=Decimal if exact else float,
+        )
+    except (ValueError, RecursionError, ArithmeticError) as error:
+        return Document(None, fault=str(error) or type(error).__name__)
+    return Document(value, tuple(duplicates))
+
+
+def _line(place: str, document: Any) -> Line:
+    known = document if isinstance(document, dict) else {}
+    action = next((name for name in ACTIONS if known.get(name) is not None), None)
+    body = known[action] if action else {}
+    return Line(place, document, action, body if isinstance(body, dict) else {})
+
+
+def read_lines(storage: Storage, path: str) -> Lines:
+    """Read newline-delimited JSON; blank lines are passed over."""
+    try:
+        data = storage.get(path)
+    except OSError as error:
+        return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
+    if not data:
+        return Lines(faults=(Fault(path, "the file is empty", empty=True),))
+    lines, faults = [], []
+    for number, text in enumerate(data.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        place = f"{path}:{number}"
+        parsed = parse_json(text)
+        if parsed.fault is not None:
+            faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
+        else:
+            lines.append(_line(place, parsed.value))
+    return Lines(tuple(lines), tuple(faults))
+
+
+def read_document(storage: Storage, path: str) -> Document | None:
+    """Read a file of one JSON value; ``None`` when the file does not exist."""
+    try:
+        return parse_json(storage.get(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Document(None, fault=f"cannot be read: {error}")
+
+
+def _plain(value: Any, of: pa.DataType) -> Any:
+    """Turn a Python value of an Arrow column into JSON's kinds: maps become objects."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if pa.types.is_struct(of):
+        return {of.field(i).name: _plain(value[of.field(i).name], of.field(i).type)
+                for i in range(of.num_fields)}  # fmt: skip
+    if pa.types.is_map(of):
+        return {str(key): _plain(item, of.item_type) for key, item in value}
+    if pa.types.is_list(of) or pa.types.is_large_list(of):
+        return [_plain(item, of.value_type) for item in value]
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def read_parquet_rows(storage: Storage, path: str) -> Lines:
+    """Read a checkpoint or sidecar; a row without any known action is kept as such."""
+    lines: list[Line] = []
+    try:
+        with storage.open_input(path) as source:
+            file = pq.ParquetFile(source)
+            names = [name for name in ACTIONS if name in file.schema_arrow.names]
+            row = 0
+            for batch in file.iter_batches(columns=names):
+                types = [batch.schema.field(name).type for name in batch.schema.names]
+                columns = [column.to_pylist() for column in batch.columns]
+                for values in zip(*columns, strict=True):
+                    document = {
+                        name: _plain(value, of)
+                        for name, value, of in zip(batch.schema.names, values, types, strict=True)
+                    }
+                    lines.append(_line(f"{path}#{row}", document))
+                    row += 1
+    except (OSError, pa.ArrowException, ValueError, KeyError, RecursionError) as error:
+        fault = Fault(path, f"cannot be read as Parquet: {str(error)[:200]}")
+        return Lines(tuple(lines), (fault,))
+    return Lines(tuple(lines))

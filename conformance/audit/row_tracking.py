@@ -1,0 +1,150 @@
+"""Checks of row tracking (sections Row Tracking and Writer Requirements for Row Tracking)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import schemas
+from conformance.audit.commits import schema_findings
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.raw import parse_json
+from conformance.audit.state import Body, file_key
+from conformance.audit.subjects import Step, VersionView
+from conformance.audit.transitions import row_count
+
+__all__ = ["ROW_TRACKING_CHECKS", "ROW_TRACKING_VERSION_CHECKS"]
+
+_DOMAIN: Final = "delta.rowTracking"
+_ENABLED: Final = "delta.enableRowTracking"
+_COLUMNS: Final = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
+
+
+def _high_water_mark(domain: Body | None) -> int | None:
+    text = domain.get("configuration") if domain else None
+    document = parse_json(text).value if isinstance(text, str) else None
+    if not isinstance(document, dict):
+        return None
+    value = document.get("rowIdHighWaterMark", document.get("highWaterMark"))
+    return value if type(value) is int else None
+
+
+def _last_id(body: Body) -> int | None:
+    base, count = body.get("baseRowId"), row_count(body)
+    return base + count - 1 if type(base) is int and count is not None else None
+
+
+def _supported(step: Step) -> bool:
+    return "rowTracking" in step.new.features and not step.new.is_true("delta.rowTrackingSuspended")
+
+
+def adds_have_ids(step: Step) -> Findings:
+    """Report added files without row ids or with a commit version that is not theirs."""
+    if not _supported(step):
+        return
+    for line in step.of("add"):
+        base, version = line.body.get("baseRowId"), line.body.get("defaultRowCommitVersion")
+        if type(base) is not int:
+            yield finding("RT-028", line.place, "row tracking is supported: baseRowId is missing")
+        known = {key[0] for key in (*step.before.adds, *step.before.removed)}
+        key = file_key(line.body)
+        is_new = key is not None and key[0] not in known
+        if type(version) is not int or (is_new and version != step.version and step.before.known):
+            message = (
+                f"defaultRowCommitVersion is {version} in a new file of version {step.version}"
+            )
+            yield finding("RT-040", line.place, message)
+
+
+def ids_are_above_the_mark(step: Step) -> Findings:
+    """Report new files whose ids reach below the high water mark before them."""
+    mark = _high_water_mark(step.before.domains.get(_DOMAIN))
+    if not _supported(step) or mark is None:
+        return
+    known = {key[0] for key in (*step.before.adds, *step.before.removed)}
+    for line in step.of("add"):
+        key, base = file_key(line.body), line.body.get("baseRowId")
+        if key and key[0] not in known and type(base) is int and base <= mark:
+            message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
+            yield finding("RT-039", line.place, message, "the ids may be taken by another file")
+
+
+def marks_are_valid(step: Step) -> Findings:
+    """Report a high water mark that is missing, malformed or too low."""
+    if not _supported(step):
+        return
+    for line in step.of("domainMetadata"):
+        if line.body.get("domain") == _DOMAIN and line.body.get("removed") is not True:
+            text = line.body.get("configuration")
+            parsed = parse_json(text) if isinstance(text, str) else None
+            if parsed is None or parsed.fault is not None:
+                yield finding("RT-034", line.place, f"the configuration of {_DOMAIN} is not JSON")
+            else:
+                yield from schema_findings(
+                    "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
+                )
+    highest = max((i for x in step.of("add") if (i := _last_id(x.body)) is not None), default=-1)
+    domains = dict(step.before.domains)
+    domains.update({str(x.body.get("domain")): x.body for x in step.of("domainMetadata")})
+    mark = _high_water_mark(domains.get(_DOMAIN))
+    if (
+        highest >= 0
+        and (mark is None or mark < highest)
+        and (mark is not None or step.before.known)
+    ):
+        message = f"the high water mark is {mark}, but row id {highest} is assigned"
+        yield finding("RT-037", step.place, message)
+
+
+def enablement_is_complete(step: Step) -> Findings:
+    """Report row tracking that is turned on without what it needs."""
+    if step.metadata is step.before.metadata or not step.new.is_true(_ENABLED):
+        return
+    if "rowTracking" not in step.new.features:
+        message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
+        yield finding("RT-041", step.place, message)
+    taken = {c.path[0] for c in step.new.columns} | {c.physical[-1] for c in step.new.columns}
+    for name in _COLUMNS:
+        column = step.new.properties.get(name)
+        if column is None:
+            yield finding("RT-042", step.place, f"{_ENABLED} is true, but {name} is not set")
+        elif column in taken:
+            requirement = "RT-043" if step.new.mode == "none" else "RT-044"
+            message = f"{name} names {column}, a column of the table"
+            yield finding(requirement, step.place, message)
+    if step.new.is_true("delta.rowTrackingSuspended"):
+        message = "row tracking is enabled and suspended at once"
+        yield finding("RT-009", step.place, message)
+
+
+def live_files_have_ids(view: VersionView) -> Findings:
+    """Report live files without ids while row tracking is enabled, and ranges that overlap."""
+    if not view.layout.active("rowTracking", _ENABLED):
+        return
+    ranges = []
+    for (path, _), body in view.state.adds.items():
+        base = body.get("baseRowId")
+        if type(base) is not int or type(body.get("defaultRowCommitVersion")) is not int:
+            message = "row tracking is enabled, but the live file has no ids"
+            yield finding("RT-045", path, message)
+        elif (last := _last_id(body)) is not None and last >= base:
+            ranges.append((base, last, path))
+    for (_, last, path), (base, _, other) in pairwise(sorted(ranges)):
+        if base <= last:
+            message = f"row ids overlap with those of {path}: {base} to {last} occur twice"
+            yield finding("RT-029", other, message)
+
+
+ROW_TRACKING_CHECKS: Final = (
+    Check(adds_have_ids, ("RT-028", "RT-040")),
+    Check(ids_are_above_the_mark, ("RT-039",)),
+    Check(marks_are_valid, ("RT-037", *schemas.requirements("table/row-tracking"))),
+    Check(enablement_is_complete, ("RT-009", "RT-041", "RT-042", "RT-043", "RT-044")),
+)
+"""Checks of row tracking, commit by commit."""
+
+ROW_TRACKING_VERSION_CHECKS: Final = (Check(live_files_have_ids, ("RT-029", "RT-045")),)
+"""Checks of row tracking at the latest version."""

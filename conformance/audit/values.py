@@ -1,0 +1,169 @@
+"""Checks of the partition values and statistics that file actions carry.
+
+Serves "Partition Value Serialization", "Per-file Statistics" and "Column Mapping".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import schemas
+from conformance.audit.commits import schema_findings
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.layout import Layout
+from conformance.audit.raw import Line, parse_json
+from conformance.audit.state import dv_id
+from conformance.audit.subjects import Step
+from reference_impl.errors import DeltaError
+from reference_impl.partition_values import parse_value
+from reference_impl.types.schema import parse_type
+
+__all__ = ["VALUE_CHECKS", "statistics_of"]
+
+_OWN_REQUIREMENT: Final = {
+    "date": "PART-005",
+    "timestamp": "PART-006",
+    "timestamp_ntz": "PART-011",
+    "boolean": "PART-013",
+    "binary": "PART-014",
+    "string": "PART-003",
+}
+"""The requirement that gives a type its text form; numbers have PART-004."""
+
+
+def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Parse the statistics of a file action; ``None`` when it has none that are an object."""
+    text = body.get("stats")
+    value = parse_json(text, exact=True).value if isinstance(text, str) else None
+    return value if isinstance(value, dict) else None
+
+
+def partition_values(step: Step) -> Findings:
+    """Report partition values that are missing, excess or not of their column's type."""
+    for line in step.of("add", "cdc", "remove"):
+        values = line.body.get("partitionValues")
+        if not isinstance(values, dict) or step.new.schema is None:
+            continue
+        # A remove may belong to a metadata that the same commit replaces.
+        layouts = (step.new, step.old) if line.action == "remove" else (step.new,)
+        if any(set(values) == set(layout.partition_columns) for layout in layouts):
+            layout = next(x for x in layouts if set(values) == set(x.partition_columns))
+            yield from _typed(line, values, layout)
+        elif line.action != "remove" or values:
+            yield from _keys(line, values, step.new)
+
+
+def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
+    wanted = set(layout.partition_columns)
+    for name in sorted(wanted - set(values)):
+        message = f"{line.action} has no value for partition column {name}"
+        yield finding("WCON-002", line.place, message)
+    for name in sorted(set(values) - wanted):
+        logical = layout.by_path.get((name,))
+        mapped = logical is not None and logical.physical[-1] in wanted
+        message = f"{line.action} has a value for {name}, which is no partition column"
+        if mapped:
+            message = f"{line.action} keys a partition value by {name}, not by its physical name"
+        yield finding("CM-016" if mapped else "ADD-005", line.place, message)
+
+
+def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
+    for name, column in layout.partition_columns.items():
+        text = values.get(name)
+        if column is None or not isinstance(text, str) or not isinstance(column.type, str):
+            continue
+        try:
+            parse_value(text, parse_type(column.type), column=name)
+        except DeltaError as error:
+            requirement = _OWN_REQUIREMENT.get(column.type, "PART-004")
+            yield finding(requirement, line.place, f"{line.action}: {error.message}")
+
+
+def valid_statistics(step: Step) -> Findings:
+    """Report statistics that are no JSON, or not of the shape of statistics."""
+    for line in step.of("add"):
+        text = line.body.get("stats")
+        if not isinstance(text, str):
+            continue
+        parsed = parse_json(text, exact=True)
+        if parsed.fault is not None:
+            yield finding("ADD-010", line.place, f"stats is not JSON: {parsed.fault}")
+            continue
+        yield from schema_findings(
+            "table/statistics", parsed.value, line.place, "STAT-007", "stats"
+        )
+        if isinstance(parsed.value, dict):
+            yield from _row_counts(line, parsed.value)
+
+
+def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
+    counted = type(stats.get("numRecords")) is int
+    if dv_id(line.body) is not None and not counted:
+        message = "a file with a deletion vector has no numRecords in its stats"
+        yield finding("STAT-002", line.place, message)
+    vector = line.body.get("deletionVector")
+    deleted = vector.get("cardinality") if isinstance(vector, dict) else None
+    if counted and type(deleted) is int and deleted > stats["numRecords"]:
+        message = f"a deletion vector of {deleted} rows on a file of {stats['numRecords']}"
+        yield finding("DVDESC-010", line.place, message)
+
+
+def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(node, dict):
+        for key, child in node.items():
+            yield from _leaves(child, (*path, key))
+    else:
+        yield path, node
+
+
+def statistics_name_columns(step: Step) -> Findings:
+    """Report statistics of columns that the schema does not have, or by logical names."""
+    physical = {column.physical for column in step.new.columns}
+    logical = {column.path for column in step.new.columns}
+    if not physical:
+        return
+    for line in step.of("add"):
+        stats = statistics_of(line.body) or {}
+        unknown: dict[tuple[str, ...], None] = {}
+        for kind in ("minValues", "maxValues", "nullCount"):
+            for path, _ in _leaves(stats.get(kind)):
+                if path and path not in physical:
+                    unknown[path] = None
+        for path in unknown:
+            name = ".".join(path)
+            if path in logical:
+                message = f"stats of {name} are keyed by its logical name"
+                yield finding("CM-017", line.place, message, "use the physical name")
+            else:
+                message = f"stats of {name}, which is no column of the schema"
+                yield finding("STAT-007", line.place, message, severity="info")
+
+
+def compatible_files_are_counted(step: Step) -> Findings:
+    """Report files without row counts where Iceberg compatibility wants them."""
+    for name, feature, requirement in (
+        ("delta.enableIcebergCompatV1", "icebergCompatV1", "ICE1-009"),
+        ("delta.enableIcebergCompatV2", "icebergCompatV2", "ICE2-016"),
+    ):
+        if not step.new.active(feature, name):
+            continue
+        for line in step.of("add"):
+            if type((statistics_of(line.body) or {}).get("numRecords")) is not int:
+                message = f"{feature} is active: the file has no numRecords"
+                yield finding(requirement, line.place, message)
+
+
+VALUE_CHECKS: Final = (
+    Check(
+        partition_values,
+        ("WCON-002", "ADD-005", "CM-016", "PART-004", *_OWN_REQUIREMENT.values()),
+    ),
+    Check(
+        valid_statistics,
+        ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
+    ),
+    Check(statistics_name_columns, ("CM-017", "STAT-007")),
+    Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
+)
+"""Checks of what file actions say about their files, commit by commit."""
