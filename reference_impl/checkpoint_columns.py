@@ -33,7 +33,7 @@ def _is_view(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_string_view(data_type))
 
 
-def conform(column: pa.ChunkedArray, action: str, place: Place) -> pa.Table:
+def conform(column: pa.Array, action: str, place: Place) -> pa.RecordBatch:
     """Give the non-null rows of an action's struct column in the columns of its schema.
 
     Raises:
@@ -43,22 +43,19 @@ def conform(column: pa.ChunkedArray, action: str, place: Place) -> pa.Table:
     kind = FILE_ACTIONS[action]
     if not pa.types.is_struct(column.type):
         raise _invalid(f"{action} is not a struct", action, None, place)
-    batches = []
-    for chunk in column.chunks:
-        present = chunk if chunk.null_count == 0 else chunk.filter(chunk.is_valid())
-        fields = dict(zip((f.name for f in present.type), present.flatten(), strict=True))
-        arrays = []
-        for field in kind.schema:
-            array = _field(fields.get(field.name), field, action, len(present), place)
-            if field.name in kind.required and array.null_count:
-                requirement = kind.required[field.name]
-                raise _invalid(f"{action}.{field.name} is missing", action, requirement, place)
-            arrays.append(array)
-        if action == "add":
-            position = kind.schema.get_field_index("stats")
-            arrays[position] = _statistics(arrays[position], fields.get("stats_parsed"))
-        batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
-    return pa.Table.from_batches(batches, schema=kind.schema)
+    present = column if column.null_count == 0 else column.filter(column.is_valid())
+    fields = dict(zip((field.name for field in present.type), present.flatten(), strict=True))
+    arrays = []
+    for field in kind.schema:
+        array = _field(fields.get(field.name), field, action, len(present), place)
+        if field.name in kind.required and array.null_count:
+            requirement = kind.required[field.name]
+            raise _invalid(f"{action}.{field.name} is missing", action, requirement, place)
+        arrays.append(array)
+    if action == "add":
+        position = kind.schema.get_field_index("stats")
+        arrays[position] = _statistics(arrays[position], fields.get("stats_parsed"))
+    return pa.RecordBatch.from_arrays(arrays, schema=kind.schema)
 
 
 def _field(

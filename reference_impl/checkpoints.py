@@ -43,6 +43,8 @@ _SMALL: Final = (
     "checkpointMetadata",
     "sidecar",
 )
+_BATCH: Final = 65_536
+"""Rows that are decoded at a time: enough for speed, little enough for memory."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 
 
@@ -82,15 +84,13 @@ class CheckpointReader:
             self._actions = tuple(found)
         return self._actions
 
-    def file_actions(self, action: str) -> pa.Table:
-        """Give the file actions of a wire name in the columns of their schema."""
-        schema = FILE_ACTIONS[action].schema
-        tables = [self._files(file, action) for file in self._checkpoint.files]
-        tables += [self._sidecar(item, action) for item in self._sidecars()]
-        return pa.concat_tables([schema.empty_table(), *tables])
-
-    def _sidecars(self) -> list[Sidecar]:
-        return [action for action in self.actions() if isinstance(action, Sidecar)]
+    def file_actions(self, action: str) -> Iterator[pa.RecordBatch]:
+        """Give the file actions of a wire name in batches with the columns of their schema."""
+        for file in self._checkpoint.files:
+            yield from self._files(file, action)
+        for item in self.actions():
+            if isinstance(item, Sidecar):
+                yield from self._sidecar(item, action)
 
     def _path(self, file: LogFile) -> str:
         return f"{LOG_DIR}/{file.name}"
@@ -124,36 +124,38 @@ class CheckpointReader:
             raise self._invalid(error.message, path) from error
 
     def _rows(self, path: str) -> Iterator[tuple[str, Any]]:
-        table = self._parquet(path, _SMALL)
-        for name in table.column_names:
-            for value in pc.drop_null(table[name]).to_pylist(maps_as_pydicts="strict"):
-                yield name, value
+        for batch in self._parquet(path, _SMALL):
+            for name in batch.schema.names:
+                column = batch.column(name)
+                if column.null_count < len(column):
+                    for value in pc.drop_null(column).to_pylist(maps_as_pydicts="strict"):
+                        yield name, value
 
-    def _files(self, file: LogFile, action: str) -> pa.Table:
+    def _files(self, file: LogFile, action: str) -> Iterator[pa.RecordBatch]:
         path = self._path(file)
         if file.name.endswith(".json"):
             objects = [value for name, value in self._lines(path) if name == action]
-            return from_objects(action, objects, self._place(path))
+            return iter(from_objects(action, objects, self._place(path)).to_batches())
         return self._columns(path, action)
 
-    def _sidecar(self, sidecar: Sidecar, action: str) -> pa.Table:
+    def _sidecar(self, sidecar: Sidecar, action: str) -> Iterator[pa.RecordBatch]:
         path = decode_path(sidecar.path)
         return self._columns(path if is_absolute(path) else f"{SIDECAR_DIR}/{path}", action)
 
-    def _columns(self, path: str, action: str) -> pa.Table:
+    def _columns(self, path: str, action: str) -> Iterator[pa.RecordBatch]:
         kind = FILE_ACTIONS[action]
         leaves = [f"{action}.{field.name}" for field in kind.schema]
         if action == "add":
             leaves.append("add.stats_parsed")
-        table = self._parquet(path, leaves, action)
-        if action not in table.column_names:
-            return kind.schema.empty_table()
-        return conform(table[action], action, self._place(path))
+        for batch in self._parquet(path, leaves, action):
+            yield conform(batch.column(action), action, self._place(path))
 
-    def _parquet(self, path: str, columns: Sequence[str], present: str | None = None) -> pa.Table:
+    def _parquet(
+        self, path: str, columns: Sequence[str], present: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
         try:
             with pq.ParquetFile(self._storage.open_input(path)) as file:
-                return _read(file, columns, present)
+                yield from _batches(file, columns, present)
         except FileNotFoundError:
             raise self._invalid("a checkpoint file is gone", path) from None
         except _READ_ERRORS as error:
@@ -208,18 +210,18 @@ class CheckpointReader:
         )
 
 
-def _read(file: pq.ParquetFile, columns: Sequence[str], present: str | None) -> pa.Table:
+def _batches(
+    file: pq.ParquetFile, columns: Sequence[str], present: str | None
+) -> Iterator[pa.RecordBatch]:
     """Read columns; row groups whose statistics show no row of ``present`` are passed over."""
-    names = file.schema_arrow.names
-    top = [name for name in names if any(c.split(".")[0] == name for c in columns)]
-    if not top:
-        return pa.table({})
+    if not {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
+        return
     groups = [
         group
         for group in range(file.metadata.num_row_groups)
         if present is None or not _absent(file.metadata.row_group(group), present)
     ]
-    return file.read_row_groups(groups, columns=list(columns))
+    yield from file.iter_batches(_BATCH, row_groups=groups, columns=list(columns))
 
 
 def _absent(group: Any, action: str) -> bool:

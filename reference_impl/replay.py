@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from reference_impl.commits import Commit
 from reference_impl.errors import DuplicateAction
 from reference_impl.file_actions import FILE_ACTIONS, from_objects
-from reference_impl.replay_keys import decode_paths, logical_keys
+from reference_impl.replay_keys import all_distinct, decode_paths, logical_keys
 from reference_impl.wire import Place
 
-__all__ = ["CommittedFiles", "collect", "reconcile"]
+__all__ = ["CommittedFiles", "Reconciled", "collect", "reconcile"]
 
 _BATCH: Final = 20_000
 """File actions that wait as Python objects before they become Arrow columns."""
@@ -110,8 +110,8 @@ class Reconciled:
     """The file actions that stand.
 
     Attributes:
-        adds: live logical files, unique by key.
-        removes: tombstones, unique by key and none of them live.
+        adds: live logical files, unique by data file.
+        removes: tombstones, unique by logical file, and none of them live.
 
     """
 
@@ -119,12 +119,14 @@ class Reconciled:
     removes: pa.Table
 
 
-def reconcile(adds: pa.Table, removes: pa.Table, committed: CommittedFiles) -> Reconciled:
+def reconcile(
+    adds: Iterable[pa.RecordBatch], removes: Iterable[pa.RecordBatch], committed: CommittedFiles
+) -> Reconciled:
     """Apply committed file actions to those of a checkpoint.
 
     Args:
-        adds: the checkpoint's adds; empty without checkpoint.
-        removes: the checkpoint's tombstones.
+        adds: the checkpoint's adds, in batches; none without checkpoint.
+        removes: the checkpoint's tombstones, in batches.
         committed: what was committed after it.
 
     Raises:
@@ -132,12 +134,10 @@ def reconcile(adds: pa.Table, removes: pa.Table, committed: CommittedFiles) -> R
 
     """
     newest = _Newest.of(committed)
-    base = {"add": _Base.of(adds), "remove": _Base.of(removes)}
-    _check_checkpoint(base["add"], base["remove"])
-    live = pa.concat_tables([base["add"].without(newest), newest.tables["add"]])
-    dead = pa.concat_tables([base["remove"].without(newest), newest.tables["remove"]])
-    _check_paths(live)
-    return Reconciled(live, dead)
+    live = _Survivors.of(newest, "add", adds)
+    dead = _Survivors.of(newest, "remove", removes)
+    _check_unique(live, dead)
+    return Reconciled(live.table, dead.table)
 
 
 def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -172,49 +172,55 @@ class _Newest:
         total = len(keys)
         rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
         grouped = pa.table({"key": keys, "rank": rank}).group_by("key").aggregate([("rank", "max")])
-        best = grouped["rank_max"].combine_chunks()
-        rows = pc.sort_indices(pc.subtract(best, pc.multiply(pc.divide(best, total), total)))
-        rows = pc.subtract(best, pc.multiply(pc.divide(best, total), total)).take(rows)
+        best = _combine(grouped["rank_max"])
+        rows = pc.subtract(best, pc.multiply(pc.divide(best, total), total)).sort()
         split = committed.tables["add"].num_rows
         adds = committed.tables["add"].take(rows.filter(pc.less(rows, split)))
         late = pc.subtract(rows.filter(pc.greater_equal(rows, split)), split)
         removes = committed.tables["remove"].take(late)
         return cls({"add": adds, "remove": removes}, pc.unique(paths), pc.unique(keys))
 
-
-@dataclass(frozen=True, slots=True)
-class _Base:
-    """File actions of a checkpoint, with their paths and keys."""
-
-    table: pa.Table
-    paths: pa.Array
-    has_vectors: bool
-
-    @classmethod
-    def of(cls, table: pa.Table) -> _Base:
-        paths = decode_paths(_combine(table["path"]))
-        return cls(table, paths, table["deletionVector"].null_count < table.num_rows)
-
-    def keys(self) -> pa.Array:
-        return logical_keys(self.paths, _combine(self.table["deletionVector"]))
-
-    def without(self, newest: _Newest) -> pa.Table:
-        """Give the actions to whose logical file no commit refers."""
-        if len(newest.keys) == 0 or self.table.num_rows == 0:
-            return self.table
-        touched = pc.is_in(self.paths, value_set=newest.paths)
+    def untouched(self, batch: pa.RecordBatch, paths: pa.Array) -> pa.Array | None:
+        """Mark the actions to whose logical file no commit refers; ``None`` for all of them."""
+        if len(self.keys) == 0:
+            return None
+        touched = pc.is_in(paths, value_set=self.paths)
         rows = pc.indices_nonzero(touched)
         if len(rows) == 0:
-            return self.table
-        candidates = self.table.select(["deletionVector"]).take(rows)
-        vectors = _combine(candidates["deletionVector"])
-        keys = logical_keys(self.paths.take(rows), vectors)
-        gone = pc.is_in(keys, value_set=newest.keys)
-        if not pc.all(gone).as_py():
-            touched = pc.is_in(
-                pa.arange(0, self.table.num_rows), value_set=rows.filter(gone).cast(pa.int64())
-            )
-        return self.table.filter(pc.invert(touched))
+            return None
+        keys = logical_keys(paths.take(rows), batch["deletionVector"].take(rows))
+        gone = rows.filter(pc.is_in(keys, value_set=self.keys))
+        return pc.invert(pc.is_in(pa.arange(0, len(paths)), value_set=gone.cast(pa.int64())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Survivors:
+    """What a checkpoint and the commits after it leave of one kind of action.
+
+    Attributes:
+        table: the actions.
+        paths: their decoded paths.
+
+    """
+
+    table: pa.Table
+    paths: pa.ChunkedArray
+
+    @classmethod
+    def of(cls, newest: _Newest, kind: str, batches: Iterable[pa.RecordBatch]) -> _Survivors:
+        committed = newest.tables[kind]
+        tables, paths = [], []
+        for batch in batches:
+            decoded = decode_paths(batch["path"])
+            kept = newest.untouched(batch, decoded)
+            tables.append(batch if kept is None else batch.filter(kept))
+            paths.append(decoded if kept is None else decoded.filter(kept))
+        table = pa.concat_tables([pa.Table.from_batches(tables, committed.schema), committed])
+        paths.append(decode_paths(_combine(committed["path"])))
+        return cls(table, pa.chunked_array(paths, pa.string()))
+
+    def keys(self) -> pa.Array:
+        return logical_keys(_combine(self.paths), _combine(self.table["deletionVector"]))
 
 
 def _check_commits(
@@ -261,39 +267,31 @@ def _refuse_repeated(
     )
 
 
-def _check_checkpoint(adds: _Base, removes: _Base) -> None:
-    for base, name, requirement in ((adds, "add", "REC-006"), (removes, "remove", "REC-007")):
-        subject = base.paths
-        if pc.count_distinct(subject).as_py() == len(subject):
-            continue
-        keys = base.keys()
-        if pc.count_distinct(keys).as_py() != len(keys):
-            raise DuplicateAction(
-                f"the checkpoint has two {name} actions of one logical file",
-                action=name,
-                requirement=requirement,
-            )
-    if removes.table.num_rows:
-        touched = pc.is_in(adds.paths, value_set=removes.paths)
-        rows = pc.indices_nonzero(touched)
-        if len(rows) and pc.any(pc.is_in(adds.keys().take(rows), value_set=removes.keys())).as_py():
-            raise DuplicateAction(
-                "the checkpoint has one logical file both as add and as remove",
-                action="add",
-                requirement="REC-008",
-            )
+def _check_unique(live: _Survivors, dead: _Survivors) -> None:
+    """Refuse what a checkpoint must not hold, and a data file that is live twice.
 
-
-def _check_paths(live: pa.Table) -> None:
-    """Refuse one data file under two deletion vectors: its rows would come twice."""
-    if live["deletionVector"].null_count == live.num_rows:
-        return
-    paths = decode_paths(_combine(live["path"]))
-    if pc.count_distinct(paths).as_py() != len(paths):
-        counts = pc.value_counts(paths)
-        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
+    Actions of files that later commits touch are gone already, and harmless.
+    """
+    if not all_distinct(live.paths):
+        counts = pc.value_counts(live.paths)
+        path = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
+        same = not all_distinct(live.keys())
         raise DuplicateAction(
-            f"one data file is live under two deletion vectors: {repeated}",
+            f"one {'logical' if same else 'data'} file is live twice: {path}",
             action="add",
-            requirement="REC-021",
+            requirement="REC-006" if same else "REC-021",
+        )
+    if dead.table.num_rows == 0:
+        return
+    tombstones = dead.keys()
+    if not all_distinct(tombstones):
+        raise DuplicateAction(
+            "one logical file has two tombstones", action="remove", requirement="REC-007"
+        )
+    rows = pc.indices_nonzero(pc.is_in(live.paths, value_set=_combine(dead.paths)))
+    vectors = _combine(live.table.select(["deletionVector"]).take(rows)["deletionVector"])
+    keys = logical_keys(_combine(live.paths.take(rows)), vectors)
+    if pc.any(pc.is_in(keys, value_set=tombstones)).as_py():
+        raise DuplicateAction(
+            "one logical file is both live and removed", action="add", requirement="REC-008"
         )

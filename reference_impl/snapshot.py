@@ -31,7 +31,6 @@ from reference_impl.errors import (
     MissingProtocol,
 )
 from reference_impl.features import active
-from reference_impl.file_actions import ADD_SCHEMA, REMOVE_SCHEMA
 from reference_impl.log_names import LOG_DIR, LogFile, commit_name
 from reference_impl.metadata import validate_metadata
 from reference_impl.protocol import check_readable
@@ -217,12 +216,13 @@ class Snapshot:
         return self._reconciled
 
     def _reconcile(self) -> Reconciled:
-        adds, removes = ADD_SCHEMA.empty_table(), REMOVE_SCHEMA.empty_table()
+        committed = collect(self._commits())
+        return reconcile(self._checkpointed("add"), self._checkpointed("remove"), committed)
+
+    def _checkpointed(self, action: str) -> Iterator[pa.RecordBatch]:
         if self._reader is not None:
             with _blaming_checkpoint():
-                adds = self._reader.file_actions("add")
-                removes = self._reader.file_actions("remove")
-        return reconcile(adds, removes, collect(self._commits()))
+                yield from self._reader.file_actions(action)
 
     def _commits(self, *, files: bool = True) -> Iterator[tuple[Commit, bool]]:
         for file in self._segment.commits:
