@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal as DecimalValue
 from decimal import localcontext
 from typing import Any, Final, Literal, TypeAlias
@@ -85,7 +86,7 @@ class Version:
     changes: tuple[Change, ...] = ()
 
 
-def normalized(  # noqa: PLR0911  one return per kind of type
+def normalized(  # noqa: C901, PLR0911  one branch per kind of type
     data_type: DataType, value: Any
 ) -> Any:
     """Give a value as its type holds it: single precision, full scale, every nested field.
@@ -103,6 +104,8 @@ def normalized(  # noqa: PLR0911  one return per kind of type
             return _single(float(value))
         case Primitive("double"):
             return float(value)
+        case Primitive("timestamp_ntz") if not isinstance(value, datetime):
+            return datetime(value.year, value.month, value.day)  # noqa: DTZ001  a type without zone
         case Primitive("void"):
             raise ValueError("a void column holds nothing but null")
         case Decimal(precision, scale):

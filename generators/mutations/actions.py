@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,7 +89,8 @@ def _misleading_directory(root: Path, builder: TableBuilder) -> None:
 
 
 def _add_empty(root: Path, builder: TableBuilder) -> None:
-    schema = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
+    fields: list[pa.Field[Any]] = [pa.field("id", pa.int64()), pa.field("name", pa.string())]
+    schema = pa.schema(fields)
     path = root / "part-empty.parquet"
     pq.write_table(schema.empty_table(), path)
     body = {

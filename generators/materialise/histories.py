@@ -1,0 +1,118 @@
+"""Histories on disk: every operation as the commit that a writer would make of it.
+
+Serves "Delta Log Entries". The row-level meaning of the operations is in
+:mod:`generators.operations`; here they become files and actions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from generators.filters import keep
+from generators.materialise.builder import TableBuilder
+from generators.materialise.data_files import FileLayout
+from generators.materialise.staging import Predicate, StageOptions
+from generators.operations import (
+    AddColumn,
+    Append,
+    Checkpoint,
+    Compact,
+    Create,
+    Delete,
+    DropColumn,
+    History,
+    Operation,
+    Overwrite,
+    RenameColumn,
+    SetDomain,
+    SetProperties,
+    SetTransaction,
+    Tree,
+    Update,
+    WidenColumn,
+    schema_after,
+)
+
+__all__ = ["apply_operation", "write_history"]
+
+
+def _predicate(where: Tree | None) -> Predicate:
+    return (lambda _row: True) if where is None else keep(where)
+
+
+def apply_operation(  # noqa: C901, PLR0912  one branch per operation
+    builder: TableBuilder, operation: Operation
+) -> None:
+    """Do one operation with a builder; raises :class:`ValueError` for a second ``Create``."""
+    match operation:
+        case Create(rows=rows):
+            if builder.version >= 0:
+                raise ValueError("the table is already there")
+            builder.create(rows)
+        case Append(rows, rows_per_file):
+            builder.append(rows, StageOptions(rows_per_file=rows_per_file))
+        case Overwrite(rows, where):
+            builder.overwrite(rows, _predicate(where))
+        case Delete(where, None):
+            builder.delete(_predicate(where))
+        case Delete(where, "inline" | "file" as storage):
+            builder.delete_rows(_predicate(where), storage)
+        case Update(values, where):
+            builder.update(_predicate(where), values)
+        case SetProperties(properties):
+            builder.set_properties(properties)
+        case SetTransaction(application, version):
+            builder.set_transaction(application, version)
+        case SetDomain(domain, None):
+            former = builder.oracle.domains.get(domain, "")
+            builder.set_domain(domain, former, removed=True)
+        case SetDomain(domain, str() as configuration):
+            builder.set_domain(domain, configuration)
+        case RenameColumn(old, new):
+            wanted = schema_after(builder.schema, operation)
+            builder.change_table(schema=wanted, renamed={old: new})
+        case AddColumn() | DropColumn() | WidenColumn():
+            builder.change_table(schema=schema_after(builder.schema, operation))
+        case Compact():
+            builder.compact()
+        case Checkpoint(kind, sidecars):
+            builder.checkpoint(kind, sidecars=sidecars)
+
+
+def write_history(
+    root: Path,
+    history: History,
+    *,
+    features: tuple[str, ...] = (),
+    layout: FileLayout | None = None,
+    seed: str = "history",
+    **options: Any,
+) -> TableBuilder:
+    """Write the table of a history below ``root`` and give its builder.
+
+    Args:
+        root: the table root, not there yet.
+        history: the operations, :class:`~generators.operations.Create` first.
+        features: table features to list beyond those of the history.
+        layout: the layout of data files.
+        seed: fixes every identifier.
+        options: further options of :class:`~generators.materialise.builder.TableBuilder`.
+
+    """
+    first = history[0]
+    if not isinstance(first, Create):
+        raise ValueError("a history begins with Create")  # noqa: TRY004  the order is wrong
+    builder = TableBuilder(
+        root,
+        first.schema,
+        partition_columns=first.partition_columns,
+        properties=first.properties,
+        features=(*first.features, *features),
+        layout=layout,
+        seed=seed,
+        **options,
+    )
+    for operation in history:
+        apply_operation(builder, operation)
+    return builder

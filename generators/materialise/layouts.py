@@ -1,0 +1,242 @@
+"""One history, many logs: every way to lay out the same versions, all of which must read equal.
+
+Serves "Checkpoints", "Checkpoint Specs", "Log Compaction Files", "Last Checkpoint File",
+"Version Checksum File" and "Metadata Cleanup".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from generators.materialise.builder import TableBuilder
+from generators.materialise.checkpoints import CheckpointStyle
+from generators.materialise.data_files import FileLayout
+from generators.materialise.histories import write_history
+from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.operations import Checkpoint, Create, History
+
+__all__ = ["LAYOUTS", "LaidOut", "Layout", "lay_out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A way to lay out a log.
+
+    Attributes:
+        name: slug.
+        finish: adds to, or takes from, the log of plain commits; gives the first version that a
+            reader can still load.
+        features: features that the layout needs.
+        files: the layout of data files.
+
+    """
+
+    name: str
+    finish: Callable[[TableBuilder], int]
+    features: tuple[str, ...] = ()
+    files: FileLayout | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A history on disk.
+
+    Attributes:
+        builder: the builder, with the rows of every version.
+        first: the first version that a reader can load.
+
+    """
+
+    builder: TableBuilder
+    first: int
+
+    @property
+    def versions(self) -> range:
+        """The versions that a reader can load."""
+        return range(self.first, self.builder.version + 1)
+
+
+_V2: Final = ("v2Checkpoint",)
+
+
+def _middle(builder: TableBuilder) -> int:
+    return builder.version // 2
+
+
+def _plain(_builder: TableBuilder) -> int:
+    return 0
+
+
+def _classic(builder: TableBuilder) -> int:
+    builder.checkpoint()
+    return 0
+
+
+def _classic_in_the_middle(builder: TableBuilder) -> int:
+    builder.checkpoint(version=_middle(builder), hint=False)
+    return 0
+
+
+def _classic_everywhere(builder: TableBuilder) -> int:
+    for version in range(builder.version + 1):
+        builder.checkpoint(version=version)
+    return 0
+
+
+def _stale_hint(builder: TableBuilder) -> int:
+    builder.checkpoint(version=0)
+    builder.checkpoint(hint=False)
+    return 0
+
+
+def _parsed_statistics(builder: TableBuilder) -> int:
+    style = CheckpointStyle(stats_json=False, stats_parsed=True)
+    builder.checkpoint(version=_middle(builder), style=style)
+    builder.checkpoint(style=CheckpointStyle(stats_json=True, stats_parsed=True))
+    return 0
+
+
+def _small_row_groups(builder: TableBuilder) -> int:
+    builder.checkpoint(style=CheckpointStyle(row_group_rows=1))
+    return 0
+
+
+def _without_tombstones(builder: TableBuilder) -> int:
+    builder.checkpoint(style=CheckpointStyle(tombstones=False))
+    return 0
+
+
+def _multi_part(builder: TableBuilder) -> int:
+    builder.checkpoint("multi-part", parts=3)
+    return 0
+
+
+def _incomplete_parts(builder: TableBuilder) -> int:
+    """Leave a set of parts at the last version that lacks one, and a classic one before it."""
+    builder.checkpoint(version=_middle(builder))
+    written = builder.checkpoint("multi-part", parts=3, hint=False)
+    written.files[1].unlink()
+    return 0
+
+
+def _v2_json(builder: TableBuilder) -> int:
+    builder.checkpoint("v2-json")
+    return 0
+
+
+def _v2_json_sidecars(builder: TableBuilder) -> int:
+    builder.checkpoint("v2-json", sidecars=2)
+    return 0
+
+
+def _v2_parquet(builder: TableBuilder) -> int:
+    builder.checkpoint("v2-parquet", version=_middle(builder))
+    return 0
+
+
+def _v2_parquet_sidecars(builder: TableBuilder) -> int:
+    builder.checkpoint("v2-parquet", sidecars=3)
+    return 0
+
+
+def _v2_classic(builder: TableBuilder) -> int:
+    builder.checkpoint("v2-classic", sidecars=1)
+    return 0
+
+
+def _several_at_once(builder: TableBuilder) -> int:
+    """Write checkpoints of several kinds at one version."""
+    builder.checkpoint("v2-json", sidecars=2)
+    builder.checkpoint("v2-parquet")
+    builder.checkpoint("classic")
+    return 0
+
+
+def _checksums(builder: TableBuilder) -> int:
+    for version in range(builder.version + 1):
+        builder.checksum(version, all_files=version % 2 == 0)
+    return 0
+
+
+def _compactions(builder: TableBuilder) -> int:
+    for start in range(1, builder.version, 2):
+        builder.compact_log(start, start + 1)
+    return 0
+
+
+def _overlapping_compactions(builder: TableBuilder) -> int:
+    if builder.version >= 1:
+        builder.compact_log(0, builder.version)
+    if builder.version >= 2:
+        builder.compact_log(1, builder.version)
+        builder.compact_log(0, 1)
+    return 0
+
+
+def _everything(builder: TableBuilder) -> int:
+    _checksums(builder)
+    _compactions(builder)
+    _classic_in_the_middle(builder)
+    return _classic(builder)
+
+
+def _cleaned(builder: TableBuilder) -> int:
+    """Checkpoint in the middle and drop every commit up to it, as log cleanup does."""
+    kept = _middle(builder)
+    builder.checkpoint(version=kept)
+    for version in range(kept + 1):
+        (builder.root / LOG_DIRECTORY / commit_name(version)).unlink()
+    return kept
+
+
+def _cleaned_v2(builder: TableBuilder) -> int:
+    kept = _middle(builder)
+    builder.checkpoint("v2-parquet", version=kept, sidecars=2)
+    for version in range(kept):
+        (builder.root / LOG_DIRECTORY / commit_name(version)).unlink()
+    return kept
+
+
+LAYOUTS: Final = (
+    Layout("plain", _plain),
+    Layout("classic", _classic),
+    Layout("classic-in-the-middle", _classic_in_the_middle),
+    Layout("classic-everywhere", _classic_everywhere),
+    Layout("stale-hint", _stale_hint),
+    Layout("parsed-statistics", _parsed_statistics),
+    Layout("small-row-groups", _small_row_groups, files=FileLayout(row_group_rows=1)),
+    Layout("without-tombstones", _without_tombstones),
+    Layout("multi-part", _multi_part),
+    Layout("incomplete-parts", _incomplete_parts),
+    Layout("v2-json", _v2_json, _V2),
+    Layout("v2-json-sidecars", _v2_json_sidecars, _V2),
+    Layout("v2-parquet", _v2_parquet, _V2),
+    Layout("v2-parquet-sidecars", _v2_parquet_sidecars, _V2),
+    Layout("v2-classic", _v2_classic, _V2),
+    Layout("several-at-once", _several_at_once, _V2),
+    Layout("checksums", _checksums),
+    Layout("compactions", _compactions),
+    Layout("overlapping-compactions", _overlapping_compactions),
+    Layout("everything", _everything),
+    Layout("cleaned", _cleaned),
+    Layout("cleaned-v2", _cleaned_v2, _V2),
+    Layout("old-parquet", _classic, files=FileLayout(int96=True, dictionary=False)),
+    Layout("short-decimals", _plain, files=FileLayout(short_decimals=True, compression="zstd")),
+    Layout("partitions-inside", _plain, files=FileLayout(partitions_inside=True)),
+)
+"""Every layout; the first one is the log of plain commits that the others are compared with."""
+
+
+def lay_out(root: Path, history: History, layout: Layout, *, seed: str = "history") -> LaidOut:
+    """Write a history below ``root`` in one layout.
+
+    Checkpoint operations of the history are the layout's business and left out.
+    """
+    kept = [each for each in history if not isinstance(each, Checkpoint)]
+    if not kept or not isinstance(kept[0], Create):
+        raise ValueError("a history begins with Create")
+    builder = write_history(root, kept, features=layout.features, layout=layout.files, seed=seed)
+    return LaidOut(builder, layout.finish(builder))

@@ -1,0 +1,264 @@
+"""Whole histories of tables.
+
+Serves "Delta Table Specification": what a history may contain follows from the features that the
+caller allows, and every drawn history is one that a conformant writer could have written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from generators.delta_schema import Decimal, Field, Primitive, Struct
+from generators.operations import (
+    AddColumn,
+    Append,
+    Checkpoint,
+    Compact,
+    Create,
+    Delete,
+    DropColumn,
+    Operation,
+    Overwrite,
+    RenameColumn,
+    SetDomain,
+    SetProperties,
+    SetTransaction,
+    Update,
+    WidenColumn,
+    schema_after,
+)
+from generators.strategies.filters import filters
+from generators.strategies.rows import rows
+from generators.strategies.schemas import (
+    PRIMITIVES,
+    data_types,
+    names,
+    partition_choices,
+    schemas,
+)
+from generators.strategies.values import values
+
+__all__ = ["FEATURES", "histories"]
+
+FEATURES: Final[Mapping[str, Mapping[str, str]]] = {
+    "deletionVectors": {"delta.enableDeletionVectors": "true"},
+    "columnMapping": {"delta.columnMapping.mode": "name"},
+    "rowTracking": {"delta.enableRowTracking": "true"},
+    "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
+    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
+    "typeWidening": {"delta.enableTypeWidening": "true"},
+    "domainMetadata": {},
+}
+"""Features that a history may use, with the properties that switch them on."""
+
+WIDENINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "byte": ("short", "integer", "long", "double"),
+    "short": ("integer", "long", "double"),
+    "integer": ("long", "double"),
+    "float": ("double",),
+    "date": ("timestamp_ntz",),
+}
+"""Wider types of each primitive type, as type widening allows them."""
+
+_Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+class _Drawing:
+    """A history under way: what the next operation may refer to."""
+
+    def __init__(self, draw: _Draw, create: Create, features: Collection[str], most: int) -> None:
+        self.draw = draw
+        self.schema = create.schema
+        self.partitions = create.partition_columns
+        self.features = features
+        self.most_rows = most
+        self.seen: list[Any] = list(create.rows)
+        self.used = {each.name.lower() for each in create.schema}
+
+    def new_rows(self) -> tuple[Any, ...]:
+        drawn: tuple[Any, ...] = self.draw(
+            rows(self.schema, partition_columns=self.partitions, max_size=self.most_rows)
+        )
+        self.seen.extend(drawn)
+        return drawn
+
+    def where(self) -> Any:
+        known = [row for row in self.seen if set(row) == set(self.schema.names)]
+        try:
+            trees = filters(self.schema, rows=known)
+        except ValueError:  # no column compares, so only everything can be chosen
+            return None
+        return self.draw(st.one_of(st.none(), trees))
+
+    def append(self) -> Operation:
+        return Append(self.new_rows(), self.draw(st.sampled_from((None, 1, 2))))
+
+    def overwrite(self) -> Operation:
+        return Overwrite(self.new_rows(), self.where())
+
+    def delete(self) -> Operation:
+        stored = "deletionVectors" in self.features
+        ways = (None, "inline", "file") if stored else (None,)
+        return Delete(self.where(), self.draw(st.sampled_from(ways)))
+
+    def update(self) -> Operation | None:
+        able = [each for each in self.schema if each.name not in self.partitions]
+        chosen: Field = self.draw(st.sampled_from(able))
+        value = self.draw(values(chosen.type, nullable=chosen.nullable))
+        return Update({chosen.name: value}, self.where())
+
+    def properties(self) -> Operation:
+        value = self.draw(st.sampled_from(("x", "", "\u00fc")))
+        return SetProperties({"custom.property": value})
+
+    def transaction(self) -> Operation:
+        version = self.draw(st.integers(-(2**63), 2**63 - 1))
+        return SetTransaction(self.draw(st.sampled_from(("app", "other"))), version)
+
+    def domain(self) -> Operation:
+        text = self.draw(st.one_of(st.none(), st.sampled_from(("{}", "text", ""))))
+        return SetDomain(self.draw(st.sampled_from(("user.one", "user.two"))), text)
+
+    def _new_name(self) -> str:
+        name: str = self.draw(names().filter(lambda each: each.lower() not in self.used))
+        self.used.add(name.lower())
+        return name
+
+    def add_column(self) -> Operation:
+        data_type = self.draw(data_types(primitives=_kept(PRIMITIVES), max_depth=1))
+        return self._changed(AddColumn(Field(self._new_name(), data_type)))
+
+    def rename(self) -> Operation:
+        old: Field = self.draw(st.sampled_from(self.schema.fields))
+        operation = RenameColumn(old.name, self._new_name())
+        self.partitions = tuple(
+            operation.new if name == old.name else name for name in self.partitions
+        )
+        return self._changed(operation)
+
+    def drop(self) -> Operation | None:
+        able = [each for each in self.schema if each.name not in self.partitions]
+        if len(able) < 2:
+            return None
+        return self._changed(DropColumn(self.draw(st.sampled_from(able)).name))
+
+    def widen(self) -> Operation | None:
+        able: list[tuple[str, Any]] = []
+        for each in self.schema:
+            match each.type:
+                case Primitive("float" | "date") if each.name in self.partitions:
+                    continue  # the text in the log says less than the wider type can tell
+                case Primitive(name):
+                    able += [(each.name, Primitive(to)) for to in WIDENINGS.get(name, ())]
+                case Decimal(precision, scale) if precision < 38:
+                    able.append((each.name, Decimal(precision + 1, scale)))
+                case _:
+                    continue
+        if not able:
+            return None
+        name, data_type = self.draw(st.sampled_from(able))
+        return self._changed(WidenColumn(name, data_type))
+
+    def _changed(self, operation: Operation) -> Operation:
+        self.schema = schema_after(self.schema, operation)
+        return operation
+
+    def compact(self) -> Operation:
+        return Compact()
+
+    def checkpoint(self) -> Operation:
+        return Checkpoint()
+
+
+def _kept(primitives: Collection[str], *, ntz: bool = False) -> tuple[str, ...]:
+    return tuple(name for name in primitives if ntz or name != "timestamp_ntz")
+
+
+_ALWAYS: Final = ("append", "append", "delete", "overwrite", "update", "checkpoint")
+_ALSO: Final = ("properties", "transaction", "add_column", "compact")
+_BY_FEATURE: Final[Mapping[str, tuple[str, ...]]] = {
+    "columnMapping": ("rename", "drop"),
+    "typeWidening": ("widen",),
+    "domainMetadata": ("domain",),
+}
+
+
+_MAKERS: Final[Mapping[str, Callable[[_Drawing], Operation | None]]] = {
+    "append": _Drawing.append,
+    "overwrite": _Drawing.overwrite,
+    "delete": _Drawing.delete,
+    "update": _Drawing.update,
+    "checkpoint": _Drawing.checkpoint,
+    "properties": _Drawing.properties,
+    "transaction": _Drawing.transaction,
+    "domain": _Drawing.domain,
+    "add_column": _Drawing.add_column,
+    "rename": _Drawing.rename,
+    "drop": _Drawing.drop,
+    "widen": _Drawing.widen,
+    "compact": _Drawing.compact,
+}
+
+
+@st.composite
+def histories(  # noqa: PLR0913  what is valid has this many sides
+    draw: _Draw,
+    *,
+    features: Collection[str] = (),
+    max_operations: int = 5,
+    max_rows: int = 4,
+    max_columns: int = 4,
+    max_depth: int = 2,
+    primitives: Collection[str] = (*PRIMITIVES, "decimal"),
+    only_rows: bool = False,
+) -> tuple[Operation, ...]:
+    """Histories that begin with a table's creation.
+
+    Args:
+        draw: given by Hypothesis.
+        features: features of :data:`FEATURES` that the table has.
+        max_operations: the most operations after the creation.
+        max_rows: the most rows that one operation brings.
+        max_columns: the most columns of the first schema.
+        max_depth: how deep types may nest.
+        primitives: names of the primitive types that are valid.
+        only_rows: nothing but create, append, overwrite, delete, update and checkpoint.
+
+    """
+    unknown = set(features) - set(FEATURES)
+    if unknown:
+        raise ValueError(f"no such features: {sorted(unknown)}")
+    mapped = "columnMapping" in features
+    schema: Struct = draw(
+        schemas(
+            primitives=primitives,
+            max_columns=max_columns,
+            max_depth=max_depth,
+            awkward_names=mapped,
+        )
+    )
+    partitions: tuple[str, ...] = draw(partition_choices(schema))
+    properties = {key: text for name in features for key, text in FEATURES[name].items()}
+    if mapped:
+        properties["delta.columnMapping.mode"] = draw(st.sampled_from(("name", "id")))
+    create = Create(schema, partitions, properties, tuple(sorted(features)))
+    create = replace(
+        create, rows=draw(rows(schema, partition_columns=partitions, max_size=max_rows))
+    )
+    drawing = _Drawing(draw, create, features, max_rows)
+    kinds = [*_ALWAYS]
+    if not only_rows:
+        kinds += [
+            *_ALSO,
+            *(kind for name in sorted(features) for kind in _BY_FEATURE.get(name, ())),
+        ]
+    operations: list[Operation] = [create]
+    for kind in draw(st.lists(st.sampled_from(kinds), max_size=max_operations)):
+        operation = _MAKERS[kind](drawing)
+        if operation is not None:
+            operations.append(operation)
+    return tuple(operations)

@@ -1,0 +1,53 @@
+"""Rows of a schema.
+
+Serves "Data Files" and "Consistency Between Table Metadata and Data Files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from generators.delta_schema import Primitive, Struct
+from generators.model import Row
+from generators.strategies.values import partition_values, values
+
+__all__ = ["rows"]
+
+
+def _never_empty(value: object) -> bool:
+    return value not in ("", b"")
+
+
+def rows(
+    schema: Struct,
+    *,
+    partition_columns: Sequence[str] = (),
+    max_size: int = 5,
+    nan: bool = True,
+    first_year: int = 1583,
+) -> st.SearchStrategy[tuple[Row, ...]]:
+    """Rows of a schema, as many as ``max_size`` or none.
+
+    Args:
+        schema: the table schema.
+        partition_columns: columns whose values go into the log; an empty string there is null,
+            and no value at all where null is not valid.
+        max_size: the most rows.
+        nan: whether NaN is valid.
+        first_year: the earliest valid year.
+
+    """
+    columns = {}
+    for each in schema:
+        if each.name in partition_columns:
+            drawn = partition_values(each.type, nullable=each.nullable, first_year=first_year)
+            if not each.nullable and each.type in (Primitive("string"), Primitive("binary")):
+                drawn = drawn.filter(_never_empty)
+            columns[each.name] = drawn
+        else:
+            columns[each.name] = values(
+                each.type, nullable=each.nullable, nan=nan, first_year=first_year
+            )
+    return st.lists(st.fixed_dictionaries(columns), max_size=max_size).map(tuple)

@@ -1,0 +1,143 @@
+"""Column names, types and whole table schemas.
+
+Serves "Schema Serialization Format".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from hypothesis import strategies as st
+
+from generators.delta_schema import (
+    PRIMITIVE_NAMES,
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+)
+
+__all__ = ["PRIMITIVES", "data_types", "names", "partition_choices", "schemas"]
+
+PRIMITIVES: Final = tuple(sorted(PRIMITIVE_NAMES - {"void", "variant"}))
+"""Primitive types that every reader has values for, decimal apart."""
+
+_PLAIN_NAMES: Final = ("a", "b", "c", "id", "value", "x1", "snake_case", "camelCase", "UPPER")
+_AWKWARD_NAMES: Final = (
+    "with.dot",
+    "with-dash",
+    "with space",
+    "semi;colon",
+    "par(en)",
+    "new\nline",
+    "`tick`",
+    "\u00e4\u00f6\u00fc",
+    "\u540d\u524d",
+    "%20",
+    "a=b",
+)
+
+_KEY_TYPES: Final = ("string", "integer", "long", "date")
+
+
+def names(*, awkward: bool = False) -> st.SearchStrategy[str]:
+    """Column names; ``awkward`` ones need column mapping in most writers."""
+    plain = st.one_of(
+        st.sampled_from(_PLAIN_NAMES), st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True)
+    )
+    return st.one_of(plain, st.sampled_from(_AWKWARD_NAMES)) if awkward else plain
+
+
+def _decimals() -> st.SearchStrategy[DataType]:
+    return st.integers(1, 38).flatmap(
+        lambda precision: st.integers(0, precision).map(lambda scale: Decimal(precision, scale))
+    )
+
+
+def _primitives(allowed: Collection[str]) -> st.SearchStrategy[DataType]:
+    plain = [Primitive(name) for name in sorted(set(allowed) - {"decimal"})]
+    choices: list[st.SearchStrategy[DataType]] = []
+    if plain:
+        choices.append(st.sampled_from(plain))
+    if "decimal" in allowed:
+        choices.append(_decimals())
+    if not choices:
+        raise ValueError("no primitive type is allowed")
+    return st.one_of(*choices)
+
+
+def data_types(
+    *, primitives: Collection[str] = (*PRIMITIVES, "decimal"), max_depth: int = 2
+) -> st.SearchStrategy[DataType]:
+    """Types, nested at most ``max_depth`` deep.
+
+    Args:
+        primitives: names of the primitive types that are valid, ``decimal`` among them.
+        max_depth: 0 for primitive types only.
+
+    """
+    base = _primitives(primitives)
+    if max_depth == 0:
+        return base
+    inner = data_types(primitives=primitives, max_depth=max_depth - 1)
+    keys = st.sampled_from([Primitive(name) for name in _KEY_TYPES])
+    return st.one_of(
+        base,
+        st.builds(Array, inner, st.booleans()),
+        st.builds(Map, keys, inner, st.booleans()),
+        _structs(inner, max_columns=3),
+    )
+
+
+def _structs(
+    types: st.SearchStrategy[DataType], *, max_columns: int, awkward: bool = False
+) -> st.SearchStrategy[Struct]:
+    columns = st.lists(
+        st.builds(Field, names(awkward=awkward), types, st.booleans()),
+        min_size=1,
+        max_size=max_columns,
+        unique_by=lambda each: each.name.lower(),
+    )
+    return columns.map(lambda fields: Struct(tuple(fields)))
+
+
+def schemas(
+    *,
+    primitives: Collection[str] = (*PRIMITIVES, "decimal"),
+    max_columns: int = 4,
+    max_depth: int = 2,
+    awkward_names: bool = False,
+) -> st.SearchStrategy[Struct]:
+    """Table schemas of at least one column.
+
+    Args:
+        primitives: names of the primitive types that are valid.
+        max_columns: the most columns at the top.
+        max_depth: how deep types may nest.
+        awkward_names: whether names that need column mapping are valid.
+
+    """
+    types = data_types(primitives=primitives, max_depth=max_depth)
+    return _structs(types, max_columns=max_columns, awkward=awkward_names)
+
+
+def partition_choices(
+    schema: Struct, *, max_columns: int = 2
+) -> st.SearchStrategy[tuple[str, ...]]:
+    """Partition columns of a schema, none among the choices; one column stays unpartitioned."""
+    able = [
+        each.name
+        for each in schema
+        if isinstance(each.type, Decimal)
+        or (
+            isinstance(each.type, Primitive) and each.type.name not in ("void", "variant", "binary")
+        )
+    ]
+    most = min(max_columns, len(able), len(schema.fields) - 1)
+    if most == 0:
+        return st.just(())
+    return st.lists(st.sampled_from(able), max_size=most, unique=True).map(tuple)
