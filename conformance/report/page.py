@@ -1,0 +1,154 @@
+"""Draw results as one page of HTML that needs nothing beside itself.
+
+The page has a matrix of chapters and implementations, and below it every failure of each
+implementation, worst hazard first. Everything that comes out of a results file is escaped:
+messages repeat what engines and tables say, and neither is trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from conformance.outcomes import HAZARDS, Outcome
+from conformance.report.tally import Cell, Column, chapters_of
+
+__all__ = ["render_page"]
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --line: #8884; }
+body { font: 15px/1.45 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; }
+td.cell { font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.h0 { background: #c6282833; } td.h1 { background: #d8431533; } td.h2 { background: #ef6c0033; }
+td.h3 { background: #f9a82533; } td.h4 { background: #9e9d2433; }
+td.clean { background: #2e7d3226; }
+td.error { background: #6a1b9a33; }
+small { opacity: .75; } code { font-size: .9em; } details { margin: .6rem 0; }
+.bar { display: flex; height: .5rem; border-radius: .25rem; overflow: hidden; min-width: 6rem; }
+.bar i { display: block; } .pass { background: #2e7d32; } .fail { background: #c62828; }
+.unsupported { background: #90a4ae; } .blocked { background: #5d4037; }
+.bar .error { background: #6a1b9a; } .open { background: #1565c0; }
+"""
+
+_ORDER: Final = (
+    Outcome.PASS,
+    Outcome.FAIL,
+    Outcome.ERROR,
+    Outcome.BLOCKED,
+    Outcome.OPEN,
+    Outcome.UNSUPPORTED,
+)
+
+
+def render_page(columns: Sequence[Column]) -> str:
+    """Give the page for some results, one column each."""
+    return "".join(
+        (
+            "<!doctype html><html lang=en><meta charset=utf-8>",
+            "<meta name=viewport content='width=device-width'>",
+            f"<title>Delta protocol conformance</title><style>{_STYLE}</style>",
+            "<h1>Delta protocol conformance</h1>",
+            *_stamps(columns),
+            *_matrix(columns),
+            *(part for column in columns for part in _failures(column)),
+            "</html>\n",
+        )
+    )
+
+
+def _stamps(columns: Sequence[Column]) -> Iterator[str]:
+    yield "<table><tr><th>Implementation<th>Engine<th>Kit<th>Revision<th>Corpus<th>Outcomes<th>"
+    for column in columns:
+        header = column.header
+        counts = ", ".join(
+            f"{column.counts[outcome]} {outcome.value}"
+            for outcome in _ORDER
+            if column.counts.get(outcome)
+        )
+        fields = (
+            column.name,
+            column.engine_version,
+            header.get("kit_version", "?"),
+            header.get("revision", "?"),
+            str(header.get("corpus_digest", "?"))[:12],
+            counts,
+        )
+        yield "<tr>" + "".join(f"<td>{escape(str(field))}" for field in fields)
+        yield f"<td>{_bar(column.counts)}"
+    yield "</table>"
+
+
+def _bar(counts: Mapping[str, int]) -> str:
+    total = sum(counts.values()) or 1
+    parts = (
+        f"<i class={outcome.value} style='width:{100 * counts[outcome] / total:.2f}%'></i>"
+        for outcome in _ORDER
+        if counts.get(outcome)
+    )
+    return f"<div class=bar>{''.join(parts)}</div>"
+
+
+def _matrix(columns: Sequence[Column]) -> Iterator[str]:
+    yield "<h2>By chapter</h2><p><small>Passed of judged; the colour is the worst hazard: "
+    yield " &gt; ".join(escape(hazard.value) for hazard in HAZARDS)
+    yield ". Cases that an implementation does not claim and refuses are not judged against it."
+    yield "</small><table><tr><th>Chapter"
+    yield "".join(f"<th>{escape(column.name)}" for column in columns)
+    for chapter in chapters_of(columns):
+        yield f"<tr><td>{escape(chapter)}"
+        for column in columns:
+            yield _cell(column.cells.get(chapter))
+    yield "</table>"
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "<td class=cell><small>not run</small>"
+    passed = cell.counts.get(Outcome.PASS, 0)
+    aside = [
+        f"{cell.counts[outcome]} {outcome.value}"
+        for outcome in (Outcome.ERROR, Outcome.BLOCKED, Outcome.OPEN, Outcome.UNSUPPORTED)
+        if cell.counts.get(outcome)
+    ]
+    judged = passed + sum(cell.counts.get(o, 0) for o in (Outcome.FAIL, Outcome.ERROR))
+    words = [hazard.value for hazard in HAZARDS]
+    if cell.hazard in words:
+        colour = f"h{words.index(cell.hazard)}"
+    elif cell.counts.get(Outcome.ERROR):
+        colour = "error"
+    else:
+        colour = "clean" if judged else ""
+    note = f" <small>{', '.join(aside)}</small>" if aside else ""
+    return f"<td class='cell {colour}'>{passed}/{judged}{note}"
+
+
+def _failures(column: Column) -> Iterator[str]:
+    yield f"<h2>{escape(column.name)} {escape(column.engine_version)}</h2>"
+    if not column.failures:
+        yield "<p>Nothing failed."
+        return
+    hazard: object = object()
+    for record in column.failures:
+        if record["hazard"] != hazard:
+            hazard = record["hazard"]
+            yield f"<h3>{escape(str(hazard or 'no verdict'))}</h3>"
+        yield _failure(record)
+
+
+def _failure(record: Mapping[str, Any]) -> str:
+    requirement = record["requirement"] or ", ".join(record["requirements"])
+    known = " <small>known</small>" if record["standing"] == "known" else ""
+    lines = (
+        f"<b>{escape(name)}</b> {escape(str(record[key]))}"
+        for name, key in (("Expected", "expected"), ("Actual", "actual"), ("Message", "message"))
+        if record[key]
+    )
+    return (
+        f"<details><summary><code>{escape(record['id'])}</code> {escape(record['title'])} "
+        f"<small>{escape(requirement)}</small>{known}</summary><p>{'<br>'.join(lines)}</details>"
+    )
