@@ -8,6 +8,7 @@ from typing import Literal
 from generators.golden.catalog import Chapter, Definition
 from generators.golden.chapters import (
     checkpoints,
+    column_mapping,
     data_files,
     deletion_vectors,
     hints,
@@ -16,6 +17,7 @@ from generators.golden.chapters import (
     protocol,
     reconciliation,
     types,
+    v2_checkpoints,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
@@ -30,6 +32,8 @@ _MODULES = (
     checkpoints,
     hints,
     deletion_vectors,
+    column_mapping,
+    v2_checkpoints,
 )
 
 
