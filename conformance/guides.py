@@ -1,0 +1,147 @@
+"""The parts of the guides that are generated: options, exit statuses, figures.
+
+A guide holds such a part between ``<!-- name -->`` and ``<!-- /name -->``. Running
+``python -m conformance.guides`` writes them anew; a test holds the guides against the code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from conformance.citations import cited_in_project
+from conformance.corpus import default_corpus_path
+from conformance.coverage import measure
+from conformance.options import OPTIONS
+from conformance.outcomes import HAZARDS
+from conformance.registry import SELECTIONS, load_registry
+from conformance.status import Status
+
+__all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
+
+_ROOT: Final = Path(__file__).parent.parent
+
+GUIDES: Final = ("README.md", "docs/results.md")
+"""Guides that hold generated parts, below the project's folder."""
+
+_STATUSES: Final[Mapping[Status, str]] = {
+    Status.OK: "every selected case ended as the protocol or the baseline says",
+    Status.NONCONFORMANT: "a case failed that no baseline knows",
+    Status.INTERRUPTED: "the run was interrupted",
+    Status.INTERNAL: "pytest or the kit broke",
+    Status.USAGE: "an option or the baseline file is malformed",
+    Status.EMPTY_SELECTION: "the selection is empty: nothing ran",
+    Status.UNKNOWN_ID: "the selection names a case, requirement, chapter or feature in vain",
+    Status.CORPUS: "the golden tables are missing or malformed",
+    Status.ADAPTER: "the adapter does not exist or does not start",
+    Status.STALE_BASELINE: "a baseline entry passes, fails in another way or names nothing",
+    Status.ERRORS: "a crash, a time limit or a fault of the kit left a case without a verdict",
+}
+
+
+def _options() -> str:
+    lines = ["| Option | Meaning |", "|--|--|"]
+    for name, details in OPTIONS:
+        value = details.get("metavar") or "|".join(details.get("choices", ()))
+        spelled = f"{name}={value}" if value else name
+        lines.append(f"| `{_cell(spelled)}` | {_cell(details['help'])} |")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _exit_statuses() -> str:
+    lines = ["| Status | Meaning |", "|--|--|"]
+    lines += [f"| {status.value} | {_STATUSES[status]} |" for status in Status]
+    return "\n".join(lines)
+
+
+def _hazards() -> str:
+    return "\n".join(f"{number}. {hazard.value}" for number, hazard in enumerate(HAZARDS, 1))
+
+
+def _coverage() -> str:
+    registry = load_registry()
+    citations = list(cited_in_project(_ROOT, default_corpus_path()))
+    lines = [
+        "| Revision | MUST with a case | of these by an audit check alone | MUST without |",
+        "|--|--:|--:|--:|",
+    ]
+    for revision in SELECTIONS:
+        tally = measure(registry, citations, revision).tally(lambda row: row.level == "MUST")
+        missing = tally.total - tally.covered
+        lines.append(
+            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} |"
+        )
+    return "\n".join(lines)
+
+
+def _corpus() -> str:
+    builders: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    for path in sorted(default_corpus_path().glob("*/*/case.json")):
+        builders[json.loads(path.read_text(encoding="utf-8"))["provenance"]["builder"]] += 1
+        for spec in (path.parent / "specs").glob("*.json"):
+            types[json.loads(spec.read_text(encoding="utf-8"))["type"]] += 1
+    tables = ", ".join(f"{count} by {name}" for name, count in builders.most_common())
+    specs = ", ".join(f"{count} {name}" for name, count in types.most_common())
+    return f"{builders.total()} golden tables ({tables}) ask {types.total()} questions ({specs})."
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "corpus": _corpus,
+    "coverage": _coverage,
+    "exit-statuses": _exit_statuses,
+    "hazards": _hazards,
+    "options": _options,
+}
+"""Name of each generated part, and what writes it."""
+
+
+def with_blocks(text: str) -> str:
+    """Give a guide with every generated part written anew.
+
+    Raises:
+        LookupError: a marker names no part.
+
+    """
+
+    def written(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name not in BLOCKS:
+            raise LookupError(f"no generated part is named {name!r}")
+        return f"<!-- {name} -->\n{BLOCKS[name]()}\n<!-- /{name} -->"
+
+    return re.sub(
+        r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", written, text, flags=re.DOTALL
+    )
+
+
+def stale(root: Path = _ROOT) -> list[str]:
+    """Name the guides whose generated parts are not what the code gives."""
+    found = []
+    for name in GUIDES:
+        text = (root / name).read_text(encoding="utf-8")
+        if with_blocks(text) != text:
+            found.append(name)
+    return found
+
+
+def main() -> int:
+    """Write the generated parts of every guide anew."""
+    for name in stale():
+        path = _ROOT / name
+        path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
+        sys.stdout.write(f"wrote {name}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

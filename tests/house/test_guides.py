@@ -1,0 +1,45 @@
+"""What the guides say is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.guides import GUIDES, stale, with_blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_generated_parts_are_those_of_the_code() -> None:
+    assert stale() == [], "run: python -m conformance.guides"
+
+
+def test_an_edited_part_is_noticed(tmp_path: Path) -> None:
+    for name in GUIDES:
+        target = tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text((ROOT / name).read_text())
+    readme = tmp_path / "README.md"
+    readme.write_text(readme.read_text().replace("`--impl=NAME`", "`--implementation=NAME`"))
+    assert stale(tmp_path) == ["README.md"]
+
+
+def test_a_marker_without_a_part_is_refused() -> None:
+    with pytest.raises(LookupError, match="nonsense"):
+        with_blocks("<!-- nonsense -->\n<!-- /nonsense -->")
+
+
+@pytest.mark.parametrize("guide", [*GUIDES, "CONTRIBUTING.md", "docs/adapters.md"])
+def test_links_lead_somewhere(guide: str) -> None:
+    path = ROOT / guide
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{guide} links {target}"
+
+
+def test_the_readme_begins_with_the_two_commands() -> None:
+    first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
+    assert "python -m pip install tox && tox run -e ours" in first_screen
+    assert re.search(r"python -m pip install tox && tox run$", first_screen, re.MULTILINE)
