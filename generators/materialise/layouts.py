@@ -31,6 +31,7 @@ class Layout:
             reader can still load.
         features: features that the layout needs.
         files: the layout of data files.
+        requirements: ids that a reader breaks when it reads the layout wrong.
 
     """
 
@@ -38,6 +39,7 @@ class Layout:
     finish: Callable[[TableBuilder], int]
     features: tuple[str, ...] = ()
     files: FileLayout | None = None
+    requirements: tuple[str, ...] = ("LOG-005", "REC-001", "REC-018")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,32 +202,47 @@ def _cleaned_v2(builder: TableBuilder) -> int:
     return kept
 
 
+def _layout(
+    name: str,
+    finish: Callable[[TableBuilder], int],
+    requirements: str,
+    features: tuple[str, ...] = (),
+    files: FileLayout | None = None,
+) -> Layout:
+    return Layout(name, finish, features, files, tuple(requirements.split()))
+
+
 LAYOUTS: Final = (
     Layout("plain", _plain),
-    Layout("classic", _classic),
-    Layout("classic-in-the-middle", _classic_in_the_middle),
-    Layout("classic-everywhere", _classic_everywhere),
-    Layout("stale-hint", _stale_hint),
-    Layout("parsed-statistics", _parsed_statistics),
-    Layout("small-row-groups", _small_row_groups, files=FileLayout(row_group_rows=1)),
-    Layout("without-tombstones", _without_tombstones),
-    Layout("multi-part", _multi_part),
-    Layout("incomplete-parts", _incomplete_parts),
-    Layout("v2-json", _v2_json, _V2),
-    Layout("v2-json-sidecars", _v2_json_sidecars, _V2),
-    Layout("v2-parquet", _v2_parquet, _V2),
-    Layout("v2-parquet-sidecars", _v2_parquet_sidecars, _V2),
-    Layout("v2-classic", _v2_classic, _V2),
-    Layout("several-at-once", _several_at_once, _V2),
-    Layout("checksums", _checksums),
-    Layout("compactions", _compactions),
-    Layout("overlapping-compactions", _overlapping_compactions),
-    Layout("everything", _everything),
-    Layout("cleaned", _cleaned),
-    Layout("cleaned-v2", _cleaned_v2, _V2),
-    Layout("old-parquet", _classic, files=FileLayout(int96=True, dictionary=False)),
-    Layout("short-decimals", _plain, files=FileLayout(short_decimals=True, compression="zstd")),
-    Layout("partitions-inside", _plain, files=FileLayout(partitions_inside=True)),
+    _layout("classic", _classic, "CKPT-005 CKPT-018"),
+    _layout("classic-in-the-middle", _classic_in_the_middle, "CKPT-004 LAST-004"),
+    _layout("classic-everywhere", _classic_everywhere, "CKPT-004 CKPT-005"),
+    _layout("stale-hint", _stale_hint, "LAST-003"),
+    _layout("parsed-statistics", _parsed_statistics, "CKC-020 CKC-021"),
+    _layout("small-row-groups", _small_row_groups, "CKC-001", files=FileLayout(row_group_rows=1)),
+    _layout("without-tombstones", _without_tombstones, "CKPT-008 REC-011"),
+    _layout("multi-part", _multi_part, "CKPT-021 CKPT-N-002"),
+    _layout("incomplete-parts", _incomplete_parts, "CKPT-030"),
+    _layout("v2-json", _v2_json, "CKPT-016 CKPT-V2-005", _V2),
+    _layout("v2-json-sidecars", _v2_json_sidecars, "CKPT-017 SIDE-005", _V2),
+    _layout("v2-parquet", _v2_parquet, "CKPT-016", _V2),
+    _layout("v2-parquet-sidecars", _v2_parquet_sidecars, "CKPT-017 SIDE-005", _V2),
+    _layout("v2-classic", _v2_classic, "CKPT-020 SIDE-005", _V2),
+    _layout("several-at-once", _several_at_once, "CKPT-029", _V2),
+    _layout("checksums", _checksums, "CRC-002 CRC-034"),
+    _layout("compactions", _compactions, "COMP-011 COMP-012"),
+    _layout("overlapping-compactions", _overlapping_compactions, "COMP-011 COMP-012"),
+    _layout("everything", _everything, "CKPT-003 COMP-012"),
+    _layout("cleaned", _cleaned, "CKPT-011 CKPT-005"),
+    _layout("cleaned-v2", _cleaned_v2, "CKPT-011 SIDE-005", _V2),
+    _layout("old-parquet", _classic, "PQ-008", files=FileLayout(int96=True, dictionary=False)),
+    _layout(
+        "short-decimals",
+        _plain,
+        "PQ-012",
+        files=FileLayout(short_decimals=True, compression="zstd"),
+    ),
+    _layout("partitions-inside", _plain, "DATA-003", files=FileLayout(partitions_inside=True)),
 )
 """Every layout; the first one is the log of plain commits that the others are compared with."""
 

@@ -1,0 +1,176 @@
+"""Generated corpora in the case layout, for people who run their harness without Python.
+
+Serves ``docs/formats.md``, "Case". A seed and a count fix the corpus: the same numbers give the
+same cases. Every case is a table with its questions; histories come in one layout each, in turn,
+and every mutation gives one case that says what a reader must make of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from generators.golden.case import CaseInfo, CaseWriter, Refusal
+from generators.materialise.builder import TableBuilder
+from generators.materialise.layouts import LAYOUTS, LaidOut, Layout, lay_out
+from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.mutations import MUTATIONS, Mutation
+from generators.operations import History
+from generators.strategies.histories import FEATURES, histories
+
+__all__ = ["draw_histories", "export_histories", "export_mutations", "known_features"]
+
+
+def draw_histories(count: int, number: int, features: Sequence[str] = ()) -> list[History]:
+    """Give as many histories as asked for, the same ones for the same seed number.
+
+    Args:
+        count: how many.
+        number: the seed.
+        features: features that the tables have.
+
+    Raises:
+        ValueError: a feature is unknown, or the strategy runs dry before ``count``.
+
+    """
+    found: list[History] = []
+
+    @seed(number)
+    @settings(
+        max_examples=count * 3 + 10,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(histories(features=features))
+    def collect(history: History) -> None:
+        if len(found) < count and history not in found and len(history) > 1:
+            found.append(history)
+
+    collect()
+    if len(found) < count:
+        raise ValueError(f"only {len(found)} of {count} histories could be drawn")
+    return found
+
+
+def _log_info(builder: TableBuilder) -> dict[str, int]:
+    state = builder.states[-1]
+    return {
+        "numAddFiles": len(state.adds),
+        "numRemoveFiles": len(state.removes),
+        "sizeInBytes": sum(each["size"] for each in state.adds.values()),
+        "numCommits": len(builder.commits),
+        "numActions": sum(len(each) for each in builder.commits),
+    }
+
+
+def _describe(case: CaseWriter, builder: TableBuilder) -> None:
+    case.describe(
+        schema=builder.schema.to_json(),
+        protocol=builder.protocol.body(),
+        configuration=builder.properties,
+        log_info=_log_info(builder),
+        data_layout={"numPartitionColumns": len(builder.partition_columns)}
+        if builder.partition_columns
+        else None,
+    )
+
+
+def _case(directory: Path, info: CaseInfo) -> CaseWriter:
+    target = directory / info.id
+    if target.exists():
+        shutil.rmtree(target)
+    return CaseWriter(info, target)
+
+
+def _history_case(directory: Path, place: int, history: History, layout: Layout) -> str:
+    scratch = directory / ".scratch"
+    laid = lay_out(scratch, history, layout, seed=f"export/{place}")
+    info = CaseInfo(
+        f"generated/history-{place:05d}-{layout.name}",
+        f"a history reads the same laid out as {layout.name}",
+        layout.requirements,
+        features=laid.builder.protocol.reader_features or (),
+    )
+    case = _case(directory, info)
+    case.delta.rmdir()
+    shutil.move(scratch, case.delta)
+    _describe(case, laid.builder)
+    _ask_every_version(case, laid)
+    case.finish()
+    return info.id
+
+
+def _ask_every_version(case: CaseWriter, laid: LaidOut) -> None:
+    oracle = laid.builder.oracle
+    for version in laid.versions:
+        case.read(
+            f"version-{version}",
+            oracle.versions[version].schema,
+            oracle.rows(version),
+            title=f"version {version} has the rows that the history put in",
+            version=version,
+        )
+        commit = f"{LOG_DIRECTORY}/{commit_name(version)}"
+        if (case.delta / commit).exists():
+            case.file_time(commit, laid.builder.time_of(version))
+
+
+def export_histories(
+    directory: Path, *, count: int, number: int, features: Sequence[str] = ()
+) -> Iterable[str]:
+    """Write histories, one layout after the other, and give the ids of their cases.
+
+    Args:
+        directory: the corpus folder; cases of the same id are replaced.
+        count: how many.
+        number: the seed.
+        features: features that the tables have.
+
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    drawn = draw_histories(count, number, features)
+    for place, history in enumerate(drawn):
+        yield _history_case(directory, place, history, LAYOUTS[place % len(LAYOUTS)])
+
+
+def _mutation_case(directory: Path, mutation: Mutation) -> str:
+    scratch = directory / ".scratch"
+    builder = mutation.build(scratch)
+    info = CaseInfo(
+        f"{mutation.chapter}/mutated-{mutation.id}",
+        mutation.title,
+        mutation.requirements,
+        features=mutation.base.features,
+    )
+    case = _case(directory, info)
+    case.delta.rmdir()
+    shutil.move(scratch, case.delta)
+    _describe(case, builder)
+    if mutation.expect == "refused" and mutation.kind is not None:
+        refusal = Refusal(mutation.kind, mutation.stage, mutation.requirements[0])
+        case.refuse("read", "latest", refusal, title="the table is refused")
+    else:
+        case.read("latest", builder.schema, builder.rows(), title="the rows are those of before")
+    case.finish()
+    return info.id
+
+
+def export_mutations(directory: Path, mutations: Iterable[Mutation] = MUTATIONS) -> Iterable[str]:
+    """Write a case for every mutation that has one right answer, and give their ids.
+
+    What a ruling leaves open has no place in a corpus that other harnesses judge by.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for mutation in mutations:
+        if mutation.expect != "contested" and not mutation.tolerated:
+            yield _mutation_case(directory, mutation)
+
+
+def known_features() -> list[str]:
+    """Give the features that histories can use."""
+    return sorted(FEATURES)
