@@ -109,7 +109,7 @@ def _bounds(
     if not exact and column.type not in _ORDERED:
         return
     if pa.types.is_floating(values.type):
-        values = values.filter(pc.invert(pc.fill_null(pc.is_nan(values), True)))
+        values = values.filter(pc.invert(pc.is_nan(values)))
     tight = judged.stats.get("tightBounds") is not False
     for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
         if stated is None or actual is None:
@@ -146,7 +146,7 @@ def _span(values: pa.ChunkedArray) -> tuple[Any, Any]:
 
 def _below(limit: Any, value: Any, slack: timedelta | None) -> bool:
     """Tell whether an upper bound fails; timestamps may be cut to milliseconds."""
-    return bool(limit < value if slack is None else limit + slack <= value)
+    return bool(limit < value if slack is None else value - limit >= slack)
 
 
 def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
@@ -156,50 +156,29 @@ def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
         ValueError: the bound is no value of the column's type.
 
     """
+    if isinstance(actual, bytes):
+        actual = actual.decode()
+    text = isinstance(actual, str | date)
+    if isinstance(stated, str) != text or isinstance(stated, bool) != isinstance(actual, bool):
+        raise ValueError(stated)
     match actual:
-        case bool():
-            if not isinstance(stated, bool):
-                raise ValueError(stated)
+        case bool() | str():  # code points order like UTF-8 bytes
             return stated, actual
         case datetime():
-            return _instant(stated, actual.tzinfo is not None or declared == "timestamp"), _utc(
-                actual, declared
-            )
+            return _instant(datetime.fromisoformat(stated), declared), _instant(actual, declared)
         case date():
-            return date.fromisoformat(str(stated)[:10]), actual
-        case str():
-            if not isinstance(stated, str):
-                raise ValueError(stated)
-            # Code points order like UTF-8 bytes.
-            return stated, actual
-        case bytes():
-            return str(stated), actual.decode()
+            return date.fromisoformat(stated[:10]), actual
         case float():
             number = float(stated)
-            return (
-                (pa.scalar(number, pa.float32()).as_py(), actual)
-                if declared == "float"
-                else (
-                    number,
-                    actual,
-                )
-            )
+            return pa.scalar(
+                number, pa.float32()
+            ).as_py() if declared == "float" else number, actual
         case _:
-            if isinstance(stated, bool):
-                raise ValueError(stated)
             return Decimal(str(stated)), Decimal(str(actual))
 
 
-def _instant(stated: Any, zoned: bool) -> datetime:
-    if not isinstance(stated, str):
-        raise ValueError(stated)  # noqa: TRY004  the kind of value is what is judged here
-    found = datetime.fromisoformat(stated)
-    if zoned:
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
-    return found.replace(tzinfo=None)
-
-
-def _utc(actual: datetime, declared: Any) -> datetime:
-    if declared == "timestamp" and actual.tzinfo is None:
-        return actual.replace(tzinfo=UTC)  # int96 is in UTC without saying so
-    return actual
+def _instant(moment: datetime, declared: Any) -> datetime:
+    """Bring a moment to its type's form; a timestamp without zone, as int96 gives, is in UTC."""
+    if declared == "timestamp":
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.replace(tzinfo=None)

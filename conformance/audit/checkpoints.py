@@ -19,7 +19,7 @@ from conformance.audit.raw import Line
 from conformance.audit.state import Body, State
 from conformance.audit.subjects import VersionView
 
-__all__ = ["CHECKPOINT_CHECKS", "CheckpointView"]
+__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
 
 _DAY: Final = 86_400_000
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
@@ -265,8 +265,10 @@ def _documents(lines: Iterator[Line]) -> Iterator[tuple[str, Body]]:
             yield path, line.body
 
 
-CHECKPOINT_CHECKS: Final = (
-    Check(readable, ("CKPT-005", "SIDE-005")),
+READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-005")),)
+"""Checks of whether a checkpoint can be read."""
+
+CONTENT_CHECKS: Final = (
     Check(valid_rows, schemas.requirements("log/checkpoint-row")),
     Check(exactly_one, ("CKC-002", "CKC-003", "CKPT-006")),
     Check(
@@ -286,4 +288,4 @@ CHECKPOINT_CHECKS: Final = (
     Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021")),
 )
-"""Checks of one complete checkpoint."""
+"""Checks of one complete checkpoint that can be read."""

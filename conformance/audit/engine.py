@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from conformance.audit.checkpoints import CHECKPOINT_CHECKS, CheckpointView
+from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
 from conformance.audit.commits import COMMIT_CHECKS
 from conformance.audit.files import FILE_CHECKS
@@ -42,7 +42,8 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_LOG,
     *_BY_STEP,
     *_BY_VERSION,
-    *CHECKPOINT_CHECKS,
+    *READING_CHECKS,
+    *CONTENT_CHECKS,
     *CHECKSUM_CHECKS,
     *FILE_CHECKS,
 )
@@ -75,6 +76,7 @@ class _Audit:
         self._data = data
         self._log = open_log(storage)
         self._layouts = Layouts()
+        self._visited: set[Checkpoint] = set()
         self._now = int(time.time() * 1000)
 
     def run(self) -> Findings:
@@ -93,6 +95,10 @@ class _Audit:
                 yield from step_check.run(step)
             state.apply(version, commit.content.lines)
             yield from self._version(state, replayed=state.known)
+        for checkpoint in self._log.checkpoints:
+            if checkpoint.complete and checkpoint not in self._visited:
+                # Older than the replay, or newer than every commit: judged by itself.
+                yield from self._checkpoint(checkpoint, _content(checkpoint), replayed=False)
         yield from self._latest(state, known=known)
 
     def _view(self, state: State, *, last: bool) -> VersionView:
@@ -103,15 +109,21 @@ class _Audit:
         view = self._view(state, last=False)
         for checkpoint in self._log.checkpoints:
             if checkpoint.version == state.version and checkpoint.complete:
-                subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
-                for checkpoint_check in CHECKPOINT_CHECKS:
-                    yield from checkpoint_check.run(subject)
+                yield from self._checkpoint(checkpoint, state, replayed=replayed)
                 if not state.known and not checkpoint.all.faults:
-                    self._adopt(state, subject.content)
+                    self._adopt(state, _content(checkpoint))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
             for checksum_check in CHECKSUM_CHECKS:
                 yield from checksum_check.run(ChecksumView(document, view))
+
+    def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
+        self._visited.add(checkpoint)
+        view = self._view(state, last=False)
+        subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
+        checks = READING_CHECKS if checkpoint.all.faults else CONTENT_CHECKS
+        for check in checks:
+            yield from check.run(subject)
 
     @staticmethod
     def _adopt(state: State, content: State) -> None:

@@ -63,6 +63,7 @@ class Layout:
         properties: the configuration.
         mode: the column mapping mode in force.
         schema: the parsed schema; ``None`` when it is no JSON object.
+        provider: of the format; ``parquet`` when the metadata does not tell.
         columns: every field of the schema, depth first.
         partitions: names of partition columns.
 
@@ -74,6 +75,7 @@ class Layout:
     properties: Mapping[str, str]
     mode: str
     schema: Any
+    provider: str
     columns: tuple[Column, ...]
     partitions: tuple[str, ...]
     by_path: Mapping[tuple[str, ...], Column] = field(repr=False)
@@ -128,7 +130,12 @@ def _version(protocol: Body, key: str) -> int:
 
 
 def _fields(
-    node: Any, path: tuple[str, ...], physical: tuple[str, ...], mapped: bool, reachable: bool
+    node: Any,
+    path: tuple[str, ...],
+    physical: tuple[str, ...],
+    *,
+    mapped: bool,
+    reachable: bool = True,
 ) -> Iterator[Column]:
     if not isinstance(node, dict):
         return
@@ -150,14 +157,19 @@ def _fields(
                     reachable,
                 )
                 yield column
-                yield from _fields(column.type, column.path, column.physical, mapped, reachable)
+                yield from _fields(
+                    column.type, column.path, column.physical, mapped=mapped, reachable=reachable
+                )
         case "array":
             step = ("element",)
-            yield from _fields(node.get("elementType"), path + step, physical + step, mapped, False)
+            inner = node.get("elementType")
+            yield from _fields(inner, path + step, physical + step, mapped=mapped, reachable=False)
         case "map":
             for side in ("key", "value"):
                 inner = node.get(f"{side}Type")
-                yield from _fields(inner, (*path, side), (*physical, side), mapped, False)
+                yield from _fields(
+                    inner, (*path, side), (*physical, side), mapped=mapped, reachable=False
+                )
         case _:
             return
 
@@ -177,10 +189,11 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
     text = metadata.get("schemaString")
     schema = parse_json(text).value if isinstance(text, str) else None
     try:
-        columns = tuple(_fields(schema, (), (), mode in ("id", "name"), True))
+        columns = tuple(_fields(schema, (), (), mapped=mode in ("id", "name")))
     except RecursionError:
         columns = ()
     partitions = metadata.get("partitionColumns")
+    form = metadata.get("format")
     return Layout(
         features=features,
         reader=_version(protocol or {}, "minReaderVersion"),
@@ -188,6 +201,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
         properties=properties,
         mode=mode,
         schema=schema if isinstance(schema, dict) else None,
+        provider=str(form.get("provider", "parquet")) if isinstance(form, dict) else "parquet",
         columns=columns,
         partitions=tuple(
             name

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import unquote
 
 from conformance.audit.raw import (
     Document,
@@ -59,7 +60,9 @@ class Commit:
 class Checkpoint:
     """A checkpoint with all of its parts, read when it is first looked at."""
 
-    def __init__(self, storage: Storage, files: tuple[LogFile, ...], entries: tuple[Entry, ...]):
+    def __init__(
+        self, storage: Storage, files: tuple[LogFile, ...], entries: tuple[Entry, ...]
+    ) -> None:
         """Take the files of one checkpoint, parts in order."""
         self._storage = storage
         self.files = files
@@ -113,7 +116,8 @@ class Checkpoint:
 
 def sidecar_path(path: str) -> str:
     """Resolve the path of a sidecar action: a bare name is in the sidecar directory."""
-    return path if "/" in path else f"{LOG_DIR}/_sidecars/{path}"
+    decoded = unquote(path)
+    return decoded if "/" in decoded else f"{LOG_DIR}/_sidecars/{decoded}"
 
 
 def _merged(parts: list[Lines]) -> Lines:

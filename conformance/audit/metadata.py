@@ -30,6 +30,23 @@ def first_version_is_whole(step: Step) -> Findings:
         yield finding("REC-002", step.place, "version 0 has no protocol")
 
 
+def known_to_the_audit(step: Step) -> Findings:
+    """Tell of protocol versions, features and formats that no check in here knows."""
+    for line in step.of("protocol"):
+        if step.new.reader > 3 or step.new.writer > 7:
+            message = f"protocol {step.new.reader}, {step.new.writer} is newer than this audit"
+            yield finding("PROTO-005", line.place, message, severity="info")
+        for feature in sorted(step.new.features):
+            if find(feature) is None:
+                message = f"the feature {feature} is unknown to this audit"
+                hint = "names are matched by letter case; what the feature changes is not checked"
+                yield finding("FEAT-003", line.place, message, hint, severity="info")
+    for line in step.of("metaData"):
+        if step.new.provider != "parquet":
+            message = f"format.provider is {step.new.provider}: data files are not checked"
+            yield finding("META-014", line.place, message, severity="warning")
+
+
 def valid_schema(step: Step) -> Findings:
     """Report a schemaString that is no valid schema."""
     for line in step.of("metaData"):
@@ -250,6 +267,7 @@ def _nested(layout: Layout) -> str:
 
 METADATA_CHECKS: Final = (
     Check(first_version_is_whole, ("META-001", "REC-002")),
+    Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-014")),
     Check(valid_schema, schemas.requirements("table/schema")),
     Check(partition_columns_exist, ("META-009", "VAR-006")),
     Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),

@@ -134,8 +134,8 @@ def compactions(view: LogView) -> Findings:
         for line in content.lines:
             yield from schema_findings("log/commit-line", line.document, line.place, "COMP-005")
         commits = [view.log.commits.get(v) for v in range(file.version, _end(view, file) + 1)]
-        if any(commit is None or commit.content.faults for commit in commits):
-            continue  # a commit is gone, or broken and reported
+        if content.faults or any(commit is None or commit.content.faults for commit in commits):
+            continue  # a commit is gone, or something is broken and reported
         want = State()
         for commit in commits:
             if commit is not None:

@@ -47,9 +47,9 @@ def partition_values(step: Step) -> Findings:
             continue
         # A remove may belong to a metadata that the same commit replaces.
         layouts = (step.new, step.old) if line.action == "remove" else (step.new,)
-        if any(set(values) == set(layout.partition_columns) for layout in layouts):
-            layout = next(x for x in layouts if set(values) == set(x.partition_columns))
-            yield from _typed(line, values, layout)
+        fitting = [x for x in layouts if set(values) == set(x.partition_columns)]
+        if fitting:
+            yield from min((list(_typed(line, values, layout)) for layout in fitting), key=len)
         elif line.action != "remove" or values:
             yield from _keys(line, values, step.new)
 

@@ -1,0 +1,333 @@
+"""Faults of file actions and of the files behind them fire exactly their findings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+Plant = Callable[[Any], Any]
+
+
+def _basic(lake: Any, *actions: Any) -> None:
+    lake.basic().commit(*actions)
+
+
+def _partitioned(lake: Any, of: str, values: dict[str, Any]) -> None:
+    protocol = lake.protocol("r:timestampNtz")
+    lake.commit(protocol, lake.metadata(lake.field("id"), lake.field("p", of), partition=["p"]))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]}), partitionValues=values))
+
+
+def _mapped(lake: Any, add: Callable[[], Any], *, partition: bool = False) -> None:
+    properties = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
+    fields = (lake.column("id", 1), lake.column("p", 2, "string"))
+    metadata = lake.metadata(*fields, partition=["p"] if partition else [], **properties)
+    lake.commit(lake.protocol("r:columnMapping"), metadata)
+    lake.commit(add())
+
+
+def _mapped_rows(*, number: int = 1, name: str = "c-1") -> pa.Table:
+    stored = pa.field(name, pa.int64(), metadata={"PARQUET:field_id": str(number)})
+    return pa.table([pa.array([1])], schema=pa.schema([stored]))
+
+
+def _stats(lake: Any, text: Any) -> None:
+    text = text if isinstance(text, str) else json.dumps(text)
+    _basic(lake, lake.file("c.parquet", stats=text))
+
+
+def _vector(lake: Any, change: Callable[[dict[str, Any]], Any] | None = None, **file: Any) -> None:
+    """Commit a file of two rows with a vector, changed after the fact."""
+    protocol = lake.protocol("r:deletionVectors")
+    lake.commit(protocol, lake.metadata(enableDeletionVectors="true"))
+    descriptor = lake.vector([0])
+    lake.commit(lake.file("a.parquet", **({"deletionVector": descriptor} | file)))
+    if change is not None:
+        change(descriptor)
+        lake.write(
+            f"{1:020d}.json",
+            lake.lines([lake.file("a.parquet", **({"deletionVector": descriptor} | file))]),
+        )
+
+
+def _vector_bytes(descriptor: dict[str, Any], edit: Callable[[bytearray], Any]) -> None:
+    path = Path(descriptor["pathOrInlineDv"].removeprefix("file://"))
+    data = bytearray(path.read_bytes())
+    edit(data)
+    path.write_bytes(data)
+
+
+def _flip(at: int) -> Callable[[dict[str, Any]], None]:
+    def edit(data: bytearray) -> None:
+        data[at] ^= 0xFF
+
+    return lambda descriptor: _vector_bytes(descriptor, edit)
+
+
+def _typed(lake: Any, of: str, column: Any, nullable: bool = True, **stats: Any) -> None:
+    """Commit a file of one column ``v`` with statistics of it."""
+    protocol = lake.protocol("r:timestampNtz", "r:deletionVectors")
+    metadata = lake.metadata(lake.field("v", of, nullable=nullable), enableDeletionVectors="true")
+    lake.commit(protocol, metadata)
+    rows = pa.table({"v": column})
+    known: dict[str, Any] = {"numRecords": rows.num_rows}
+    for kind, value in stats.items():
+        known[kind] = value if kind == "tightBounds" else {"v": value}
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps(known)))
+
+
+def _micro(*moments: datetime, zone: str | None = None) -> pa.Array:
+    return pa.array(moments, pa.timestamp("us", zone))
+
+
+T = datetime(2020, 1, 1, 0, 0, 0, 123456)  # noqa: DTZ001  a timestamp without zone
+Z = T.replace(tzinfo=UTC)
+
+FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "a partition value is missing": ({"WCON-002"}, lambda x: _partitioned(x, "string", {})),
+    "a partition value is excess": (
+        {"ADD-005"},
+        lambda x: _partitioned(x, "string", {"p": "a", "q": "b"}),
+    ),
+    "a partition value is keyed by its logical name": (
+        {"CM-016", "WCON-002"},
+        lambda x: _mapped(
+            x,
+            lambda: x.file("a.parquet", _mapped_rows(), partitionValues={"p": "a"}),
+            partition=True,
+        ),
+    ),
+    "a number is none": ({"PART-004"}, lambda x: _partitioned(x, "integer", {"p": "a"})),
+    "a decimal is none": ({"PART-004"}, lambda x: _partitioned(x, "decimal(5,2)", {"p": "a"})),
+    "a date is none": ({"PART-005"}, lambda x: _partitioned(x, "date", {"p": "yesterday"})),
+    "a timestamp is none": ({"PART-006"}, lambda x: _partitioned(x, "timestamp", {"p": "noon"})),
+    "a local timestamp is none": (
+        {"PART-011"},
+        lambda x: _partitioned(x, "timestamp_ntz", {"p": "noon"}),
+    ),
+    "a boolean is none": ({"PART-013"}, lambda x: _partitioned(x, "boolean", {"p": "yes"})),
+    "statistics are not JSON": ({"ADD-010"}, lambda x: _stats(x, "{")),
+    "statistics hold NaN": ({"ADD-010"}, lambda x: _stats(x, '{"numRecords": NaN}')),
+    "statistics have a wrong shape": ({"STAT-001"}, lambda x: _stats(x, {"numRecords": "2"})),
+    "statistics name no column": (
+        {"STAT-007"},
+        lambda x: _stats(x, {"numRecords": 2, "nullCount": {"ghost": 0}}),
+    ),
+    "statistics are keyed by logical names": (
+        {"CM-017"},
+        lambda x: _mapped(
+            x,
+            lambda: x.file(
+                "a.parquet",
+                _mapped_rows(),
+                stats='{"numRecords": 1, "nullCount": {"id": 0}}',
+            ),
+        ),
+    ),
+    "a file with a vector has no row count": ({"STAT-002"}, lambda x: _vector(x, stats="{}")),
+    "a vector deletes more rows than there are": (
+        {"DVDESC-010"},
+        lambda x: _vector(x, lambda d: d.update(cardinality=9)),
+    ),
+    "a live file is missing": (
+        {"SNAP-004"},
+        lambda x: _basic(x, x.file("c.parquet")) or (x.root / "c.parquet").unlink(),
+    ),
+    "a file has another size": ({"ADD-006"}, lambda x: _basic(x, x.file("c.parquet", size=1))),
+    "a file is not Parquet": (
+        {"META-012", "ADD-006"},
+        lambda x: _basic(x, x.file("c.parquet")) or (x.root / "c.parquet").write_bytes(b"PAR1"),
+    ),
+    "a file is in a hidden directory": ({"DATA-001"}, lambda x: _basic(x, x.file("_x/c.parquet"))),
+    "numRecords is wrong": ({"STAT-001"}, lambda x: _stats(x, {"numRecords": 3})),
+    "a file has a column of its own": (
+        {"WCON-001"},
+        lambda x: _basic(x, x.file("c.parquet", pa.table({"id": [1], "own": [1]}))),
+    ),
+    "a file has another type": (
+        {"WCON-005"},
+        lambda x: _basic(x, x.file("c.parquet", pa.table({"id": ["text"]}))),
+    ),
+    "a mapped file has display names": (
+        {"CM-013"},
+        lambda x: _mapped(x, lambda: x.file("a.parquet", _mapped_rows(name="id"))),
+    ),
+    "a mapped file has a wrong field id": (
+        {"CM-015"},
+        lambda x: _mapped(x, lambda: x.file("a.parquet", _mapped_rows(number=7))),
+    ),
+    "a timestamp is stored without zone": (
+        {"SCH-015"},
+        lambda x: _typed(x, "timestamp", _micro(T)),
+    ),
+    "a local timestamp is stored with zone": (
+        {"SCH-019"},
+        lambda x: _typed(x, "timestamp_ntz", _micro(Z, zone="UTC")),
+    ),
+    "a null is where none may be": (
+        {"SCH-025"},
+        lambda x: _typed(x, "long", pa.array([1, None]), nullable=False),
+    ),
+    "a null count is wrong": ({"STAT-008"}, lambda x: _typed(x, "long", [1, None], nullCount=0)),
+    "a lower bound is too high": ({"STAT-012"}, lambda x: _typed(x, "long", [1, 5], minValues=2)),
+    "an upper bound is too low": ({"STAT-012"}, lambda x: _typed(x, "long", [1, 5], maxValues=4)),
+    "a wide bound does not bound": (
+        {"STAT-013"},
+        lambda x: _typed(x, "long", [1, 5], maxValues=4, tightBounds=False),
+    ),
+    "a tight bound is loose": ({"STAT-012"}, lambda x: _typed(x, "long", [1, 5], maxValues=9)),
+    "a bound is no value of its type": (
+        {"STAT-012"},
+        lambda x: _typed(x, "date", [date(2020, 1, 1)], minValues="soon"),
+    ),
+    "a bound has another kind": ({"STAT-012"}, lambda x: _typed(x, "boolean", [True], minValues=1)),
+    "a string bound is too low": (
+        {"STAT-012"},
+        lambda x: _typed(x, "string", ["b"], maxValues="a"),
+    ),
+    "a date bound is too high": (
+        {"STAT-012"},
+        lambda x: _typed(x, "date", [date(2020, 1, 1)], minValues="2020-01-02"),
+    ),
+    "a decimal bound is too low": (
+        {"STAT-012"},
+        lambda x: _typed(x, "decimal(5,2)", [Decimal("1.50")], maxValues=1.49),
+    ),
+    "a float bound is too low": (
+        {"STAT-012"},
+        lambda x: _typed(x, "float", pa.array([0.2], pa.float32()), maxValues=0.1),
+    ),
+    "a timestamp bound is a millisecond off": (
+        {"STAT-012"},
+        lambda x: _typed(
+            x, "timestamp", _micro(Z, zone="UTC"), maxValues="2020-01-01T00:00:00.122Z"
+        ),
+    ),
+    "a local timestamp bound is too high": (
+        {"STAT-012"},
+        lambda x: _typed(x, "timestamp_ntz", _micro(T), minValues="2020-01-01T00:00:00.124"),
+    ),
+    "a vector file is missing": (
+        {"DVD-003"},
+        lambda x: _vector(x, lambda d: Path(d["pathOrInlineDv"][7:]).unlink()),
+    ),
+    "a vector file has another version": ({"DVSTO-003"}, lambda x: _vector(x, _flip(0))),
+    "a vector file has another size": ({"DVSTO-005"}, lambda x: _vector(x, _flip(4))),
+    "a vector has another checksum": ({"DVSTO-007"}, lambda x: _vector(x, _flip(-1))),
+    "a vector file is cut": (
+        {"DVSTO-006"},
+        lambda x: _vector(x, lambda d: _vector_bytes(d, lambda data: data.__delitem__(-1))),
+    ),
+    "a vector has another cardinality": (
+        {"DVDESC-010"},
+        lambda x: _vector(x, lambda d: d.update(cardinality=2)),
+    ),
+    "a vector marks a row that is not there": (
+        {"DVFMT-001"},
+        lambda x: _vector(x, deletionVector=x.vector([7])),
+    ),
+    "an inline vector has another magic": (
+        {"DVFMT-008"},
+        lambda x: _vector(
+            x,
+            deletionVector={
+                "storageType": "i",
+                "pathOrInlineDv": "00000",
+                "sizeInBytes": 4,
+                "cardinality": 1,
+            },
+        ),
+    ),
+    "an inline vector has another size": (
+        {"DVDESC-009"},
+        lambda x: _vector(
+            x,
+            deletionVector={
+                "storageType": "i",
+                "pathOrInlineDv": "00000",
+                "sizeInBytes": 44,
+                "cardinality": 1,
+            },
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
+    expected, plant = FAULTS[name]
+    fires(plant, expected)
+
+
+GOOD: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "long": ("long", [1, 5, None], {"minValues": 1, "maxValues": 5, "nullCount": 1}),
+    "boolean": ("boolean", [True, False], {"minValues": False, "maxValues": True}),
+    "date": ("date", [date(2020, 1, 1)], {"minValues": "2020-01-01", "maxValues": "2020-01-01"}),
+    "decimal": ("decimal(5,2)", [Decimal("1.50")], {"minValues": 1.5, "maxValues": 1.50}),
+    "float": ("float", pa.array([0.1], pa.float32()), {"minValues": 0.1, "maxValues": 0.1}),
+    "double with NaN": ("double", [float("nan"), 1.5], {"minValues": 1.5, "maxValues": 1.5}),
+    "truncated string": ("string", ["abcdef"], {"minValues": "abc", "maxValues": "abd"}),
+    "timestamp in milliseconds": (
+        "timestamp",
+        _micro(Z, zone="UTC"),
+        {"minValues": "2020-01-01T00:00:00.123Z", "maxValues": "2020-01-01T01:00:00.123+01:00"},
+    ),
+    "local timestamp": (
+        "timestamp_ntz",
+        _micro(T),
+        {"minValues": "2020-01-01T00:00:00.123456", "maxValues": "2020-01-01T00:00:00.123456"},
+    ),
+    "the end of time": (
+        "timestamp_ntz",
+        _micro(datetime.max),
+        {"maxValues": "9999-12-31T23:59:59.999999"},
+    ),
+    "wide bounds": ("long", [1, 5], {"minValues": 0, "maxValues": 9, "tightBounds": False}),
+    "only nulls": ("long", pa.array([None], pa.int64()), {"nullCount": 1}),
+    "null bounds": ("long", [1], {"minValues": None, "maxValues": None}),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_right_statistics_are_clean(name: str, lake: Any) -> None:
+    of, values, stats = GOOD[name]
+    _typed(lake, of, values, **stats)
+    assert lake.audit() == []
+
+
+def test_a_loose_tight_bound_is_a_warning(lake: Any) -> None:
+    _typed(lake, "long", [1, 5], minValues=0)
+    assert [finding.severity for finding in lake.audit()] == ["warning"]
+
+
+def test_bounds_describe_the_rows_that_a_vector_leaves(lake: Any) -> None:
+    protocol = lake.protocol("r:deletionVectors")
+    lake.commit(protocol, lake.metadata(lake.field("id"), enableDeletionVectors="true"))
+    stats = {"numRecords": 3, "minValues": {"id": 2}, "maxValues": {"id": 3}}
+    rows = pa.table({"id": [1, 2, 3]})
+    vector = lake.vector([0])
+    lake.commit(lake.file("a.parquet", rows, deletionVector=vector, stats=json.dumps(stats)))
+    assert lake.audit() == []
+
+
+def test_bounds_of_a_nested_column_are_held_against_its_leaf(lake: Any) -> None:
+    inner = {"type": "struct", "fields": [lake.field("x.y"), lake.field("z")]}
+    lake.commit(lake.protocol(), lake.metadata(lake.field("s", inner)))
+    rows = pa.table({"s": [{"x.y": 1, "z": 2}, None, {"x.y": None, "z": 7}]})
+    stats = {"numRecords": 3, "maxValues": {"s": {"z": 6}}, "nullCount": {"s": {"x.y": 2, "z": 1}}}
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps(stats)))
+    (found,) = lake.audit()
+    assert found.requirement == "STAT-012"
+    assert "s.z" in found.message
+
+
+def test_the_data_can_be_left_alone(lake: Any) -> None:
+    _stats(lake, {"numRecords": 3})
+    assert lake.audit(data=False) == []

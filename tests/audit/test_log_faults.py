@@ -1,0 +1,248 @@
+"""Faults of commits and of the log as a set of files fire exactly their findings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Plant = Callable[[Any], Any]
+
+PART = "checkpoint.{:010d}.{:010d}.parquet"
+
+
+def _drop(lake: Any, version: int) -> None:
+    (lake.basic().log / f"{version:020d}.json").unlink()
+
+
+def _rename(lake: Any, name: str) -> None:
+    lake.basic().write(name, "{}")
+
+
+def _more(lake: Any, *actions: Any) -> None:
+    lake.basic().commit(*actions)
+
+
+def _edit(lake: Any, version: int, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Apply a change to every action of a commit."""
+    path = lake.log / f"{version:020d}.json"
+    actions = [json.loads(line) for line in path.read_text().splitlines()]
+    for action in actions:
+        change(action)
+    path.write_text(lake.lines(actions))
+
+
+def _domain(name: str, **changes: Any) -> dict[str, Any]:
+    return {"domainMetadata": {"domain": name, "configuration": "{}", "removed": False} | changes}
+
+
+def _unescaped(lake: Any) -> None:
+    add = lake.file("c d.parquet")
+    _more(lake, add)
+
+
+def _with_domains(lake: Any, *actions: Any) -> None:
+    lake.commit(lake.protocol("domainMetadata"), lake.metadata())
+    lake.commit(*actions)
+
+
+def _vectors(lake: Any, add: dict[str, Any], *, enabled: str = "true") -> None:
+    protocol = lake.protocol("r:deletionVectors")
+    lake.commit(protocol, lake.metadata(enableDeletionVectors=enabled))
+    lake.commit(add)
+
+
+def _drop_rows(lake: Any, at: int) -> None:
+    for version in range(at):
+        (lake.log / f"{version:020d}.json").unlink()
+
+
+def _cut_log_without_checkpoint(lake: Any) -> None:
+    lake.basic()
+    _drop_rows(lake, 1)
+
+
+def _gap_below_checkpoint(lake: Any) -> None:
+    lake.basic()
+    lake.checkpoint(lake.rows())
+    (lake.log / f"{1:020d}.json").unlink()
+
+
+def _compaction(lake: Any, *, lines: Callable[[list[Any]], list[Any]]) -> None:
+    lake.basic()
+    actions = [
+        json.loads(line)
+        for version in (1, 2)
+        for line in (lake.log / f"{version:020d}.json").read_text().splitlines()
+    ]
+    kept = [a for a in actions if a.get("add", {}).get("path") != "b.parquet"]
+    lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines(lines(kept)))
+
+
+def _hint(lake: Any, text: str | None = None, **changes: Any) -> None:
+    lake.basic()
+    rows = lake.rows()
+    path = lake.checkpoint(rows)
+    right = {
+        "version": 2,
+        "size": len(rows),
+        "sizeInBytes": path.stat().st_size,
+        "numOfAddFiles": 1,
+    }
+    lake.write("_last_checkpoint", json.dumps(right | changes) if text is None else text)
+
+
+FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "a commit has too few digits": ({"LOG-002"}, lambda x: _rename(x, "3.json")),
+    "a classic checkpoint has too few digits": (
+        {"CKPT-019"},
+        lambda x: _rename(x, "2.checkpoint.parquet"),
+    ),
+    "a UUID-named checkpoint has too few digits": (
+        {"CKPT-014"},
+        lambda x: _rename(x, "2.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"),
+    ),
+    "a UUID-named checkpoint has no UUID": (
+        {"CKPT-013"},
+        lambda x: _rename(x, f"{2:020d}.checkpoint.abc.json"),
+    ),
+    "a multi-part checkpoint has one part": (
+        {"CKPT-024"},
+        lambda x: _rename(x, f"{2:020d}." + PART.format(1, 1)),
+    ),
+    "a part has number 0": ({"CKPT-025"}, lambda x: _rename(x, f"{2:020d}." + PART.format(0, 2))),
+    "a part number has too few digits": (
+        {"CKPT-023"},
+        lambda x: _rename(x, f"{2:020d}.checkpoint.1.2.parquet"),
+    ),
+    "a part has a short version": ({"CKPT-022"}, lambda x: _rename(x, "2." + PART.format(1, 2))),
+    "a checksum has too few digits": ({"CRC-003"}, lambda x: _rename(x, "2.crc")),
+    "a compaction has too few digits": ({"COMP-003"}, lambda x: _rename(x, "1.2.compacted.json")),
+    "a compaction ends where it starts": (
+        {"COMP-013"},
+        lambda x: _rename(x, f"{1:020d}.{1:020d}.compacted.json"),
+    ),
+    "a version is missing": ({"SNAP-001"}, lambda x: _drop(x, 1)),
+    "a version is missing below a checkpoint": ({"SNAP-001"}, _gap_below_checkpoint),
+    "the beginning is gone": ({"CKPT-011"}, _cut_log_without_checkpoint),
+    "a checkpoint is ahead of its commit": (
+        {"CKPT-031"},
+        lambda x: x.basic() and x.checkpoint(x.rows(), f"{7:020d}.checkpoint.parquet"),
+    ),
+    "a part of a checkpoint is missing": (
+        {"CKPT-030"},
+        lambda x: _rename(x, f"{2:020d}." + PART.format(1, 2)),
+    ),
+    "a checksum is ahead of its commit": ({"CRC-038"}, lambda x: _rename(x, f"{9:020d}.crc")),
+    "a line is not JSON": ({"LOG-004"}, lambda x: _more(x, '{"txn":')),
+    "a line is not UTF-8": (
+        {"LOG-004"},
+        lambda x: x.basic().write(f"{3:020d}.json", b'{"a":"\xff"}\n'),
+    ),
+    "a line has no bottom": ({"LOG-004"}, lambda x: _more(x, "[" * 100_000)),
+    "a line holds a number that JSON lacks": (
+        {"LOG-004"},
+        lambda x: _more(x, '{"commitInfo":NaN}'),
+    ),
+    "a line holds two actions": (
+        {"LOG-004"},
+        lambda x: _more(x, {"commitInfo": {}, "txn": {"appId": "a", "version": 1}}),
+    ),
+    "a commit is empty": ({"LOG-007"}, _more),
+    "an action lacks a field": ({"TXN-002"}, lambda x: _more(x, {"txn": {"appId": "a"}})),
+    "an action is not an object": ({"LOG-004"}, lambda x: _more(x, {"protocol": 3})),
+    "a checkpoint action is in a commit": (
+        {"CKM-001"},
+        lambda x: _more(x, {"checkpointMetadata": {"version": 3}}),
+    ),
+    "a path is added twice": (
+        {"WLOG-001"},
+        lambda x: _more(x, x.file("c.parquet"), x.file("c.parquet")),
+    ),
+    "a commit has two metaData": ({"WLOG-002"}, lambda x: _more(x, x.metadata(), x.metadata())),
+    "a commit has two protocols": ({"WLOG-003"}, lambda x: _more(x, x.protocol(), x.protocol())),
+    "a commit has two txns of an application": (
+        {"WLOG-004"},
+        lambda x: _more(x, *({"txn": {"appId": "a", "version": v}} for v in (1, 2))),
+    ),
+    "a commit has two actions of a domain": (
+        {"REC-005"},
+        lambda x: _with_domains(x, _domain("a"), _domain("a", removed=True)),
+    ),
+    "a change file is elsewhere": (
+        {"CDFF-001"},
+        lambda x: _more(
+            x, {"cdc": {"path": "c.parquet", "partitionValues": {}, "size": 1, "dataChange": False}}
+        ),
+    ),
+    "a path is not escaped": ({"ADD-004"}, _unescaped),
+    "a path has a broken escape": (
+        {"ADD-001"},
+        lambda x: _more(x, x.file("c%.parquet")),
+    ),
+    "a vector comes without statistics": (
+        {"DVDESC-022"},
+        lambda x: _vectors(x, x.file("a.parquet", stats=..., deletionVector=x.vector([0]))),
+    ),
+    "a compaction has a broken line": (
+        {"COMP-005"},
+        lambda x: _compaction(x, lines=lambda kept: [*kept, "{"]),
+    ),
+    "a compaction lacks an added file": (
+        {"COMP-004"},
+        lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "add" not in a]),
+    ),
+    "a compaction lacks a tombstone": (
+        {"COMP-006"},
+        lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "remove" not in a]),
+    ),
+    "a compaction lacks a transaction": (
+        {"COMP-008"},
+        lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "txn" not in a]),
+    ),
+    "a compaction invents metadata": (
+        {"COMP-004"},
+        lambda x: _compaction(x, lines=lambda kept: [*kept, x.metadata()]),
+    ),
+    "a compaction keeps commitInfo": (
+        {"COMP-009"},
+        lambda x: _compaction(x, lines=lambda kept: [*kept, {"commitInfo": {}}]),
+    ),
+    "the hint is not JSON": ({"LASTS-001"}, lambda x: _hint(x, text="{")),
+    "the hint is empty": ({"LASTS-001"}, lambda x: _hint(x, text="")),
+    "the hint repeats a key": (
+        {"SUM-013"},
+        lambda x: _hint(x, text='{"version":2,"size":5,"version":2}'),
+    ),
+    "the hint has a wrong checksum": ({"SUM-001"}, lambda x: _hint(x, checksum="0" * 32)),
+    "the hint names a missing checkpoint": ({"LASTS-002"}, lambda x: _hint(x, version=1)),
+    "the hint has a wrong size": ({"LASTS-003"}, lambda x: _hint(x, size=99)),
+    "the hint has a wrong number of parts": ({"LASTS-004"}, lambda x: _hint(x, parts=3)),
+    "the hint has wrong bytes": ({"LASTS-005"}, lambda x: _hint(x, sizeInBytes=1)),
+    "the hint has a wrong number of files": ({"LASTS-006"}, lambda x: _hint(x, numOfAddFiles=7)),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
+    expected, plant = FAULTS[name]
+    fires(plant, expected)
+
+
+def test_a_gap_that_a_checkpoint_covers_is_a_warning(lake: Any) -> None:
+    _gap_below_checkpoint(lake)
+    assert {finding.severity for finding in lake.audit()} == {"warning"}
+
+
+def test_an_empty_first_commit_is_an_error(lake: Any) -> None:
+    lake.commit()
+    severities = {f.requirement: f.severity for f in lake.audit()}
+    assert severities["LOG-007"] == "error"
+
+
+def test_findings_name_file_and_line(lake: Any) -> None:
+    _more(lake, {"commitInfo": {}}, '{"txn":')
+    (found,) = lake.audit()
+    assert found.place == "_delta_log/00000000000000000003.json:2"
