@@ -19,7 +19,10 @@ from reference_impl.wire import Place
 
 __all__ = ["Commit", "parse_commit", "parse_lines"]
 
-_FILE_LINES: Final = tuple(f'{{"{name}":'.encode() for name in FILE_ACTIONS)
+_PREFIXES: Final = {name: f'{{"{name}":{{'.encode() for name in FILE_ACTIONS}
+_STARTS: Final = {prefix[:8]: name for name, prefix in _PREFIXES.items()}
+"""The first bytes of the line of a file action, enough to tell them apart by one look-up."""
+_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
 _SINGLE: Final = {
     "protocol": "PROTO-001",
@@ -38,13 +41,16 @@ class Commit:
     Attributes:
         place: the file and the version.
         actions: everything but file actions, in file order.
-        files: the JSON objects of file actions by wire name; empty lists when not asked for.
+        lines: the lines of file actions by wire name, not yet parsed; empty lists when not
+            asked for. :func:`reference_impl.file_lines.from_lines` makes columns of them.
 
     """
 
     place: Place
     actions: list[Action] = field(default_factory=list)
-    files: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in FILE_ACTIONS})
+    lines: dict[str, list[bytes]] = field(
+        default_factory=lambda: {name: [] for name in FILE_ACTIONS}
+    )
 
     @property
     def info(self) -> CommitInfo | None:
@@ -69,9 +75,10 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
     """
     commit = Commit(place)
     seen: set[tuple[str, str]] = set()
-    for name, value in parse_lines(data, place, files=files):
+    for name, value in _sorted_out(data, commit, files=files):
         if name in FILE_ACTIONS:
-            commit.files[name].append(value)
+            if files:
+                commit.lines[name].append(orjson.dumps({name: value}))
             continue
         if name in _V2_ONLY:
             raise InvalidAction(
@@ -99,30 +106,41 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
     return commit
 
 
-def parse_lines(data: bytes, place: Place, *, files: bool = True) -> Iterator[tuple[str, Any]]:
+def parse_lines(data: bytes, place: Place) -> Iterator[tuple[str, Any]]:
     """Give name and JSON value of each known action; unknown actions are passed over.
 
     Raises:
         MalformedCommit: a line is not a JSON object with one action.
 
     """
-    known = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
-    for number, raw in enumerate(data.split(b"\n"), 1):
-        line = raw.strip()
-        if not line or (not files and line.startswith(_FILE_LINES)):
-            continue
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise _malformed(f"line {number} is not JSON: {error}", place) from None
-        if type(value) is not dict:
-            raise _malformed(f"line {number} is not a JSON object", place)
-        present = [(name, item) for name, item in value.items() if item is not None]
-        named = [(name, item) for name, item in present if name in known]
-        if len(named) > 1:
-            names = " and ".join(name for name, _ in named)
-            raise _malformed(f"line {number} has more than one action: {names}", place)
-        yield from named
+    for number, line in enumerate(data.split(b"\n"), 1):
+        yield from _parse_line(line, number, place)
+
+
+def _sorted_out(data: bytes, commit: Commit, *, files: bool) -> Iterator[tuple[str, Any]]:
+    """Put lines that look just like a file action aside, and parse all others."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        name = _STARTS.get(line[:8])
+        if name is None or not (line.startswith(_PREFIXES[name]) and line.endswith(b"}}")):
+            yield from _parse_line(line, number, commit.place)
+        elif files:
+            commit.lines[name].append(line)
+
+
+def _parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
+    if not line.strip():
+        return []
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise _malformed(f"line {number} is not JSON: {error}", place) from None
+    if type(value) is not dict:
+        raise _malformed(f"line {number} is not a JSON object", place)
+    found = [(name, item) for name, item in value.items() if item is not None and name in _KNOWN]
+    if len(found) > 1:
+        names = " and ".join(name for name, _ in found)
+        raise _malformed(f"line {number} has more than one action: {names}", place)
+    return found
 
 
 def _malformed(message: str, place: Place) -> MalformedCommit:

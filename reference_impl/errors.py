@@ -20,7 +20,14 @@ from typing import ClassVar, Literal, TypeAlias
 
 __all__ = [
     "AppendOnlyViolation",
+    "ChangesNotRecorded",
     "CommitConflict",
+    "ConcurrentAppend",
+    "ConcurrentDelete",
+    "ConcurrentDomainChange",
+    "ConcurrentMetadataChange",
+    "ConcurrentProtocolChange",
+    "ConcurrentTransaction",
     "ConflictError",
     "ConstraintError",
     "ConstraintViolation",
@@ -28,6 +35,7 @@ __all__ = [
     "DeletionVectorNotFound",
     "DeltaError",
     "DuplicateAction",
+    "IncompatibleSchemas",
     "InvalidAction",
     "InvalidCheckpoint",
     "InvalidChecksum",
@@ -384,3 +392,43 @@ class CommitConflict(ConflictError):
 
     clause = "Delta Log Entries"
     requirement = "LOG-003"
+
+
+class ChangesNotRecorded(NotFoundError):
+    """A version was committed while the change data feed was off."""
+
+    clause = "Add CDC File"
+    requirement = "CDC-011"
+    stage = "plan"
+
+
+class IncompatibleSchemas(UnsupportedError):
+    """Versions of a range have schemas that cannot be read as one."""
+
+    clause = "Add CDC File"
+    requirement = "CDC-003"
+    stage = "plan"
+
+
+class ConcurrentProtocolChange(CommitConflict):
+    """The winner changed the protocol, so that other rules hold now."""
+
+
+class ConcurrentMetadataChange(CommitConflict):
+    """The winner changed the metadata that this commit was prepared under."""
+
+
+class ConcurrentAppend(CommitConflict):
+    """The winner added rows that this operation ought to have looked at."""
+
+
+class ConcurrentDelete(CommitConflict):
+    """The winner removed a file that this operation read or removes too."""
+
+
+class ConcurrentTransaction(CommitConflict):
+    """The winner recorded progress of the same application."""
+
+
+class ConcurrentDomainChange(CommitConflict):
+    """The winner changed the same metadata domain."""

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.commits import Commit
 from reference_impl.errors import DuplicateAction
-from reference_impl.file_actions import FILE_ACTIONS, from_objects
+from reference_impl.file_actions import FILE_ACTIONS
+from reference_impl.file_lines import Run, from_lines
 from reference_impl.replay_keys import all_distinct, decode_paths, logical_keys
 from reference_impl.wire import Place
 
 __all__ = ["CommittedFiles", "Reconciled", "collect", "reconcile"]
 
 _BATCH: Final = 20_000
-"""File actions that wait as Python objects before they become Arrow columns."""
+"""File actions that wait as lines before they become Arrow columns."""
 
 _KINDS: Final = ("add", "remove")
 
@@ -54,30 +55,27 @@ def collect(commits: Iterable[tuple[Commit, bool]]) -> CommittedFiles:
     """
     parts: dict[str, list[pa.Table]] = {kind: [] for kind in _KINDS}
     orders: dict[str, list[pa.Array]] = {kind: [] for kind in _KINDS}
-    waiting: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
-    counts: dict[str, list[tuple[int, int]]] = {kind: [] for kind in _KINDS}
+    waiting: dict[str, list[Run]] = {kind: [] for kind in _KINDS}
+    size = dict.fromkeys(_KINDS, 0)
     places: list[Place] = []
     compacted: set[int] = set()
 
     def flush(kind: str) -> None:
-        if not waiting[kind]:
-            return
-        runs = [pa.repeat(pa.scalar(order), count) for order, count in counts[kind]]
-        positions = pa.concat_arrays(runs)
-        parts[kind].append(_table(kind, waiting[kind], counts[kind], places))
-        orders[kind].append(positions)
-        waiting[kind], counts[kind] = [], []
+        if waiting[kind]:
+            parts[kind].append(from_lines(kind, waiting[kind]))
+            waiting[kind], size[kind] = [], 0
 
     for order, (commit, is_compacted) in enumerate(commits):
         places.append(commit.place)
         if is_compacted:
             compacted.add(order)
         for kind in _KINDS:
-            objects = commit.files[kind]
-            if objects:
-                waiting[kind] += objects
-                counts[kind].append((order, len(objects)))
-            if len(waiting[kind]) >= _BATCH:
+            lines = commit.lines[kind]
+            if lines:
+                waiting[kind].append((commit.place, lines))
+                size[kind] += len(lines)
+                orders[kind].append(pa.repeat(pa.scalar(order), len(lines)))
+            if size[kind] >= _BATCH:
                 flush(kind)
     for kind in _KINDS:
         flush(kind)
@@ -87,22 +85,6 @@ def collect(commits: Iterable[tuple[Commit, bool]]) -> CommittedFiles:
         tuple(places),
         frozenset(compacted),
     )
-
-
-def _table(
-    kind: str, objects: list[Any], counts: list[tuple[int, int]], places: list[Place]
-) -> pa.Table:
-    if len(counts) == 1:
-        return from_objects(kind, objects, places[counts[0][0]])
-    try:
-        return from_objects(kind, objects, places[counts[0][0]])
-    except Exception:
-        # Some commit is at fault: convert one by one, so that the error names it.
-        start = 0
-        for order, count in counts:
-            from_objects(kind, objects[start : start + count], places[order])
-            start += count
-        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,23 +144,26 @@ class _Newest:
     def of(cls, committed: CommittedFiles) -> _Newest:
         keyed = {kind: _keys(committed.tables[kind]) for kind in _KINDS}
         paths = pa.concat_arrays([keyed[kind][0] for kind in _KINDS])
-        keys = pa.concat_arrays([keyed[kind][1] for kind in _KINDS])
+        if all_distinct(paths):
+            return cls(committed.tables, paths, pa.concat_arrays([keyed[k][1] for k in _KINDS]))
+        keys = pa.concat_arrays([keyed[kind][1] for kind in _KINDS]).dictionary_encode()
         orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
-        if len(keys) == 0:
-            return cls(committed.tables, paths, keys)
-        _check_commits(committed, paths, keys, orders)
+        codes = keys.indices.cast(pa.int64())
+        _check_commits(committed, paths, codes, orders)
         # One number per row that grows with the commit and tells the row: its maximum per key
         # is the newest reference.
         total = len(keys)
         rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
-        grouped = pa.table({"key": keys, "rank": rank}).group_by("key").aggregate([("rank", "max")])
+        grouped = (
+            pa.table({"key": codes, "rank": rank}).group_by("key").aggregate([("rank", "max")])
+        )
         best = _combine(grouped["rank_max"])
         rows = pc.subtract(best, pc.multiply(pc.divide(best, total), total)).sort()
         split = committed.tables["add"].num_rows
         adds = committed.tables["add"].take(rows.filter(pc.less(rows, split)))
         late = pc.subtract(rows.filter(pc.greater_equal(rows, split)), split)
         removes = committed.tables["remove"].take(late)
-        return cls({"add": adds, "remove": removes}, pc.unique(paths), pc.unique(keys))
+        return cls({"add": adds, "remove": removes}, pc.unique(paths), keys.dictionary)
 
     def untouched(self, batch: pa.RecordBatch, paths: pa.Array) -> pa.Array | None:
         """Mark the actions to whose logical file no commit refers; ``None`` for all of them."""
@@ -226,45 +211,36 @@ class _Survivors:
 def _check_commits(
     committed: CommittedFiles, paths: pa.Array, keys: pa.Array, orders: pa.Array
 ) -> None:
+    """Refuse contradicting actions of one commit; keys are numbers."""
     split = committed.tables["add"].num_rows
     kinds = pa.concat_arrays(
         [pa.repeat(pa.scalar(0), split), pa.repeat(pa.scalar(1), len(keys) - split)]
     )
-    columns = pa.table({"path": paths, "key": keys, "kind": kinds, "order": orders})
-    plain = columns
+    path_codes = paths.dictionary_encode().indices.cast(pa.int64())
+    per_path = pc.add(pc.multiply(pc.add(pc.multiply(orders, 2), kinds), len(paths)), path_codes)
+    per_key = pc.add(pc.multiply(orders, len(paths)), keys)
+    # A compaction may well hold one path under several deletion vectors.
+    plain = pa.arange(0, len(paths))
     if committed.compacted:
         positions = pa.array(sorted(committed.compacted), pa.int64())
-        plain = columns.filter(pc.invert(pc.is_in(orders, value_set=positions)))
-    _refuse_repeated(
-        plain, ["order", "kind", "path"], "has two {kind} actions of one path", "FA-012", committed
-    )
-    _refuse_repeated(
-        columns, ["order", "key"], "has two file actions of one logical file", "FA-013", committed
-    )
-
-
-def _refuse_repeated(
-    table: pa.Table, by: list[str], message: str, requirement: str, committed: CommittedFiles
-) -> None:
-    subject = by[-1]
-    codes = table[subject].combine_chunks().dictionary_encode().indices.cast(pa.int64())
-    number = codes
-    for name in by[:-1]:
-        column = table[name].combine_chunks()
-        size = (pc.max(column).as_py() or 0) + 1
-        number = pc.add(pc.multiply(number, size), column)
-    if pc.count_distinct(number).as_py() == table.num_rows:
-        return
-    counted = table.group_by(by).aggregate([([], "count_all"), ("kind", "max"), ("path", "max")])
-    first = counted.filter(pc.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
-    kind, place = _KINDS[first["kind_max"]], committed.places[first["order"]]
-    raise DuplicateAction(
-        f"a commit {message.format(kind=kind)}: {first['path_max']}",
-        path=place.path,
-        version=place.version,
-        action=kind,
-        requirement=requirement,
-    )
+        plain = plain.filter(pc.invert(pc.is_in(orders, value_set=positions)))
+    for numbers, rows, message, requirement in (
+        (per_path.take(plain), plain, "two {} actions of one path", "FA-012"),
+        (per_key, pa.arange(0, len(paths)), "two file actions of one logical file", "FA-013"),
+    ):
+        if pc.count_distinct(numbers).as_py() == len(numbers):
+            continue
+        counts = pc.value_counts(numbers)
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
+        row = rows[pc.index(numbers, repeated).as_py()].as_py()
+        place, kind = committed.places[orders[row].as_py()], _KINDS[kinds[row].as_py()]
+        raise DuplicateAction(
+            f"a commit has {message.format(kind)}: {paths[row]}",
+            path=place.path,
+            version=place.version,
+            action=kind,
+            requirement=requirement,
+        )
 
 
 def _check_unique(live: _Survivors, dead: _Survivors) -> None:

@@ -106,7 +106,7 @@ def dv_unique_ids(vectors: pa.Array) -> pa.Array:
 
 
 def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
-    """Give one string per logical file: decoded path, NUL, unique id (empty without vector).
+    """Give one string per logical file: its decoded path, and for a vector NUL and its id.
 
     Args:
         paths: decoded paths.
@@ -114,5 +114,6 @@ def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
 
     """
     if vectors.null_count == len(vectors):
-        return pc.binary_join_element_wise(paths, "", "\0")
-    return pc.binary_join_element_wise(paths, pc.fill_null(dv_unique_ids(vectors), ""), "\0")
+        return paths
+    joined = pc.binary_join_element_wise(paths, dv_unique_ids(vectors), "\0")
+    return pc.coalesce(joined, paths)

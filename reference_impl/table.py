@@ -9,6 +9,9 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 
+import pyarrow as pa
+
+from reference_impl.cdf import read_changes
 from reference_impl.history import CommitRecord, History, to_millis
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot
@@ -77,6 +80,13 @@ class Table:
 
         """
         return self._history().commits(limit)
+
+    def changes(self, start: int, end: int | None = None) -> pa.Table:
+        """Give the row-level changes of the versions ``start`` to ``end``, both included.
+
+        See :func:`reference_impl.cdf.read_changes`.
+        """
+        return read_changes(self.storage, start, end)
 
     def _history(self) -> History:
         listing = list_log(self.storage, whole=True)

@@ -1,0 +1,146 @@
+"""File actions from the lines of commits, as Arrow columns.
+
+Serves "Delta Log Entries" and "Add File and Remove File". Regular lines are read by Arrow's
+JSON reader straight into columns. It is given the exact schema and errs on anything else; what
+it does not take is read once more by the general way, which accepts all that the protocol
+allows and words the error for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+import pyarrow.json as pj
+
+from reference_impl.errors import MalformedCommit
+from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
+from reference_impl.file_actions import STRING_MAP as _MAP
+from reference_impl.wire import Place
+
+__all__ = ["Run", "from_lines"]
+
+_BLOCK: Final = 1 << 20
+_LIMIT: Final = 1 << 30
+
+Run = tuple[Place, Sequence[bytes]]
+"""Lines of one commit, each an object with nothing but one file action."""
+
+
+def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
+    """Turn lines of one kind of file action into a table of its columns, in order.
+
+    Raises:
+        MalformedCommit: a line is not a JSON object with one action.
+        InvalidAction: an action lacks a required field, or a field has a wrong type or range.
+
+    """
+    table = _fast(action, [line for _, lines in runs for line in lines])
+    if table is not None:
+        return table
+    tables = [
+        from_objects(action, [_value(action, line, place) for line in lines], place)
+        for place, lines in runs
+    ]
+    return pa.concat_tables([FILE_ACTIONS[action].schema.empty_table(), *tables])
+
+
+def _value(action: str, line: bytes, place: Place) -> Any:
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        problem = f"a line is not JSON: {error}: {line[:80].decode(errors='replace')}"
+    else:
+        if found.keys() <= {action}:
+            return found[action]
+        problem = f"a line has more than one action: {', '.join(found)}"
+    raise MalformedCommit(problem, path=place.path, version=place.version)
+
+
+def _fast(action: str, lines: Sequence[bytes]) -> pa.Table | None:
+    """Read lines by Arrow; ``None`` when one of them is anything but regular."""
+    text = b"\n".join(lines)
+    if not 0 < len(text) < _LIMIT:
+        return None
+    block = max(_BLOCK, 2 * max(map(len, lines)))
+    try:
+        if not text.isascii():
+            text.decode()  # Arrow takes any bytes for text.
+        schema = _schema(action, lines[0])
+        table = pj.read_json(
+            pa.BufferReader(text),
+            read_options=pj.ReadOptions(block_size=block),
+            parse_options=pj.ParseOptions(
+                explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="error"
+            ),
+        )
+        # Objects that share a line or span lines would change the number of rows.
+        regular = table.num_rows == len(lines) and table.schema == schema
+        return _columns(action, table[action]) if regular else None
+    except (pa.ArrowException, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _schema(action: str, line: bytes) -> pa.Schema:
+    """Give the exact schema of regular lines; the keys of maps are those of the first line."""
+    first = orjson.loads(line)[action]
+    fields = []
+    for field in FILE_ACTIONS[action].schema:
+        data_type = field.type
+        if data_type == _MAP:
+            keys = (first.get(field.name) or {}).keys()
+            data_type = pa.struct([pa.field(key, pa.string()) for key in keys])
+        fields.append(pa.field(field.name, data_type))
+    return pa.schema([pa.field(action, pa.struct(fields))])
+
+
+def _columns(action: str, column: pa.ChunkedArray) -> pa.Table | None:
+    kind = FILE_ACTIONS[action]
+    batches = []
+    for chunk in column.chunks:
+        arrays = []
+        for field, array in zip(kind.schema, chunk.flatten(), strict=True):
+            if field.name in kind.required and array.null_count:
+                return None
+            converted = _converted(array, field.type)
+            if converted is None:
+                return None
+            arrays.append(converted)
+        batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
+    return pa.Table.from_batches(batches, schema=kind.schema)
+
+
+def _converted(array: pa.Array, target: pa.DataType) -> pa.Array | None:
+    if target == _MAP:
+        return _map(array)
+    if target == DELETION_VECTOR:
+        for name in REQUIRED:
+            if array.field(name).null_count != array.null_count:
+                return None
+    return array
+
+
+def _map(struct: pa.StructArray) -> pa.Array | None:
+    """Turn an object whose keys are known into a map; ``None`` where a key may be missing.
+
+    A key with a null value and an absent one look alike in a struct.
+    """
+    length, width = len(struct), struct.type.num_fields
+    if struct.null_count == length:
+        return pa.nulls(length, _MAP)
+    values = struct.flatten()
+    if struct.null_count or any(value.null_count for value in values):
+        return None
+    offsets = pa.arange(0, length * width + 1, width) if width else pa.repeat(0, length + 1)
+    keys = pa.array([field.name for field in struct.type] * length, pa.string())
+    return pa.MapArray.from_arrays(offsets.cast(pa.int32()), keys, _interleaved(values, length))
+
+
+def _interleaved(values: Sequence[pa.Array], length: int) -> pa.Array:
+    width = len(values)
+    if width < 2:
+        return values[0] if values else pa.array([], pa.string())
+    order = [row + part * length for row in range(length) for part in range(width)]
+    return pa.concat_arrays(values).take(pa.array(order, pa.int64()))
