@@ -126,6 +126,13 @@ def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
+def _joined(first: pa.Array, second: pa.Array) -> pa.Array:
+    """Put two arrays together, without a copy where one is empty."""
+    if len(first) == 0 or len(second) == 0:
+        return first if len(first) else second
+    return pa.concat_arrays([first, second])
+
+
 def _keys(table: pa.Table) -> tuple[pa.Array, pa.Array]:
     """Give decoded paths and logical keys of file actions."""
     paths = decode_paths(_combine(table["path"]))
@@ -143,10 +150,10 @@ class _Newest:
     @classmethod
     def of(cls, committed: CommittedFiles) -> _Newest:
         keyed = {kind: _keys(committed.tables[kind]) for kind in _KINDS}
-        paths = pa.concat_arrays([keyed[kind][0] for kind in _KINDS])
+        paths = _joined(keyed["add"][0], keyed["remove"][0])
         if all_distinct(paths):
-            return cls(committed.tables, paths, pa.concat_arrays([keyed[k][1] for k in _KINDS]))
-        keys = pa.concat_arrays([keyed[kind][1] for kind in _KINDS]).dictionary_encode()
+            return cls(committed.tables, paths, _joined(keyed["add"][1], keyed["remove"][1]))
+        keys = _joined(keyed["add"][1], keyed["remove"][1]).dictionary_encode()
         orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
         codes = keys.indices.cast(pa.int64())
         _check_commits(committed, paths, codes, orders)

@@ -31,6 +31,7 @@ from reference_impl.errors import (
     MissingProtocol,
 )
 from reference_impl.features import active
+from reference_impl.live_files import typed_files
 from reference_impl.log_names import LOG_DIR, LogFile, commit_name
 from reference_impl.metadata import validate_metadata
 from reference_impl.protocol import check_readable
@@ -140,6 +141,13 @@ class Snapshot:
     def tombstones(self) -> pa.Table:
         """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
         return self._files().removes
+
+    def files(self) -> pa.Table:
+        """Give the live logical files with partition values and statistics typed.
+
+        See :func:`reference_impl.live_files.typed_files`.
+        """
+        return typed_files(self.adds(), self.protocol, self.metadata)
 
     @property
     def commit_info(self) -> CommitInfo | None:
