@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import schemas
 from conformance.cases import (
@@ -29,6 +29,8 @@ from conformance.faults import CorpusError
 from conformance.outcomes import Hazard
 
 __all__ = ["Corpus", "default_corpus_path", "load_corpus"]
+
+_T = TypeVar("_T")
 
 _COMMON: Final = frozenset(
     {"type", "of", "title", "description", "requirements", "hazard", "needs"}
@@ -71,7 +73,7 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
 
     Args:
         root: the folder; the shipped corpus when ``None``.
-        validate: hold every file against its schema; a process whose parent did so may not.
+        validate: hold every file against its schema first, so that messages name the place.
 
     Raises:
         CorpusError: the folder holds no case, or a file is malformed.
@@ -80,8 +82,7 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     root = default_corpus_path() if root is None else root
     if not root.is_dir():
         raise CorpusError(root, "no such folder; --corpus names the folder of golden tables")
-    loader = _Loader(root, validate=validate)
-    cases = tuple(loader.cases())
+    cases = tuple(_Loader(root, validate=validate).cases())
     if not cases:
         raise CorpusError(root, "no <chapter>/<case>/case.json below it")
     return Corpus(root, cases)
@@ -101,7 +102,14 @@ class _Loader:
 
     def cases(self) -> Iterator[Case]:
         for path in sorted(self.root.glob("*/*/case.json")):
-            yield self._case(path)
+            yield self._whole(path, self._case)
+
+    def _whole(self, path: Path, load: Callable[[Path], _T]) -> _T:
+        """Load one file, a field that is missing or bent being the file's fault."""
+        try:
+            return load(path)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise CorpusError(path, f"a field is missing or of another type: {error!r}") from error
 
     def _read(self, path: Path, schema: str) -> dict[str, Any]:
         try:
@@ -135,13 +143,13 @@ class _Loader:
             requirements=tuple(document["requirements"]),
             revisions=frozenset(document["revision"]),
             table=folder / "delta",
-            specs=tuple(self._spec(spec, identity) for spec in paths),
+            specs=tuple(self._whole(spec, partial(self._spec, identity)) for spec in paths),
             provenance=document["provenance"],
             file_times=document.get("file_times", {}),
             root=document.get("root"),
         )
 
-    def _spec(self, path: Path, case_id: str) -> Spec:
+    def _spec(self, case_id: str, path: Path) -> Spec:
         document = self._read(path, "kit/spec")
         kind = str(document.get("of", document["type"]))
         folder = path.parent.parent / "expected" / path.stem

@@ -1,17 +1,18 @@
-"""The kit's pytest options: one table that the parser, the README and the tests read."""
+"""The kit's pytest options: one table that the parser, the guides and the tests read.
+
+Imports nothing but pytest: every pytest run on a machine with the kit loads this module.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from conformance.resolve import BUILT_IN, Limits
-from conformance.selection import Selection
+__all__ = ["IMPLEMENTATIONS", "OPTIONS", "add_options", "destination"]
 
-__all__ = ["OPTIONS", "Settings", "add_options", "read_settings"]
+IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
+"""Names that ``--impl`` takes; each is a module of :mod:`conformance.adapters`."""
 
 _REVISIONS: Final = ("2021", "2025", "upstream")
 _PROFILES: Final = ("gate", "explore")
@@ -21,7 +22,7 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "--impl",
         {
             "metavar": "NAME",
-            "help": f"judge this implementation: {', '.join(BUILT_IN)}, "
+            "help": f"judge this implementation: {', '.join(IMPLEMENTATIONS)}, "
             "python:package.module:factory or cmd:<command line>",
         },
     ),
@@ -101,10 +102,12 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         },
     ),
     (
-        "--isolate",
+        "--isolation",
         {
-            "action": "store_true",
-            "help": "run the reference implementation in a process of its own too",
+            "choices": ("auto", "process", "none"),
+            "default": "auto",
+            "help": "process: run the adapter in a process of its own; none: in this one, for a "
+            "debugger; auto: in its own, but for the reference implementation (default: auto)",
         },
     ),
     (
@@ -119,42 +122,8 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 """Name of each option and what the parser is told about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The options of one run as values.
-
-    Attributes:
-        impl: the value of ``--impl``.
-        selection: what to judge.
-        corpus: folder of golden tables, ``None`` for the shipped ones.
-        baseline: file of known failures.
-        write_baseline: file to write today's failures to.
-        results: results file to write.
-        limits: how long the adapter may take.
-        isolate: run the reference implementation in a process of its own.
-        profile: profile of the generators.
-
-    """
-
-    impl: str
-    selection: Selection
-    corpus: Path | None
-    baseline: Path | None
-    write_baseline: Path | None
-    results: Path | None
-    limits: Limits
-    isolate: bool
-    profile: str
-
-    def repeat_options(self) -> list[str]:
-        """Give the options that a command needs to repeat one item."""
-        options = [f"--corpus={self.corpus}"] if self.corpus else []
-        if self.selection.revision != "upstream":
-            options.append(f"--revision={self.selection.revision}")
-        return options
-
-
-def _destination(name: str) -> str:
+def destination(name: str) -> str:
+    """Give the name under which pytest keeps an option."""
     return "delta_tck_" + name.removeprefix("--").replace("-", "_")
 
 
@@ -162,36 +131,4 @@ def add_options(parser: pytest.Parser) -> None:
     """Add the kit's options to pytest's parser."""
     group = parser.getgroup("delta-tck", "conformance of a Delta Lake implementation")
     for name, details in OPTIONS:
-        group.addoption(name, dest=_destination(name), **details)
-
-
-def read_settings(config: pytest.Config) -> Settings | None:
-    """Read the options; ``None`` when no implementation is to be judged."""
-
-    def value(name: str) -> Any:
-        return config.getoption(_destination(name))
-
-    def path(name: str) -> Path | None:
-        text = value(name)
-        return Path(config.invocation_params.dir, text) if text else None
-
-    impl = value("--impl")
-    if not impl:
-        return None
-    return Settings(
-        impl=impl,
-        selection=Selection(
-            revision=value("--revision"),
-            requirements=tuple(value("--requirement")),
-            features=tuple(value("--feature")),
-            chapters=tuple(value("--chapter")),
-            cases=tuple(value("--case")),
-        ),
-        corpus=path("--corpus"),
-        baseline=path("--baseline"),
-        write_baseline=path("--write-baseline"),
-        results=path("--results"),
-        limits=Limits(value("--time-limit"), value("--start-limit")),
-        isolate=value("--isolate"),
-        profile=value("--profile-of-generators"),
-    )
+        group.addoption(name, dest=destination(name), **details)

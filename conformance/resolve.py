@@ -12,19 +12,22 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from conformance.adapter import Adapter
 from conformance.faults import ResolveError
+from conformance.options import IMPLEMENTATIONS
 from conformance.process import ProcessAdapter
 
-__all__ = ["BUILT_IN", "Limits", "load_factory", "resolve"]
+__all__ = ["BUILT_IN", "Isolation", "Limits", "load_factory", "resolve"]
 
 BUILT_IN: Final[Mapping[str, str]] = {
-    name: f"conformance.adapters.{name}:create"
-    for name in ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
+    name: f"conformance.adapters.{name}:create" for name in IMPLEMENTATIONS
 }
 """Name of each built-in implementation, and the factory of its adapter."""
+
+Isolation: TypeAlias = Literal["auto", "process", "none"]
+"""Where an adapter runs."""
 
 _IN_PROCESS: Final = "ours"
 
@@ -66,22 +69,26 @@ def load_factory(name: str) -> Callable[[], Adapter]:
     return made
 
 
-def resolve(name: str, limits: Limits | None = None, *, isolate: bool = False) -> Adapter:
-    """Give the adapter that a ``--impl`` value names; nothing of an engine starts yet.
+def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "auto") -> Adapter:
+    """Give the adapter that a ``--impl`` value names.
 
     Args:
         name: the value of ``--impl``.
         limits: how long it may take.
-        isolate: run even the reference implementation in a process of its own.
+        isolation: ``process`` gives an adapter whose process starts when it is first asked;
+            ``none`` makes a Python adapter here; ``auto`` does so for the reference
+            implementation alone.
 
     Raises:
         ResolveError: there is no such adapter.
 
     """
     limits = limits or Limits()
-    if name == _IN_PROCESS and not isolate:
-        return load_factory(BUILT_IN[name])()
-    return ProcessAdapter(_command(name), time_limit=limits.request, start_limit=limits.start)
+    command = _command(name)
+    here = isolation == "none" or (isolation == "auto" and name == _IN_PROCESS)
+    if here and not name.startswith("cmd:"):
+        return load_factory(command[-1])()
+    return ProcessAdapter(command, time_limit=limits.request, start_limit=limits.start)
 
 
 def _command(name: str) -> list[str]:

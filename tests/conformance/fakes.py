@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -74,3 +76,52 @@ def create() -> Scripted:
 def never() -> Scripted:
     """Fail to start."""
     raise RuntimeError("the engine is not here")
+
+
+class Told:
+    """Answer what ``answers.json`` in the table's folder says."""
+
+    def __init__(self, claims: Claims) -> None:
+        self.claims = claims
+        self.asked: list[Request] = []
+
+    def describe(self) -> Description:
+        return Description("told", "1.0", self.claims)
+
+    def run(self, request: Request) -> Answer:
+        self.asked.append(request)
+        table = Path(request.table)
+        name = type(request).__name__.lower()
+        answer = json.loads((table / "answers.json").read_text()).get(name, {})
+        if "raise" in answer:
+            raise RuntimeError(answer["raise"].replace("<table>", request.table))
+        if "exit" in answer:
+            os._exit(answer["exit"])
+        if "sleep" in answer:
+            time.sleep(answer["sleep"])
+        if "alter" in answer:
+            (table / answer["alter"]).write_text("here I was")
+        if "refused" in answer:
+            kind, message = answer["refused"]
+            return Refused(kind, "load", message.replace("<table>", request.table))
+        if "ok" in answer:
+            return Ok(answer["ok"])
+        return Ok(pa.Table.from_pylist(answer.get("rows", TOLD_ROWS), TOLD_SCHEMA))
+
+    def close(self) -> None:
+        pass
+
+
+TOLD_SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+TOLD_ROWS = [{"id": 2, "name": None}, {"id": 1, "name": "a"}]
+EVERYTHING = Claims(
+    1,
+    2,
+    operations=READ_OPERATIONS,
+    capabilities=frozenset({"scan.version", "scan.columns", "snapshot.version"}),
+)
+
+
+def told() -> Told:
+    """Give the told adapter."""
+    return Told(EVERYTHING)

@@ -1,0 +1,79 @@
+"""The options of one run as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.options import destination
+from conformance.resolve import Isolation, Limits
+from conformance.selection import Selection
+
+__all__ = ["Settings", "read_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of one run as values.
+
+    Attributes:
+        impl: the value of ``--impl``.
+        selection: what to judge.
+        corpus: folder of golden tables, ``None`` for the shipped ones.
+        baseline: file of known failures.
+        write_baseline: file to write today's failures to.
+        results: results file to write.
+        limits: how long the adapter may take.
+        isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
+        profile: profile of the generators.
+
+    """
+
+    impl: str
+    selection: Selection
+    corpus: Path | None
+    baseline: Path | None
+    write_baseline: Path | None
+    results: Path | None
+    limits: Limits
+    isolation: Isolation
+    profile: str
+
+    def repeat_options(self) -> list[str]:
+        """Give the options that a command needs to repeat one item."""
+        options = [f"--corpus={self.corpus}"] if self.corpus else []
+        if self.selection.revision != "upstream":
+            options.append(f"--revision={self.selection.revision}")
+        return options
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read the options of a run that judges."""
+
+    def value(name: str) -> Any:
+        return config.getoption(destination(name))
+
+    def path(name: str) -> Path | None:
+        text = value(name)
+        return Path(config.invocation_params.dir, text) if text else None
+
+    return Settings(
+        impl=value("--impl"),
+        selection=Selection(
+            revision=value("--revision"),
+            requirements=tuple(value("--requirement")),
+            features=tuple(value("--feature")),
+            chapters=tuple(value("--chapter")),
+            cases=tuple(value("--case")),
+        ),
+        corpus=path("--corpus"),
+        baseline=path("--baseline"),
+        write_baseline=path("--write-baseline"),
+        results=path("--results"),
+        limits=Limits(value("--time-limit"), value("--start-limit")),
+        isolation=value("--isolation"),
+        profile=value("--profile-of-generators"),
+    )

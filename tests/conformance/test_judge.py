@@ -1,0 +1,361 @@
+"""The judge says of each kind of answer what the protocol makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import EVERYTHING, Told
+from tiny import READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
+
+from conformance.adapter import Claims, Scan
+from conformance.corpus import load_corpus
+from conformance.judge import Judge
+from conformance.limits import InProcessLimit
+from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.tables import TableStore
+
+
+@pytest.fixture
+def store() -> Iterator[TableStore]:
+    store = TableStore()
+    yield store
+    store.close()
+
+
+class Bench:
+    """Judge the specs of one case as the told adapter answers them."""
+
+    def __init__(self, folder: Path, store: TableStore) -> None:
+        self.folder = folder
+        self.store = store
+        self.adapter = Told(EVERYTHING)
+        self.selected: set[str] | None = None
+
+    def __call__(
+        self,
+        spec: dict[str, Any] | dict[str, dict[str, Any]],
+        answers: dict[str, Any] | None = None,
+        claims: Claims = EVERYTHING,
+        **case: Any,
+    ) -> Verdict:
+        specs = {"q": spec} if "type" in spec else spec
+        write_case(self.folder, "chapter/case", specs, answers, **case)
+        (loaded,) = load_corpus(self.folder).cases
+        limit = InProcessLimit(0.5)
+        judge = Judge(self.adapter, claims, self.store, limit, self.selected)
+        last = max(loaded.specs, key=lambda item: item.id)
+        return judge.judge(loaded, last)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, store: TableStore) -> Bench:
+    return Bench(tmp_path, store)
+
+
+def wrong(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"scan": {"rows": rows}}
+
+
+def refusing(kind: str | None = "invalid_table", message: str = "no") -> dict[str, Any]:
+    return {"scan": {"refused": [kind, message]}}
+
+
+def test_the_right_rows_pass(bench: Bench) -> None:
+    assert bench(READ) == Verdict(Outcome.PASS)
+
+
+def test_wrong_rows_are_silent_wrong_data(bench: Bench) -> None:
+    verdict = bench(READ, wrong([{"id": 1, "name": "a"}, {"id": 2, "name": ""}]))
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.SILENT_WRONG_DATA)
+    assert "column 'name' expected null, got ''" in verdict.message
+
+
+def test_a_spec_can_name_its_hazard(bench: Bench) -> None:
+    assert bench({**READ, "hazard": "cosmetic"}, wrong([])).hazard is Hazard.COSMETIC
+
+
+def test_refusing_a_valid_table_is_a_wrong_refusal(bench: Bench) -> None:
+    verdict = bench(READ, refusing(message="cannot read <table>/x"))
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.WRONG_REFUSAL)
+    assert verdict.message == "refused a valid table: cannot read <table>/x"
+
+
+@pytest.mark.parametrize("kind", ["invalid_table", None])
+def test_refusing_an_invalid_table_passes(bench: Bench, kind: str | None) -> None:
+    assert bench(REFUSED, refusing(kind)).outcome is Outcome.PASS
+
+
+def test_refusing_for_another_reason_is_cosmetic(bench: Bench) -> None:
+    verdict = bench(REFUSED, refusing("not_found"))
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.COSMETIC)
+    assert verdict.requirement == "REC-003"
+
+
+@pytest.mark.parametrize(
+    ("kind", "hazard"),
+    [
+        ("invalid_table", Hazard.ACCEPTED_INVALID_TABLE),
+        ("unsupported", Hazard.SILENT_WRONG_DATA),
+        ("not_found", Hazard.SILENT_WRONG_DATA),
+    ],
+)
+def test_answering_where_a_refusal_is_due_fails(bench: Bench, kind: str, hazard: Hazard) -> None:
+    verdict = bench({**REFUSED, "error": {**REFUSED["error"], "kind": kind}})
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, hazard)
+
+
+def test_an_exception_is_an_error_and_no_refusal(bench: Bench) -> None:
+    verdict = bench(REFUSED, {"scan": {"raise": "lost <table>/a.parquet"}})
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.message == "raised: RuntimeError: lost <table>/a.parquet"
+
+
+def test_a_hang_in_this_process_is_cut_off(bench: Bench) -> None:
+    verdict = bench(READ, {"scan": {"sleep": 30}})
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.message == "time limit: no answer within 0.5 s"
+
+
+def test_rows_of_another_shape_are_an_error(bench: Bench) -> None:
+    assert bench(READ, {"scan": {"ok": [1, 2]}}).outcome is Outcome.ERROR
+
+
+FEATURED: dict[str, Any] = {"features": ("deletionVectors",)}
+
+
+def test_refusing_a_feature_that_is_not_claimed_is_unsupported(bench: Bench) -> None:
+    assert bench(READ, refusing("unsupported"), **FEATURED).outcome is Outcome.UNSUPPORTED
+
+
+def test_answering_wrong_without_the_feature_is_silent_wrong_data(bench: Bench) -> None:
+    verdict = bench({**READ, "hazard": "cosmetic"}, wrong([]), **FEATURED)
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.SILENT_WRONG_DATA)
+
+
+def test_answering_right_without_the_feature_passes_with_a_note(bench: Bench) -> None:
+    verdict = bench(READ, **FEATURED)
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.message == "answered right without claiming deletionVectors"
+
+
+def test_refusing_a_claimed_feature_is_a_wrong_refusal(bench: Bench) -> None:
+    claims = replace(EVERYTHING, reader_features=frozenset({"deletionVectors"}))
+    verdict = bench(READ, refusing("unsupported"), claims, **FEATURED)
+    assert verdict.hazard is Hazard.WRONG_REFUSAL
+
+
+def test_crashing_on_a_feature_that_is_not_claimed_is_an_error(bench: Bench) -> None:
+    assert bench(READ, {"scan": {"raise": "boom"}}, **FEATURED).outcome is Outcome.ERROR
+
+
+def test_reader_version_2_claims_column_mapping(bench: Bench) -> None:
+    claims = replace(EVERYTHING, reader_version=2)
+    verdict = bench(READ, refusing(), claims, features=("columnMapping",))
+    assert verdict.hazard is Hazard.WRONG_REFUSAL
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {**READ, "timestamp": "2024-01-01 00:00:00.000"},
+        {**READ, "filter": {"op": "is_null", "args": [{"column": ["name"]}]}},
+        {**READ, "needs": ["scan.magic"]},
+        {"type": "row_ids", "expected": {"rowCount": 2}},
+        {"type": "checksum", "version": 0, "expected": {"valid": True}},
+    ],
+)
+def test_what_is_not_claimed_is_not_asked(bench: Bench, spec: dict[str, Any]) -> None:
+    assert bench(spec).outcome is Outcome.UNSUPPORTED
+    assert bench.adapter.asked == []
+
+
+def test_the_parameters_reach_the_request(bench: Bench) -> None:
+    bench({**READ_V1, "columns": ["id", "name"]})
+    (asked,) = bench.adapter.asked
+    assert isinstance(asked, Scan)
+    assert (asked.version, asked.columns, asked.timestamp) == (1, ["id", "name"], None)
+
+
+def test_a_timestamp_is_asked_in_milliseconds(bench: Bench) -> None:
+    claims = replace(EVERYTHING, capabilities=frozenset({"scan.timestamp"}))
+    bench({**READ, "timestamp": "1969-12-31 23:59:59.999"}, None, claims)
+    (asked,) = bench.adapter.asked
+    assert isinstance(asked, Scan)
+    assert asked.timestamp == -1
+
+
+CONTESTED: dict[str, Any] = {
+    "type": "contested",
+    "of": "read",
+    "contested": {
+        "accepted": [
+            {"name": "rows", "source": "the text", "expected": {"rowCount": 2}},
+            {"name": "refused", "source": "an engine", "error": REFUSED["error"]},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("answers", "seen"),
+    [
+        ({}, "rows"),
+        (refusing(), "refused"),
+        (refusing(None), "refused"),
+        (refusing("not_found"), "other"),
+        (wrong([]), "other"),
+    ],
+)
+def test_a_contested_answer_is_recorded_and_fails_nobody(
+    bench: Bench, answers: dict[str, Any], seen: str
+) -> None:
+    verdict = bench(CONTESTED, answers)
+    assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
+
+
+def test_a_crash_on_a_contested_table_is_an_error(bench: Bench) -> None:
+    assert bench(CONTESTED, {"scan": {"raise": "boom"}}).outcome is Outcome.ERROR
+
+
+@pytest.mark.parametrize("name", ["new.crc", "answers.json"])
+def test_a_reader_that_alters_the_table_fails(bench: Bench, name: str) -> None:
+    verdict = bench(READ, {"scan": {"alter": name}})
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
+    assert name in verdict.message
+
+
+TWO: dict[str, dict[str, Any]] = {"read-latest": READ, "read-v1": READ_V1}
+
+
+@pytest.mark.parametrize("answers", [refusing(), {"scan": {"raise": "boom"}}])
+def test_a_spec_is_blocked_by_the_root_cause_of_its_case(
+    bench: Bench, answers: dict[str, Any]
+) -> None:
+    verdict = bench(TWO, answers)
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.message.startswith("blocked by chapter/case/read-latest: ")
+
+
+def test_a_spec_is_not_blocked_by_what_the_run_does_not_show(bench: Bench) -> None:
+    bench.selected = {"chapter/case/read-v1"}
+    assert bench(TWO, refusing()).outcome is Outcome.FAIL
+
+
+def test_wrong_rows_block_nothing(bench: Bench) -> None:
+    assert bench(TWO, wrong([])).outcome is Outcome.FAIL
+
+
+def test_another_cause_does_not_block(bench: Bench) -> None:
+    specs = {"a-read": READ, "snapshot": SNAPSHOT_SPEC}
+    answers = {**refusing(), "snapshot": {"refused": ["invalid_table", "other"]}}
+    assert bench(specs, answers).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (SNAPSHOT, ""),
+        ({**SNAPSHOT, "version": 3}, ""),
+        ({"protocol": {**SNAPSHOT["protocol"], "readerFeatures": None}, **SNAPSHOT}, ""),
+        ({}, "protocol is no object"),
+        ({**SNAPSHOT, "protocol": {"minReaderVersion": 1}}, "minWriterVersion is not answered"),
+        (
+            {**SNAPSHOT, "protocol": {"minReaderVersion": 3, "minWriterVersion": 2}},
+            "protocol.minReaderVersion is 3, expected 1",
+        ),
+        (
+            {**SNAPSHOT, "protocol": {"minReaderVersion": True, "minWriterVersion": 2}},
+            "protocol.minReaderVersion is true",
+        ),
+        (
+            {**SNAPSHOT, "metadata": {**SNAPSHOT["metadata"], "partitionColumns": ["p"]}},
+            'metadata.partitionColumns is ["p"], expected []',
+        ),
+    ],
+)
+def test_a_snapshot_is_compared_by_meaning(bench: Bench, payload: Any, words: str) -> None:
+    verdict = bench(SNAPSHOT_SPEC, {"snapshot": {"ok": payload}})
+    assert verdict.outcome is (Outcome.FAIL if words else Outcome.PASS)
+    assert words in verdict.message
+
+
+FILES = [
+    {"path": "a.parquet", "size": 1, "partitionValues": {"p": "1"}},
+    {"path": "b.parquet", "dvId": "uabc@1"},
+]
+VECTOR = {"storageType": "u", "pathOrInlineDv": "abc", "offset": 1}
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ([{"path": "b.parquet"}, {"path": "a.parquet"}], ""),
+        ([{"path": "b.parquet", "deletionVector": VECTOR}, {"path": "a.parquet", "tags": {}}], ""),
+        ([{"path": "b.parquet"}], "missing file 'a.parquet'"),
+        ([{"path": "a.parquet"}, {"path": "a.parquet"}, {"path": "b.parquet"}], "extra file"),
+        (
+            [{"path": "b.parquet", "deletionVector": None}, {"path": "a.parquet"}],
+            "missing file 'b.parquet' with deletion vector uabc@1",
+        ),
+        (
+            [{"path": "b.parquet"}, {"path": "a.parquet", "partitionValues": {"p": None}}],
+            "file 'a.parquet'.partitionValues",
+        ),
+        ([{"path": "b.parquet", "baseRowId": 0}, {"path": "a.parquet"}], "baseRowId is 0"),
+        ({"path": "a.parquet"}, "no list of objects"),
+    ],
+)
+def test_live_files_are_a_multiset(bench: Bench, payload: Any, words: str) -> None:
+    spec = {"type": "files", "expected": {"files": FILES}}
+    verdict = bench(spec, {"files": {"ok": payload}})
+    assert verdict.outcome is (Outcome.FAIL if words else Outcome.PASS)
+    assert words in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("payload", "outcome"),
+    [(7, Outcome.PASS), (8, Outcome.FAIL), (None, Outcome.FAIL), (True, Outcome.ERROR)],
+)
+def test_a_transaction_version_is_a_number(bench: Bench, payload: Any, outcome: Outcome) -> None:
+    spec = {"type": "txn", "appId": "app", "expected": {"txnVersion": 7}}
+    assert bench(spec, {"txn": {"ok": payload}}).outcome is outcome
+
+
+def test_a_missing_transaction_is_null(bench: Bench) -> None:
+    spec = {"type": "txn", "appId": "app", "expected": {"txnVersion": None}}
+    assert bench(spec, {"txn": {"ok": None}}).outcome is Outcome.PASS
+
+
+def test_a_history_is_compared_in_order(bench: Bench) -> None:
+    commits = [{"version": 1, "timestamp": 5, "operation": "WRITE"}, {"version": 0, "timestamp": 4}]
+    spec = {"type": "history", "expected": {"commits": commits}}
+    assert bench(spec, {"history": {"ok": commits}}).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        [{"version": 0}, {"version": 1}],
+        [{"version": 1, "timestamp": 6}, {"version": 0}],
+        [{"version": 1}],
+    ],
+)
+def test_another_history_is_a_cosmetic_failure(bench: Bench, payload: Any) -> None:
+    commits = [{"version": 1, "timestamp": 5}, {"version": 0, "timestamp": 4}]
+    spec = {"type": "history", "expected": {"commits": commits}}
+    assert bench(spec, {"history": {"ok": payload}}).hazard is Hazard.COSMETIC
+
+
+def test_the_root_of_a_case_names_the_folder(bench: Bench) -> None:
+    bench(READ, root="a b%20c")
+    assert bench.adapter.asked[0].table.endswith("/a b%20c")
+
+
+def test_file_times_are_set_before_the_case_runs(bench: Bench) -> None:
+    bench(READ, file_times={"answers.json": 1_700_000_000_123})
+    answers = Path(bench.adapter.asked[0].table, "answers.json")
+    assert answers.stat().st_mtime_ns == 1_700_000_000_123_000_000

@@ -1,0 +1,295 @@
+"""``pytest --impl`` runs what is asked, says what came of it, and never lies by its status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tiny import READ, READ_V1, REFUSED, write_case, write_json
+
+from conformance.results import ResultsError, read_results
+from conformance.session import SUITE
+from conformance.status import Status
+
+pytest_plugins = ["pytester"]
+
+HERE = Path(__file__).parent
+WRONG: dict[str, Any] = {"scan": {"rows": []}}
+OTHER_WRONG = {"scan": {"rows": [{"id": 1, "name": "a"}]}}
+
+
+class Kit:
+    """Run the kit in a folder of its own, as a person does."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.folder = pytester.path
+        self.corpus = pytester.path / "corpus"
+        self.output = ""
+
+    def case(self, name: str, answers: dict[str, Any] | None = None, **more: Any) -> None:
+        specs = more.pop("specs", {"read-latest": READ})
+        write_case(self.corpus, f"table-features/{name}", specs, answers, **more)
+
+    def __call__(
+        self, *options: str, impl: str = "python:fakes:told", isolation: str = "none"
+    ) -> Status:
+        shared = (f"--impl={impl}", f"--corpus={self.corpus}", f"--isolation={isolation}")
+        arguments = ("-pno:cacheprovider", "--time-limit=1.5", *shared, *options)
+        if any(option.startswith("-n") for option in options):
+            done = self.pytester.runpytest_subprocess(*arguments)
+        else:
+            done = self.pytester.runpytest_inprocess(*arguments)
+        self.output = f"{done.stdout}\n{done.stderr}"
+        return Status(done.ret)
+
+    def baseline(self, *entries: dict[str, str]) -> str:
+        path = self.folder / "baseline.yaml"
+        path.write_text(yaml.safe_dump({"failures": list(entries)}))
+        return f"--baseline={path}"
+
+
+@pytest.fixture
+def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    return Kit(pytester)
+
+
+def test_the_suite_is_shipped_with_the_package() -> None:
+    assert (SUITE / "test_golden.py").is_file()
+
+
+def known(name: str, **changes: str) -> dict[str, str]:
+    entry = {
+        "id": f"table-features/{name}/read-latest",
+        "requirement": "REC-001",
+        "message": "rows: 2 missing of 2",
+        "reason": "reads nothing",
+    }
+    return {**entry, **changes}
+
+
+def test_a_conformant_run_is_ok_and_its_results_are_complete(kit: Kit) -> None:
+    kit.case("one", specs={"read-latest": READ, "read-v1": READ_V1})
+    path = kit.folder / "out" / "results.jsonl"
+    assert kit(f"--results={path}") is Status.OK
+    assert "2 pass; exit status 0 (ok)" in kit.output
+    results = read_results(path)
+    assert results.header["adapter"] == {
+        "name": "told",
+        "adapter_version": "1",
+        "engine_version": "1.0",
+    }
+    assert results.header["corpus_digest"].startswith("sha256:")
+    assert results.header["selection"]["revision"] == "upstream"
+    assert set(results.records) == {
+        "table-features/one/read-latest",
+        "table-features/one/read-v1",
+    }
+    assert results.footer == {
+        "line": "footer",
+        "counts": {"pass": 2},
+        "complete": True,
+        "status": 0,
+    }
+
+
+def test_a_failure_is_told_with_clause_and_command(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    assert kit() is Status.NONCONFORMANT
+    assert "SILENT WRONG DATA (1)" in kit.output
+    assert "REC-001  " in kit.output
+    assert "expected: 2 rows" in kit.output
+    assert "actual:   rows: 2 missing of 2" in kit.output
+    assert "--case=table-features/one/read-latest" in kit.output
+
+
+def test_crash_and_hang_cost_one_case_each(kit: Kit) -> None:
+    kit.case("crash", {"scan": {"exit": 5}})
+    kit.case("hang", {"scan": {"sleep": 600}})
+    kit.case("right")
+    assert kit(isolation="process") is Status.ERRORS
+    assert "1 pass, 2 error" in kit.output
+    assert "crash: the adapter ended with exit status 5" in kit.output
+    assert "time limit: no answer within 1.5 s" in kit.output
+
+
+def test_failures_outrank_errors(kit: Kit) -> None:
+    kit.case("broken", {"scan": {"raise": "boom"}})
+    kit.case("wrong", WRONG)
+    assert kit() is Status.NONCONFORMANT
+
+
+@pytest.mark.parametrize(
+    ("option", "status", "words"),
+    [
+        ("--case=table-features/won", Status.UNKNOWN_ID, "did you mean table-features/one"),
+        ("--case=zz*", Status.UNKNOWN_ID, "no case is called 'zz*'"),
+        ("--requirement=REC-9999", Status.UNKNOWN_ID, "no requirement is called 'REC-9999'"),
+        ("--feature=deletionVector", Status.UNKNOWN_ID, "did you mean deletionVectors"),
+        ("--chapter=table-feature", Status.UNKNOWN_ID, "did you mean table-features"),
+        ("--chapter=checkpoints", Status.EMPTY_SELECTION, "no case is selected"),
+        ("-kzzz", Status.EMPTY_SELECTION, "exit status 10"),
+        ("--revision=1999", Status.USAGE, "invalid choice"),
+        ("--corpus=/does/not/exist", Status.CORPUS, "no such folder"),
+        ("--baseline=/does/not/exist", Status.USAGE, "cannot be read"),
+    ],
+)
+def test_a_run_that_cannot_judge_has_a_status_of_its_own(
+    kit: Kit, option: str, status: Status, words: str
+) -> None:
+    kit.case("one")
+    assert kit(option) is status
+    assert words in kit.output
+
+
+@pytest.mark.parametrize(
+    ("impl", "words"),
+    [
+        ("python:fakes:never", "the engine is not here"),
+        ("python:fakes:nothing", "cannot be imported"),
+        ("cmd:/does/not/exist", "cannot be run"),
+        ("duckdbb", "did you mean 'duckdb'"),
+    ],
+)
+def test_an_adapter_that_does_not_start_ends_the_run(kit: Kit, impl: str, words: str) -> None:
+    kit.case("one")
+    assert kit(impl=impl, isolation="process") is Status.ADAPTER
+    assert words in kit.output
+
+
+def test_a_corpus_without_cases_is_no_corpus(kit: Kit) -> None:
+    kit.corpus.mkdir()
+    assert kit() is Status.CORPUS
+
+
+def test_a_malformed_spec_is_named_with_its_place(kit: Kit) -> None:
+    kit.case("one", specs={"read-latest": {**READ, "version": -1}})
+    assert kit() is Status.CORPUS
+    assert "table-features/one/specs/read-latest.json:#/version" in kit.output
+
+
+def test_selection_by_id_feature_and_revision(kit: Kit) -> None:
+    kit.case("one")
+    kit.case("two", features=("deletionVectors",))
+    kit.case("three", revision=["2021"])
+    path = kit.folder / "results.jsonl"
+    for option, ids in (
+        ("--case=table-features/one", ["one"]),
+        ("--case=*/t*", ["two"]),
+        ("--feature=deletionVectors", ["two"]),
+        ("--revision=2021", ["one", "three", "two"]),
+    ):
+        assert kit(option, f"--results={path}") is Status.OK
+        assert [name.split("/")[1] for name in read_results(path).records] == ids
+
+
+def test_a_known_failure_is_expected(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    kit.case("two", WRONG)
+    kit.case("three")
+    entries = (known("one"), known("two", message="/missing of [0-9]+$/"))
+    assert kit(kit.baseline(*entries)) is Status.OK
+    assert "1 pass, 2 known failures; exit status 0" in kit.output
+
+
+def test_one_entry_can_stand_for_alike_failures(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    kit.case("two", WRONG)
+    assert kit(kit.baseline(known("*"))) is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("answers", "entry", "words"),
+    [
+        ({}, known("one"), "expects a failure, and the outcome is pass"),
+        (OTHER_WRONG, known("one"), "expects another failure"),
+        (WRONG, known("one", requirement="REC-002"), "expects another failure"),
+    ],
+)
+def test_a_stale_entry_fails_the_run(
+    kit: Kit, answers: dict[str, Any], entry: dict[str, str], words: str
+) -> None:
+    kit.case("one", answers)
+    assert kit(kit.baseline(entry)) is Status.STALE_BASELINE
+    assert words in kit.output
+
+
+def test_an_entry_without_a_case_fails_the_run(kit: Kit) -> None:
+    kit.case("one")
+    assert kit(kit.baseline(known("gone"))) is Status.STALE_BASELINE
+    assert "table-features/gone/read-latest matches no case" in kit.output
+
+
+def test_an_entry_outside_the_selection_is_left_alone(kit: Kit) -> None:
+    kit.case("one")
+    kit.case("two", WRONG)
+    option = kit.baseline(known("two"))
+    assert kit(option, "--case=table-features/one") is Status.OK
+
+
+def test_a_new_failure_beside_known_ones_fails_the_run(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    kit.case("two", WRONG)
+    assert kit(kit.baseline(known("one"))) is Status.NONCONFORMANT
+
+
+def test_a_written_baseline_makes_the_next_run_pass(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    kit.case("broken", {"scan": {"raise": "boom"}})
+    path = kit.folder / "baselines" / "told.yaml"
+    assert kit(f"--write-baseline={path}") is Status.NONCONFORMANT
+    entries = yaml.safe_load(path.read_text())["failures"]
+    assert {entry["reason"] for entry in entries} == {"untriaged"}
+    assert kit(f"--baseline={path}") is Status.OK
+
+
+def test_the_status_is_the_same_under_xdist(kit: Kit) -> None:
+    pytest.importorskip("xdist")
+    kit.case("one", WRONG)
+    kit.case("two")
+    path = kit.folder / "results.jsonl"
+    assert kit("-n2", f"--results={path}") is Status.NONCONFORMANT
+    assert "1 pass, 1 fail; exit status 1" in kit.output
+    assert read_results(path).footer["counts"] == {"fail": 1, "pass": 1}
+    assert kit("-n2", kit.baseline(known("one"))) is Status.OK
+
+
+def test_an_unfinished_results_file_is_no_results_file(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    write_json(path, {"line": "header", "format": 1})
+    with pytest.raises(ResultsError, match="did not end"):
+        read_results(path)
+    path.write_text("")
+    with pytest.raises(ResultsError, match="does not begin with a header"):
+        read_results(path)
+
+
+def test_without_an_implementation_the_plugin_does_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_mine(): pass")
+    done = pytester.runpytest_inprocess()
+    done.assert_outcomes(passed=1)
+    assert "delta-tck" not in str(done.stdout).partition("collected")[2]
+
+
+def test_an_adapter_that_cannot_be_made_here_ends_the_run(kit: Kit) -> None:
+    kit.case("one")
+    assert kit(impl="python:fakes:never") is Status.ADAPTER
+    assert "the engine is not here" in kit.output
+
+
+def test_an_entry_needs_every_field(kit: Kit) -> None:
+    kit.case("one")
+    entry = known("one")
+    del entry["reason"]
+    assert kit(kit.baseline(entry)) is Status.USAGE
+    assert "lacks reason" in kit.output
+    assert "baseline.yaml:2" in kit.output
+
+
+def test_refused_specs_pass_in_a_worker_process(kit: Kit) -> None:
+    refusal = {"scan": {"refused": ["invalid_table", "no"]}}
+    kit.case("one", refusal, specs={"read-latest": REFUSED})
+    assert kit(isolation="process") is Status.OK
