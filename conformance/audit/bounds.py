@@ -59,6 +59,9 @@ def wrong_statistics(judged: Judged) -> Iterator[Finding]:
             yield from _column(judged, column, wanted)
 
 
+_NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
+"""How writers spell what JSON has no number for."""
+
 _KINDS: Final = ("minValues", "maxValues", "nullCount")
 
 
@@ -80,7 +83,7 @@ def _values(judged: Judged, column: Column) -> pa.ChunkedArray | None:
             return None
         found = pc.struct_field(found, part)
     if pa.types.is_timestamp(found.type) and found.type.unit == "ns":
-        # int96 reads as nanoseconds, of which Delta keeps microseconds.
+        # Delta keeps microseconds.
         found = found.cast(pa.timestamp("us", found.type.tz), safe=False)
     return found
 
@@ -158,6 +161,8 @@ def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
     """
     if isinstance(actual, bytes):
         actual = actual.decode()
+    if isinstance(actual, float) and stated in _NOT_FINITE:
+        return float(stated), actual
     text = isinstance(actual, str | date)
     if isinstance(stated, str) != text or isinstance(stated, bool) != isinstance(actual, bool):
         raise ValueError(stated)

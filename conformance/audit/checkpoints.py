@@ -204,7 +204,7 @@ def _drop_null(value: Any) -> Any:
 def _comparable(action: str, body: Body | None) -> Any:
     found = _drop_null(body or {})
     if action == "protocol":
-        found |= {k: sorted(map(str, found[k])) for k in found if k.endswith("Features")}
+        found |= {k: sorted(map(str, v)) for k, v in found.items() if isinstance(v, list)}
     return found
 
 

@@ -99,11 +99,11 @@ def one_action_per_key(step: Step) -> Findings:
 
 def change_files_in_their_directory(step: Step) -> Findings:
     """Report change data files outside of ``_change_data`` that are no data files either."""
-    added = {line.body.get("path") for line in step.of("add")}
+    added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
     for line in step.of("cdc"):
-        path = line.body.get("path")
-        if isinstance(path, str) and "_change_data/" not in path and path not in added:
-            message = f"the change data file {path} is not under _change_data"
+        key = file_key(line.body)
+        if key and "_change_data/" not in key[0] and key[0] not in added:
+            message = f"the change data file {key[0]} is not under _change_data"
             yield finding("CDFF-001", line.place, message)
 
 

@@ -96,7 +96,8 @@ def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Fi
         return  # legal for legacy tables, and nothing that this audit can open
     try:
         with view.storage.open_input(path) as source:
-            file = pq.ParquetFile(source)
+            # Nanoseconds, the default for int96, do not reach far.
+            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
             yield from _contents(_Opened(path, body, view, file, vector))
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         message = f"the file cannot be read as Parquet: {str(error)[:200]}"
@@ -146,11 +147,13 @@ def _columns(opened: _Opened) -> Findings:
 
 def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
     layout, schema = opened.view.layout, opened.file.schema_arrow
+    stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
+    int96 = {column.path for column in stored_columns if column.physical_type == "INT96"}
     for field in schema:
         column = wanted.get(field.name)
         if column is None or layout.mode == "id":
             continue
-        for requirement, message in unfit(column, field.type):
+        for requirement, message in unfit(column, field.type, int96=field.name in int96):
             yield finding(requirement, opened.path, message)
         stored = (field.metadata or {}).get(b"PARQUET:field_id")
         mapped = layout.mode != "none" and column.field_id is not None

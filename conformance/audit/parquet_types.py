@@ -76,23 +76,24 @@ def _fits(declared: Any, of: pa.DataType) -> bool:
     return True if test is None else bool(test(of))
 
 
-def _zoned(of: pa.DataType) -> bool | None:
-    """Say whether a timestamp is adjusted to UTC; ``None`` for int96, which does not tell."""
-    if not at.is_timestamp(of) or of.unit == "ns":
-        return None
-    return of.tz is not None
+def unfit(column: Column, stored: pa.DataType, *, int96: bool) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message where a stored column does not fit its declared type.
 
+    Args:
+        column: of the schema.
+        stored: the column's type as Arrow reads it.
+        int96: whether it is stored as int96, which does not tell of zones.
 
-def unfit(column: Column, stored: pa.DataType) -> Iterator[tuple[str, str]]:
-    """Yield requirement and message where a stored column does not fit its declared type."""
+    """
     if not _fits(column.type, stored):
         declared = column.type.get("type") if isinstance(column.type, dict) else column.type
         yield (
             "WCON-005",
             f"column {column.name} is {declared} in the schema and {stored} in the file",
         )
-    zoned = _zoned(stored)
-    if column.type == "timestamp" and zoned is False:
+    if int96 or not _timestamp(stored):
+        return
+    if column.type == "timestamp" and stored.tz is None:
         yield "SCH-015", f"column {column.name} is timestamp, but isAdjustedToUTC is false"
-    if column.type == "timestamp_ntz" and zoned is True:
+    if column.type == "timestamp_ntz" and stored.tz is not None:
         yield "SCH-019", f"column {column.name} is timestamp_ntz, but isAdjustedToUTC is true"

@@ -286,7 +286,7 @@ GOOD: dict[str, tuple[str, Any, dict[str, Any]]] = {
     ),
     "the end of time": (
         "timestamp_ntz",
-        _micro(datetime.max),
+        _micro(datetime(9999, 12, 31, 23, 59, 59, 999999)),  # noqa: DTZ001  as T
         {"maxValues": "9999-12-31T23:59:59.999999"},
     ),
     "wide bounds": ("long", [1, 5], {"minValues": 0, "maxValues": 9, "tightBounds": False}),

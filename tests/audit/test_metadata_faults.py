@@ -103,7 +103,7 @@ def _iceberg(lake: Any, version: str, *fields: Any, extra: Any = None, mode: str
         f"enableIcebergCompat{version}": "true",
         "columnMapping__mode": mode,
         "columnMapping__maxColumnId": "9",
-        **{value: "true" for value in (extra or {}).values()},
+        **dict.fromkeys((extra or {}).values(), "true"),
     }
     columns = fields or (lake.column("a", 1), lake.column("b", 2))
     _create(lake, lake.protocol(*features), lake.metadata(*columns, **properties))
@@ -116,6 +116,12 @@ def _uncounted(lake: Any, version: str) -> None:
     lake.commit(lake.file("a.parquet", rows, stats="{}"))
 
 
+def _other_format(lake: Any) -> None:
+    metadata = lake.metadata()
+    metadata["metaData"]["format"]["provider"] = "orc"
+    _create(lake, lake.protocol(), metadata, lake.file("a.orc"))
+
+
 FAULTS: dict[str, tuple[set[str], Plant]] = {
     "version 0 has no metaData": (
         {"META-001", "REC-003"},
@@ -124,7 +130,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "version 0 has no protocol": ({"REC-002"}, lambda x: _create(x, x.metadata())),
     "the protocol is newer": ({"PROTO-005"}, lambda x: _schema(x, protocol=x.protocol(reader=4))),
     "a feature is unknown": ({"FEAT-003"}, lambda x: _schema(x, protocol=x.protocol("r:futures"))),
-    "data files are not Parquet": ({"META-014"}, lambda x: _other_format(x)),
+    "data files are not Parquet": ({"META-014"}, _other_format),
     "the schema is not JSON": ({"SCH-001"}, lambda x: _raw_schema(x, "{")),
     "the schema breaks a rule": (
         {"SCH-024"},
@@ -365,12 +371,6 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _schema(x, enableInCommitTimestamps="true"),
     ),
 }
-
-
-def _other_format(lake: Any) -> None:
-    metadata = lake.metadata()
-    metadata["metaData"]["format"]["provider"] = "orc"
-    _create(lake, lake.protocol(), metadata, lake.file("a.orc"))
 
 
 @pytest.mark.parametrize("name", FAULTS)

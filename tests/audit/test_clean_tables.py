@@ -1,0 +1,250 @@
+"""Tables that break nothing give no findings, whatever forms and features they use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conformance.audit import audit
+
+CORPUS = Path(__file__).resolve().parents[2] / "golden-tables"
+UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
+
+
+def _checkpointed(lake: Any) -> None:
+    lake.basic()
+    rows = lake.rows()
+    path = lake.checkpoint(rows)
+    numbers = {"size": len(rows), "sizeInBytes": path.stat().st_size, "numOfAddFiles": 1}
+    lake.write("_last_checkpoint", json.dumps({"version": 2, **numbers}))
+
+
+def _cleaned_up(lake: Any) -> None:
+    _checkpointed(lake)
+    for version in range(3):
+        (lake.log / f"{version:020d}.json").unlink()
+    lake.commit(lake.file("c.parquet"))
+
+
+def _only_a_checkpoint(lake: Any) -> None:
+    _checkpointed(lake)
+    for version in range(3):
+        (lake.log / f"{version:020d}.json").unlink()
+
+
+def _multipart(lake: Any) -> None:
+    lake.basic()
+    rows = lake.rows()
+    for part, content in ((1, rows[:2]), (2, rows[2:])):
+        lake.checkpoint(content, f"{2:020d}.checkpoint.{part:010d}.{2:010d}.parquet")
+    hint = {"version": 2, "size": len(rows), "parts": 2}
+    lake.write("_last_checkpoint", json.dumps(hint))
+
+
+def _sidecars(lake: Any) -> None:
+    protocol, metadata = lake.protocol("r:v2Checkpoint"), lake.metadata()
+    lake.commit(protocol, metadata)
+    add = lake.file("a.parquet")
+    lake.commit(add)
+    path = lake.checkpoint([add], "_sidecars/s.parquet")
+    body = {"path": "s.parquet", "sizeInBytes": path.stat().st_size, "modificationTime": 0}
+    lines = [{"checkpointMetadata": {"version": 1}}, protocol, metadata, {"sidecar": body}]
+    lake.write(f"{1:020d}.checkpoint.{UUID}.json", lake.lines(lines))
+
+
+def _compacted(lake: Any) -> None:
+    lake.basic()
+    lines = [row for row in lake.rows() if "metaData" not in row and "protocol" not in row]
+    lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines(lines))
+
+
+def _partitioned(lake: Any) -> None:
+    fields = (lake.field("id"), lake.field("p", "date"), lake.field("q", "string"))
+    lake.commit(lake.protocol(), lake.metadata(*fields, partition=["p", "q"]))
+    rows = pa.table({"id": [1]})
+    values = ({"p": "2020-01-01", "q": "a b"}, {"p": None, "q": ""})
+    for number, value in enumerate(values):
+        lake.commit(lake.file(f"p={number}/a.parquet", rows, partitionValues=value))
+
+
+def _repartitioned(lake: Any) -> None:
+    rows = pa.table({"id": [1]})
+    lake.commit(lake.protocol(), lake.metadata(lake.field("id"), lake.field("p"), partition=["p"]))
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"p": "1"}))
+    gone = lake.remove("a.parquet", partitionValues={"p": "1"})
+    lake.commit(lake.metadata(lake.field("id"), lake.field("p")), gone)
+
+
+def _deletion_vectors(lake: Any) -> None:
+    protocol = lake.protocol("r:deletionVectors")
+    lake.commit(protocol, lake.metadata(enableDeletionVectors="true"))
+    lake.commit(lake.file("a.parquet"))
+    first = lake.vector([0])
+    lake.commit(lake.remove("a.parquet"), lake.file("a.parquet", deletionVector=first))
+    second = lake.vector([0, 1])
+    old = lake.remove("a.parquet", deletionVector=first)
+    lake.commit(old, lake.file("a.parquet", deletionVector=second))
+
+
+def _mapped(lake: Any) -> None:
+    stored = pa.field("c-1", pa.int64(), metadata={"PARQUET:field_id": "1"})
+    rows = pa.table([pa.array([1])], schema=pa.schema([stored]))
+    mapping = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
+    fields = (lake.column("id", 1), lake.column("p", 2, "string"))
+    metadata = lake.metadata(*fields, partition=["p"], **mapping)
+    lake.commit(lake.protocol("r:columnMapping"), metadata)
+    stats = {"numRecords": 1, "minValues": {"c-1": 1}, "nullCount": {"c-1": 0}}
+    values = {"c-2": "x"}
+    lake.commit(lake.file("a.parquet", rows, partitionValues=values, stats=json.dumps(stats)))
+
+
+def _legacy_mapping(lake: Any) -> None:
+    metadata = lake.metadata(
+        lake.column("id", 1), columnMapping__mode="name", columnMapping__maxColumnId="1"
+    )
+    lake.commit(lake.protocol(reader=2, writer=5), metadata)
+
+
+def _timestamps(lake: Any) -> None:
+    lake.commit(lake.protocol("domainMetadata"), lake.metadata())
+    enabling = lake.metadata(
+        enableInCommitTimestamps="true",
+        inCommitTimestampEnablementVersion="1",
+        inCommitTimestampEnablementTimestamp="50",
+    )
+    lake.commit(
+        {"commitInfo": {"inCommitTimestamp": 50}},
+        lake.protocol("domainMetadata", "inCommitTimestamp"),
+        enabling,
+    )
+    lake.commit({"commitInfo": {"inCommitTimestamp": 51}})
+
+
+def _row_tracking(lake: Any) -> None:
+    metadata = lake.metadata(
+        enableRowTracking="true",
+        rowTracking__materializedRowIdColumnName="_id",
+        rowTracking__materializedRowCommitVersionColumnName="_version",
+    )
+    lake.commit(lake.protocol("rowTracking", "domainMetadata"), metadata)
+    for number, key in enumerate(("rowIdHighWaterMark", "highWaterMark")):
+        ids = {"baseRowId": 2 * number, "defaultRowCommitVersion": number + 1}
+        mark = {"domain": "delta.rowTracking", "removed": False}
+        mark["configuration"] = json.dumps({key: 2 * number + 1})
+        lake.commit(lake.file(f"{number}.parquet", **ids), {"domainMetadata": mark})
+
+
+def _change_data(lake: Any) -> None:
+    protocol = lake.protocol("changeDataFeed")
+    lake.commit(protocol, lake.metadata(enableChangeDataFeed="true"))
+    cdc = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": 1, "dataChange": False}
+    lake.commit(lake.file("a.parquet"), {"cdc": cdc})
+
+
+def _rearranged(lake: Any) -> None:
+    lake.basic()
+    lake.commit(
+        lake.remove("a.parquet", dataChange=False), lake.file("c.parquet", dataChange=False)
+    )
+    lake.commit(lake.file("c.parquet", dataChange=False, tags={"a": "b"}))
+
+
+def _append_only(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(appendOnly="true"))
+    lake.commit(lake.file("a.parquet"))
+    lake.commit(
+        lake.remove("a.parquet", dataChange=False), lake.file("b.parquet", dataChange=False)
+    )
+    lake.commit(lake.metadata())
+    lake.commit(lake.remove("b.parquet"))
+
+
+def _escaped(lake: Any) -> None:
+    lake.basic()
+    add = lake.file("d e/ü%.parquet")
+    add["add"]["path"] = "d%20e/%C3%BC%25.parquet"
+    lake.commit(add)
+    absolute = lake.file("f.parquet")
+    absolute["add"]["path"] = f"file://{lake.root}/f.parquet"
+    lake.commit(absolute)
+
+
+def _unknown_parts(lake: Any) -> None:
+    lake.basic()
+    lake.commit({"futureAction": {"x": 1}}, {"add": lake.file("c.parquet")["add"] | {"future": 1}})
+    lake.write("README", "foreign")
+    lake.write("_staged.tmp", "foreign")
+
+
+def _widened(lake: Any) -> None:
+    changes = [{"fromType": "short", "toType": "long"}]
+    metadata = lake.metadata(lake.field("id", "long", **{"delta.typeChanges": changes}))
+    lake.commit(lake.protocol("r:typeWidening"), metadata)
+    lake.commit(lake.file("a.parquet", pa.table({"id": pa.array([1], pa.int16())})))
+
+
+def _int96(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(lake.field("t", "timestamp")))
+    rows = pa.table({"t": pa.array([0], pa.timestamp("ns"))})
+    add = lake.file("a.parquet", rows)
+    pq.write_table(rows, lake.root / "a.parquet", use_deprecated_int96_timestamps=True)
+    add["add"]["size"] = (lake.root / "a.parquet").stat().st_size
+    stats = {"numRecords": 1, "minValues": {"t": "1970-01-01T00:00:00.000Z"}}
+    add["add"]["stats"] = json.dumps(stats)
+    lake.commit(add)
+
+
+TABLES: dict[str, Callable[[Any], Any]] = {
+    "basic": lambda lake: lake.basic(),
+    "checkpointed": _checkpointed,
+    "cleaned up": _cleaned_up,
+    "only a checkpoint": _only_a_checkpoint,
+    "multipart": _multipart,
+    "sidecars": _sidecars,
+    "compacted": _compacted,
+    "partitioned": _partitioned,
+    "repartitioned": _repartitioned,
+    "deletion vectors": _deletion_vectors,
+    "mapped": _mapped,
+    "legacy mapping": _legacy_mapping,
+    "timestamps": _timestamps,
+    "row tracking": _row_tracking,
+    "change data": _change_data,
+    "rearranged": _rearranged,
+    "append only": _append_only,
+    "escaped": _escaped,
+    "unknown parts": _unknown_parts,
+    "widened": _widened,
+    "int96": _int96,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_valid_table_is_clean(name: str, lake: Any) -> None:
+    TABLES[name](lake)
+    assert lake.audit() == []
+
+
+def _cases() -> list[Path]:
+    return sorted(path.parent for path in CORPUS.glob("*/*/case.json"))
+
+
+def test_the_corpus_is_there() -> None:
+    assert len(_cases()) >= 60
+
+
+def test_tables_of_other_writers_are_clean() -> None:
+    found = {}
+    for case in _cases():
+        builder = json.loads((case / "case.json").read_text())["provenance"]["builder"]
+        if builder != "kit":
+            errors = [f for f in audit(str(case / "delta")) if f.severity == "error"]
+            if errors:
+                found[case.name] = errors
+    assert found == {}

@@ -1,0 +1,77 @@
+"""The command line prints what an audit finds and tells it by its status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.audit import run_audit_cli
+
+
+def test_a_clean_table_exits_0(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    lake.basic()
+    assert run_audit_cli([str(lake.root)]) == 0
+    assert capsys.readouterr().out == f"{lake.root}: 0 error, 0 warning, 0 info\n"
+
+
+def test_an_error_exits_1_and_says_what_where_and_why(
+    lake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.basic().commit(lake.file("c.parquet", size=1))
+    assert run_audit_cli([str(lake.root)]) == 1
+    out = capsys.readouterr().out
+    assert "error: ADD-006 (Add File and Remove File: add): " in out
+    assert "  c.parquet: the file has " in out
+    assert out.endswith("1 error, 0 warning, 0 info\n")
+
+
+def test_a_warning_alone_exits_0(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    lake.basic().write("_last_checkpoint", '{"version":9,"size":1}')
+    assert run_audit_cli([str(lake.root)]) == 0
+    assert "warning: LASTS-002" in capsys.readouterr().out
+
+
+def test_many_findings_of_a_kind_are_cut_in_text_and_whole_in_json(
+    lake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.basic().commit(*(lake.file(f"c{n}.parquet", size=1) for n in range(14)))
+    assert run_audit_cli([str(lake.root)]) == 1
+    assert "  … and 4 more\n" in capsys.readouterr().out
+    assert run_audit_cli([str(lake.root), "--format=json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"] == {"error": 14, "warning": 0, "info": 0}
+    assert document["table"] == str(lake.root)
+    assert set(document["findings"][0]) == {"requirement", "severity", "place", "message", "hint"}
+
+
+def test_data_files_can_be_left_alone(lake: Any) -> None:
+    lake.basic().commit(lake.file("c.parquet", size=1))
+    assert run_audit_cli([str(lake.root), "--no-data"]) == 0
+
+
+@pytest.mark.parametrize("argv", [[], ["--format=xml", "x"], ["a", "b"]])
+def test_bad_arguments_exit_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_audit_cli(argv) == 2
+    assert "usage: delta-tck audit" in capsys.readouterr().err
+
+
+def test_help_exits_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_audit_cli(["--help"]) == 0
+    assert "exit status" in capsys.readouterr().out
+
+
+def test_no_table_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_audit_cli([str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"delta-tck audit: {tmp_path}: ")
+
+
+def test_the_module_runs(lake: Any) -> None:
+    lake.basic()
+    command = [sys.executable, "-m", "conformance.audit", str(lake.root)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  our own module
+    assert (ran.returncode, ran.stderr) == (0, "")

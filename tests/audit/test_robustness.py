@@ -1,0 +1,137 @@
+"""An audit of a damaged table gives findings and never an exception."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.audit import AuditError, audit
+
+JUNK = (None, 0, -1, 2**70, 1.5, True, "", "%", "\x00", [], {}, [None], {"path": {}}, "9" * 30)
+
+
+def _table(lake: Any) -> Path:
+    """Build a table with every kind of log file."""
+    lake.commit(
+        {"commitInfo": {"inCommitTimestamp": 1}},
+        lake.protocol("r:deletionVectors", "r:columnMapping", "rowTracking", "domainMetadata"),
+        lake.metadata(
+            lake.column("id", 1),
+            lake.column("p", 2, "date"),
+            partition=["p"],
+            columnMapping__mode="name",
+            columnMapping__maxColumnId="2",
+            enableDeletionVectors="true",
+        ),
+        lake.file(
+            "a.parquet",
+            partitionValues={"c-2": "2020-01-01"},
+            deletionVector=lake.vector([0]),
+            baseRowId=0,
+            defaultRowCommitVersion=0,
+            stats='{"numRecords":2,"minValues":{"c-1":1},"nullCount":{"c-1":0}}',
+        ),
+        {
+            "domainMetadata": {
+                "domain": "delta.rowTracking",
+                "configuration": "{}",
+                "removed": False,
+            }
+        },
+    )
+    lake.commit(lake.remove("a.parquet"), {"txn": {"appId": "a", "version": 1}})
+    actions = [
+        json.loads(line)
+        for version in range(2)
+        for line in (lake.log / f"{version:020d}.json").read_text().splitlines()
+    ]
+    lake.write(f"{0:020d}.{1:020d}.compacted.json", lake.lines(actions))
+    lake.checkpoint([a for a in actions if "protocol" in a or "metaData" in a])
+    checksum = {"tableSizeBytes": 0, "numFiles": 0, "fileSizeHistogram": {}, "allFiles": actions}
+    lake.write(f"{1:020d}.crc", json.dumps(checksum))
+    lake.write("_last_checkpoint", '{"version":1,"size":2,"checksum":"x"}')
+    return Path(lake.root)
+
+
+def _holes(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if path else []
+    items = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node if isinstance(node, list) else ())
+    )
+    for key, child in items:
+        found += _holes(child, (*path, key))
+    return found
+
+
+def _with(node: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    copy = dict(node) if isinstance(node, dict) else list(node)
+    copy[path[0]] = _with(node[path[0]], path[1:], value)
+    return copy
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_junk_in_any_field_of_a_commit_is_survived(version: int, lake: Any) -> None:
+    root = _table(lake)
+    path = lake.log / f"{version:020d}.json"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    chooser = random.Random(version)  # noqa: S311  a fixed choice, not a secret
+    for number, line in enumerate(lines):
+        for hole in _holes(line):
+            changed = _with(line, hole, chooser.choice(JUNK))
+            path.write_text(lake.lines([*lines[:number], changed, *lines[number + 1 :]]))
+            assert isinstance(audit(str(root), data=number % 4 == 3), list)
+
+
+@pytest.mark.parametrize("name", ["_last_checkpoint", f"{1:020d}.crc"])
+def test_junk_in_any_field_of_a_summary_is_survived(name: str, lake: Any) -> None:
+    root = _table(lake)
+    path = lake.log / name
+    document = json.loads(path.read_text())
+    chooser = random.Random(name)  # noqa: S311  as above
+    for hole in _holes(document):
+        path.write_text(json.dumps(_with(document, hole, chooser.choice(JUNK))))
+        assert audit(str(root), data=False)
+
+
+def test_cut_and_flipped_bytes_are_survived(lake: Any, tmp_path: Path) -> None:
+    root = _table(lake)
+    chooser = random.Random(7)  # noqa: S311  as above
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    for number, path in enumerate(files):
+        for attempt in range(3):
+            copy = tmp_path / f"copy-{number}-{attempt}"
+            shutil.copytree(root, copy)
+            data = bytearray(path.read_bytes())
+            at = chooser.randrange(len(data))
+            data[at:] = b"" if attempt == 0 else bytes([data[at] ^ 0x55]) + data[at + 1 :]
+            (copy / path.relative_to(root)).write_bytes(data)
+            assert isinstance(audit(str(copy)), list)
+
+
+def test_a_place_without_a_log_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match="no commit and no checkpoint"):
+        audit(str(tmp_path))
+    with pytest.raises(AuditError):
+        audit(str(tmp_path / "missing"))
+
+
+def test_findings_come_gravest_first(lake: Any) -> None:
+    lake.basic().commit(lake.file("c.parquet", size=1), lake.remove("z.parquet"))
+    lake.write("_last_checkpoint", '{"version":9,"size":1}')
+    assert [finding.severity for finding in lake.audit()] == ["error", "warning", "info"]
+
+
+def test_an_audit_changes_nothing(lake: Any) -> None:
+    root = _table(lake)
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    audit(str(root))
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
