@@ -215,7 +215,9 @@ def parse_value(text: str | None, of: DataType, *, column: str = "") -> Any:
         ) from None
 
 
-def format_value(value: Any, of: DataType) -> str | None:
+def format_value(  # noqa: PLR0911  one return per type
+    value: Any, of: DataType
+) -> str | None:
     """Spell a partition value for an action.
 
     Args:
@@ -267,7 +269,7 @@ def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -
         return None
     try:
         if len(text) > _TOO_LONG and of not in (STRING, BINARY):
-            raise ValueError(f"{len(text)} characters are too many")
+            return _refuse_length(text)
         return parse(text)
     except ValueError as error:
         raise InvalidPartitionValue(
@@ -275,6 +277,10 @@ def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -
             action="add",
             hint="the value is read from partitionValues, never from the directory name",
         ) from None
+
+
+def _refuse_length(text: str) -> Any:
+    raise ValueError(f"{len(text)} characters are too many")
 
 
 def _typed(values: list[Any], of: DataType) -> pa.Array:

@@ -59,6 +59,8 @@ class Bitmap:
             True for each row that stays; ``None`` when all of them do.
 
         """
+        if length == 0:
+            return None
         first, last = start // CONTAINER_ROWS, (start + length - 1) // CONTAINER_ROWS
         low, high = np.searchsorted(self.keys, [np.uint64(first), np.uint64(last + 1)])
         if low == high:
@@ -91,7 +93,7 @@ class Bitmap:
         match int(self.kinds[at]):
             case 0:
                 values = self.data[offset : offset + 2 * count].view("<u2")
-                return values.astype(np.uint64)
+                return np.asarray(values, np.uint64)
             case 1:
                 bits = np.unpackbits(self.data[offset : offset + BITMAP_BYTES], bitorder="little")
                 return np.flatnonzero(bits).astype(np.uint64)
@@ -100,4 +102,5 @@ class Bitmap:
                 lengths = runs[:, 1].astype(np.int64) + 1
                 ends = np.cumsum(lengths)
                 shifts = np.repeat(runs[:, 0].astype(np.int64) - (ends - lengths), lengths)
-                return (np.arange(int(ends[-1])) + shifts).astype(np.uint64)
+                values = np.arange(int(ends[-1])) + shifts
+                return values.astype(np.uint64)

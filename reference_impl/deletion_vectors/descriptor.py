@@ -1,4 +1,4 @@
-"""Where a deletion vector is and what to expect there (section Deletion Vector Descriptor Schema)."""
+"""Where a deletion vector is, and its size (section Deletion Vector Descriptor Schema)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Serialized deletion vectors: magic number and 64-bit roaring bitmap (section Deletion Vector Format).
+"""Serialized deletion vectors: magic number and 64-bit roaring bitmap.
+
+Serves "Deletion Vector Format".
 
 The format is parsed here rather than by a roaring library: bytes out of a table are checked
 before anything is allocated for them, and containers go into Arrow masks without a detour.
@@ -10,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -197,7 +200,7 @@ def _check_values(
     """Check that containers hold as many different values as their header says."""
     changes = np.flatnonzero(np.diff(kinds)) + 1
     edges = [0, *changes.tolist(), len(kinds)]
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         if first == last:
             continue
         kind = kinds[first]

@@ -1,4 +1,7 @@
-"""Fetch deletion vectors from where descriptors say, checked (section Deletion Vector File Storage Format)."""
+"""Fetch deletion vectors from where descriptors say, and check them.
+
+Serves "Deletion Vector File Storage Format".
+"""
 
 from __future__ import annotations
 

@@ -49,4 +49,4 @@ def decode_z85(text: str) -> bytes:
         raise InvalidDeletionVector(
             f"{text[:40]!r} spells more than 32 bits in five characters", requirement="DVDESC-011"
         )
-    return words.astype(">u4").tobytes()
+    return bytes(words.astype(">u4").tobytes())

@@ -58,7 +58,9 @@ def evaluate(node: Node, rows: pa.RecordBatch | pa.Table) -> pa.BooleanArray:
     return found.cast(pa.bool_())
 
 
-def _evaluate(node: Node, rows: pa.RecordBatch | pa.Table) -> Any:
+def _evaluate(  # noqa: PLR0911  one return per kind of node
+    node: Node, rows: pa.RecordBatch | pa.Table
+) -> Any:
     match node:
         case Column() | Constant():
             return _value(node, rows)

@@ -85,7 +85,7 @@ def _negation(tree: _TREE) -> _TREE:
 
 
 def _column(node: exp.Expression) -> _TREE:
-    return {"column": [part.name for part in node.parts]}  # type: ignore[attr-defined]
+    return {"column": [part.name for part in node.parts]}
 
 
 def _literal(node: exp.Expression) -> _TREE:

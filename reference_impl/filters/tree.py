@@ -90,7 +90,10 @@ def _bind(tree: Any, schema: Struct, depth: int) -> Node:
     name, arguments = tree.get("op"), tree.get("args")
     if not isinstance(arguments, Sequence) or isinstance(arguments, str):
         raise InvalidFilter(f"a node has a column, a literal, or op and args: {tree!r:.80}")
-    bound = [_bind(argument, schema, depth + 1) for argument in arguments]
+    return _apply(name, [_bind(argument, schema, depth + 1) for argument in arguments])
+
+
+def _apply(name: Any, bound: list[Node]) -> Node:  # noqa: PLR0911  one return per operation
     match name, bound:
         case "and", [_, *_]:
             return And(tuple(_condition(part) for part in bound))
@@ -175,10 +178,11 @@ def _scalar(value: Any, of: DataType) -> pa.Scalar:
             found = parse_values(pa.array([value]), of)[0]
             if found.is_valid:
                 return found
-            raise ValueError(value)
-        return pa.scalar(value, target)
+        else:
+            return pa.scalar(value, target)
     except (pa.ArrowException, ValueError, TypeError, OverflowError, DeltaError):
-        raise InvalidFilter(f"the literal {value!r:.80} is no {of}") from None
+        pass
+    raise InvalidFilter(f"the literal {value!r:.80} is no {of}")
 
 
 def _condition(node: Node) -> Node:

@@ -16,6 +16,7 @@ from reference_impl.filters import bind_filter, columns_of
 from reference_impl.row_tracking import RowTracking
 from reference_impl.scan.reader import FileReader, in_order
 from reference_impl.scan.tasks import file_tasks, table_schema
+from reference_impl.skipping import may_match
 from reference_impl.types.model import Field, Struct
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def scan(
     )
     needed = [*wanted, *reader.filter_columns]
     partition = [f for f in needed if f.name in table.partition_names]
-    tasks = file_tasks(snapshot.adds(), partition, table.mode)
+    files = snapshot.adds()
+    if condition is not None:
+        files = files.filter(may_match(files, condition, table))
+    tasks = file_tasks(files, partition, table.mode)
     batches = [
         batch for read in in_order(lambda task: list(reader.read(task)), tasks) for batch in read
     ]

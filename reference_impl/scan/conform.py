@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode, field_id, physical_name
-from reference_impl.errors import DeltaError, InvalidDataFile
+from reference_impl.errors import DeltaError, InvalidDataFile, UnsupportedType
 from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow
 from reference_impl.types.model import (
     BINARY,
@@ -102,7 +102,9 @@ def converter(stored: pa.Field, column: Field, mode: Mode) -> Converter | None:
     return _convert(stored.type, column.type, mode, column.name)
 
 
-def _convert(stored: pa.DataType, wanted: DataType, mode: Mode, place: str) -> Converter | None:
+def _convert(  # noqa: PLR0911  one return per kind of type
+    stored: pa.DataType, wanted: DataType, mode: Mode, place: str
+) -> Converter | None:
     if isinstance(stored, pa.ExtensionType):
         inner = _convert(stored.storage_type, wanted, mode, place)
         return _after(lambda a: a.storage, inner)
@@ -237,7 +239,7 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
     if pa.types.is_list(stored) and _is_pair(stored.value_type):
         # A map group without its annotation: a list of pairs.
         pair = stored.value_type
-        plain = pa.map_(pair.field(0).with_nullable(False), pair.field(1))
+        plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
         inner = _map(plain, wanted, mode, place)
         return _after(lambda a: _with_children(a, plain, a.values), inner)
     if not pa.types.is_map(stored):
@@ -265,9 +267,10 @@ def _variant(stored: pa.DataType, place: str) -> Converter | None:
         raise _unreadable(stored, VARIANT, place)
     names = {stored.field(i).name: i for i in range(stored.num_fields)}
     if "typed_value" in names:
-        raise InvalidDataFile(
+        raise UnsupportedType(
             f"column {place} is a shredded variant, which this implementation does not read",
             requirement="SHRED-006",
+            stage="read",
         )
     target = arrow_type(VARIANT)
     if not {"metadata", "value"} <= names.keys():
@@ -309,7 +312,7 @@ def _after(first: Converter, then: Converter | None) -> Converter:
 
 
 def _is_pair(of: pa.DataType) -> bool:
-    return pa.types.is_struct(of) and of.num_fields == 2
+    return bool(pa.types.is_struct(of) and of.num_fields == 2)
 
 
 def _has_nulls(place: str) -> InvalidDataFile:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,6 +48,7 @@ class FileReader:
         filter: keeps the rows for which it is true.
         filter_columns: the columns that only the filter looks at.
         tracking: adds row ids and row commit versions.
+        extra: further columns to give, which no schema lists: found by name in data files.
 
     """
 
@@ -59,11 +60,12 @@ class FileReader:
     filter: Node | None = None
     filter_columns: Sequence[Field] = ()
     tracking: RowTracking | None = None
+    extra: Sequence[Field] = ()
 
     @property
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
-        fields = [arrow_field(f) for f in self.columns]
+        fields = [arrow_field(f) for f in (*self.columns, *self.extra)]
         return pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if self.tracking else []))
 
     def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
@@ -76,12 +78,11 @@ class FileReader:
             InvalidDeletionVector: the deletion vector is malformed, or of another file.
 
         """
-        deleted = None
-        if task.deletion_vector is not None:
-            deleted = self.vectors.load(task.deletion_vector, task.path)
+        deleted = self._vector(task.deletion_vector, task)
+        only = self._vector(task.only, task)
         read = [*self.columns, *self.filter_columns]
         stored = [f for f in read if f.name not in self.partition_names]
-        hidden = self.tracking.hidden if self.tracking else []
+        hidden = [*self.extra, *(self.tracking.hidden if self.tracking else ())]
         given = pa.schema([arrow_field(f) for f in read])
         schema = self.schema
         end = 0
@@ -96,24 +97,38 @@ class FileReader:
                 else next(found)
                 for f in read
             ]
-            kept = _kept(deleted, start, length)
+            kept = _kept(deleted, only, start, length)
             if self.filter is not None:
                 with at_file(task.path):
                     rows = pa.RecordBatch.from_arrays(columns, schema=given)
                     chosen = evaluate(self.filter, rows)
                 kept = chosen if kept is None else pc.and_(kept, chosen)
                 columns = columns[: len(self.columns)]
+            columns += [next(found) for _ in self.extra]
             if self.tracking is not None:
                 columns += self.tracking.columns(
                     list(found), start, length, task.base_row_id, task.default_row_commit_version
                 )
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
             yield batch if kept is None else batch.filter(kept)
-        _refuse_foreign(deleted, end, task.path)
+        for vector in (deleted, only):
+            _refuse_foreign(vector, end, task.path)
+
+    def _vector(self, wire: Mapping[str, Any] | None, task: FileTask) -> Bitmap | None:
+        return None if wire is None else self.vectors.load(wire, task.path)
 
 
-def _kept(deleted: Bitmap | None, start: int, length: int) -> pa.BooleanArray | None:
-    return None if deleted is None or length == 0 else deleted.kept(start, length)
+def _kept(
+    deleted: Bitmap | None, only: Bitmap | None, start: int, length: int
+) -> pa.BooleanArray | None:
+    kept = None if deleted is None else deleted.kept(start, length)
+    if only is None:
+        return kept
+    others = only.kept(start, length)
+    if others is None:
+        return pa.repeat(pa.scalar(False), length)  # noqa: FBT003  a value
+    chosen = pc.invert(others)
+    return chosen if kept is None else pc.and_(kept, chosen)
 
 
 def _refuse_foreign(deleted: Bitmap | None, rows: int, path: str) -> None:

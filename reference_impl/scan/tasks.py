@@ -56,8 +56,8 @@ class FileTask:
     Attributes:
         path: decoded; relative to the table root, absolute, or a URL.
         partition: logical column name to a typed Arrow scalar.
-        deletion_vector: the descriptor, in wire spelling.
-        records: ``numRecords`` of the statistics; ``None`` where unknown.
+        deletion_vector: the descriptor, in wire spelling: rows that are left out.
+        only: another descriptor: rows that alone are read; ``None`` for all rows.
         base_row_id: ``baseRowId``.
         default_row_commit_version: ``defaultRowCommitVersion``.
 
@@ -66,6 +66,7 @@ class FileTask:
     path: str
     partition: Mapping[str, pa.Scalar]
     deletion_vector: Mapping[str, Any] | None = None
+    only: Mapping[str, Any] | None = None
     base_row_id: int | None = None
     default_row_commit_version: int | None = None
 
@@ -154,6 +155,6 @@ def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Itera
             decode_path(row["path"]),
             {name: values[at] for name, values in typed.items()},
             row.get("deletionVector"),
-            row.get("baseRowId"),
-            row.get("defaultRowCommitVersion"),
+            base_row_id=row.get("baseRowId"),
+            default_row_commit_version=row.get("defaultRowCommitVersion"),
         )

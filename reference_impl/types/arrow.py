@@ -132,7 +132,9 @@ def _struct(fields: list[pa.Field], place: tuple[str, ...]) -> Struct:
     )
 
 
-def _delta_type(of: pa.DataType, place: tuple[str, ...]) -> DataType:
+def _delta_type(  # noqa: PLR0911  one return per kind of type
+    of: pa.DataType, place: tuple[str, ...]
+) -> DataType:
     for holds, primitive in _FROM_ARROW:
         if holds(of):
             return primitive
