@@ -14,6 +14,7 @@ import orjson
 from reference_impl.actions import SMALL_ACTIONS, Action, CommitInfo, Protocol, decode_action
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
+from reference_impl.file_lines import parse_line
 from reference_impl.protocol import validate_protocol
 from reference_impl.wire import Place
 
@@ -51,6 +52,15 @@ class Commit:
     lines: dict[str, list[bytes]] = field(
         default_factory=lambda: {name: [] for name in FILE_ACTIONS}
     )
+
+    def bodies(self, action: str) -> list[Any]:
+        """Parse the file actions of a wire name into JSON values, for the few of one commit.
+
+        Raises:
+            MalformedCommit: a line is not a JSON object with one action.
+
+        """
+        return [parse_line(action, line, self.place) for line in self.lines[action]]
 
     @property
     def info(self) -> CommitInfo | None:

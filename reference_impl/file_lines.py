@@ -20,7 +20,7 @@ from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED,
 from reference_impl.file_actions import STRING_MAP as _MAP
 from reference_impl.wire import Place
 
-__all__ = ["Run", "from_lines"]
+__all__ = ["Run", "from_lines", "parse_line"]
 
 _BLOCK: Final = 1 << 20
 _LIMIT: Final = 1 << 30
@@ -41,13 +41,19 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     if table is not None:
         return table
     tables = [
-        from_objects(action, [_value(action, line, place) for line in lines], place)
+        from_objects(action, [parse_line(action, line, place) for line in lines], place)
         for place, lines in runs
     ]
     return pa.concat_tables([FILE_ACTIONS[action].schema.empty_table(), *tables])
 
 
-def _value(action: str, line: bytes, place: Place) -> Any:
+def parse_line(action: str, line: bytes, place: Place) -> Any:
+    """Give the JSON value of the one action on a line.
+
+    Raises:
+        MalformedCommit: the line is not a JSON object with one action.
+
+    """
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -138,16 +138,21 @@ class Snapshot:
         """
         return self._files().adds
 
+    def files(self) -> pa.Table:
+        """Give the live logical files with typed partition values and parsed statistics.
+
+        The columns are those of :meth:`adds`, except that ``partitionValues`` is a struct of
+        the partition columns and ``stats`` a struct, both by logical names.
+
+        Raises:
+            InvalidTableError: file actions or partition values break the protocol.
+
+        """
+        return typed_files(self.adds(), self.protocol, self.metadata)
+
     def tombstones(self) -> pa.Table:
         """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
         return self._files().removes
-
-    def files(self) -> pa.Table:
-        """Give the live logical files with partition values and statistics typed.
-
-        See :func:`reference_impl.live_files.typed_files`.
-        """
-        return typed_files(self.adds(), self.protocol, self.metadata)
 
     @property
     def commit_info(self) -> CommitInfo | None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from reference_impl.errors import InvalidAction
 
 __all__ = [
+    "Decoder",
     "Place",
     "boolean",
     "decode",

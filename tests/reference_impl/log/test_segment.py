@@ -184,9 +184,9 @@ def test_foreign_files_are_ignored(log: Any) -> None:
     assert log.paths() == ["f0", "f1", "f2", "f3", "f4"]
 
 
-def test_tens_of_thousands_of_stray_files_do_no_harm(log: Any) -> None:
+def test_thousands_of_stray_files_do_no_harm(log: Any) -> None:
     _five(log)
-    for number in range(20_000):
+    for number in range(3_000):
         (log.directory / f"stray-{number}").touch()
     assert log.table.latest_version() == 4
 
@@ -222,10 +222,9 @@ def test_the_longest_fitting_compactions_are_chained(log: Any) -> None:
     _compact(log, 1, 3, log.add("f1"), log.add("f2"), log.add("f3"))
     _compact(log, 2, 4, log.add("f2"), log.add("f3"), log.add("f4"))
     _compact(log, 3, 9, log.add("wrong"))
-    ranges = [
-        [(item.version, item.end) for item in log.snapshot(v).segment.commits] for v in (2, 4)
-    ]
-    assert ranges == [[(0, 0), (1, 2)], [(0, 0), (1, 3), (4, 4)]]
+    for version, expected in ((2, [(0, 0), (1, 2)]), (4, [(0, 0), (1, 3), (4, 4)])):
+        chosen = log.snapshot(version).segment.commits
+        assert [(item.version, item.end) for item in chosen] == expected
     assert log.paths() == ["f0", "f1", "f2", "f3", "f4"]
 
 

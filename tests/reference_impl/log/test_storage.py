@@ -1,0 +1,150 @@
+"""Storage: local disk and object stores behave alike."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from obstore.store import MemoryStore
+
+from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
+from reference_impl.table import Table
+
+LOG = "_delta_log"
+
+
+@pytest.fixture(params=["local", "object"])
+def storage(request: Any, tmp_path: Path) -> Storage:
+    if request.param == "local":
+        return LocalStorage(tmp_path / "table")
+    return ObjectStorage("memory:///", store=MemoryStore())
+
+
+def test_what_is_put_is_got(storage: Storage) -> None:
+    storage.put("a b/c%20d#e.bin", b"0123456789")
+    assert storage.get("a b/c%20d#e.bin") == b"0123456789"
+    assert storage.get_range("a b/c%20d#e.bin", 3, 4) == b"3456"
+    assert storage.get_range("a b/c%20d#e.bin", 8, 99) == b"89"
+    assert storage.get_range("a b/c%20d#e.bin", 99, 2**62) == b""
+    entry = storage.head("a b/c%20d#e.bin")
+    assert (entry.size, entry.name) == (10, "c%20d#e.bin")
+    assert entry.mtime > 1_600_000_000_000
+    with storage.open_input("a b/c%20d#e.bin") as file:
+        file.seek(5)
+        assert file.read(2) == b"56"
+    storage.put("a b/c%20d#e.bin", b"new")
+    assert storage.get("a b/c%20d#e.bin") == b"new"
+
+
+def test_an_empty_file_is_opened(storage: Storage) -> None:
+    storage.put("empty", b"")
+    with storage.open_input("empty") as file:
+        assert file.read() == b""
+
+
+def test_a_missing_file_is_file_not_found_everywhere(storage: Storage) -> None:
+    for ask in (
+        lambda: storage.get("no"),
+        lambda: storage.get_range("no", 0, 1),
+        lambda: storage.head("no"),
+        lambda: storage.open_input("no"),
+        lambda: storage.get("no/deeper"),
+    ):
+        with pytest.raises(FileNotFoundError):
+            ask()
+
+
+def test_a_listing_is_sorted_flat_and_starts_after_a_name(storage: Storage) -> None:
+    for name in ("b", "a", "c", "deeper/d"):
+        storage.put(f"{LOG}/{name}", b"x")
+    storage.put(f"{LOG}-other/e", b"x")
+    assert [entry.path for entry in storage.list_from(LOG)] == [f"{LOG}/{n}" for n in "abc"]
+    assert [entry.name for entry in storage.list_from(LOG, "a")] == ["b", "c"]
+    assert storage.list_from("nowhere") == []
+
+
+def test_put_if_absent_keeps_what_is_there(storage: Storage) -> None:
+    storage.put_if_absent(f"{LOG}/1", b"first")
+    with pytest.raises(FileExistsError):
+        storage.put_if_absent(f"{LOG}/1", b"second")
+    assert storage.get(f"{LOG}/1") == b"first"
+    assert [entry.name for entry in storage.list_from(LOG)] == ["1"]
+
+
+def test_of_racing_writers_one_wins_and_its_content_stands_whole(storage: Storage) -> None:
+    barrier = threading.Barrier(8)
+    won: list[int] = []
+
+    def write(number: int) -> None:
+        barrier.wait()
+        try:
+            storage.put_if_absent(f"{LOG}/commit", bytes([number]) * 100_000)
+        except FileExistsError:
+            return
+        won.append(number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert storage.get(f"{LOG}/commit") == bytes(won) * 100_000
+
+
+def test_a_deleted_file_is_gone(storage: Storage) -> None:
+    storage.put("f", b"x")
+    storage.delete("f")
+    with pytest.raises(FileNotFoundError):
+        storage.head("f")
+
+
+@pytest.mark.parametrize("name", ["plain", "with space", "100%", "a%20b", "c#d", "e?f", "ü"])
+def test_a_root_with_special_characters_is_opened_by_path_and_by_url(
+    tmp_path: Path, name: str
+) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    (root / "f").write_bytes(b"x")
+    for location in (str(root), root, root.as_uri()):
+        assert open_storage(location).get("f") == b"x"
+
+
+def test_absolute_paths_and_file_urls_leave_the_root(tmp_path: Path) -> None:
+    other = tmp_path / "else where#1"
+    other.write_bytes(b"x")
+    storage = LocalStorage(tmp_path / "table")
+    for path in (str(other), f"file://{other}", f"file:{other}", f"file://localhost{other}"):
+        assert storage.get(path) == b"x"
+    with pytest.raises(FileNotFoundError):
+        storage.get("s3://bucket/f")
+
+
+def test_a_table_in_an_object_store_is_read(log: Any) -> None:
+    log.start(log.add("f"))
+    log.commit(log.add("g"))
+    log.checkpoint(1, log.add("f"), log.add("g"))
+    log.hint(version=1, size=4)
+    log.commit(log.remove("f"))
+    store = MemoryStore()
+    storage = ObjectStorage("memory:///", store=store)
+    for file in log.directory.iterdir():
+        storage.put(f"{LOG}/{file.name}", file.read_bytes())
+    table = Table(storage)
+    assert table.snapshot().adds()["path"].to_pylist() == ["g"]
+    assert table.snapshot().segment.checkpoint is not None
+    assert [item.version for item in table.history()] == [2, 1, 0]
+    name = f"{LOG}/{1:020d}.checkpoint.parquet"
+    with storage.open_input(name) as file:
+        assert pq.read_metadata(file).num_rows == 4
+
+
+def test_a_commit_file_is_readable_by_others(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    storage.put_if_absent("f", b"x")
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"x")
+    assert (tmp_path / "f").stat().st_mode == plain.stat().st_mode
