@@ -86,13 +86,14 @@ def _open(request: Any) -> deltalake.DeltaTable:
 def _snapshot(request: Snapshot) -> dict[str, Any]:
     table = _open(request)
     protocol, metadata = table.protocol(), table.metadata()
+    # The package gives None for an absent list and for an empty one, so None tells nothing.
+    lists = {"readerFeatures": protocol.reader_features, "writerFeatures": protocol.writer_features}
     return {
         "version": table.version(),
         "protocol": {
             "minReaderVersion": protocol.min_reader_version,
             "minWriterVersion": protocol.min_writer_version,
-            "readerFeatures": protocol.reader_features,
-            "writerFeatures": protocol.writer_features,
+            **{name: features for name, features in lists.items() if features is not None},
         },
         "metadata": {
             "id": str(metadata.id),

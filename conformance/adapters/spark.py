@@ -106,7 +106,7 @@ _REFUSALS: Final = Refusals(
         Rule(
             re.compile(
                 r"DELTA_STATE_RECOVER_ERROR|DELTA_TRUNCATED_TRANSACTION_LOG|"
-                r"DELTA_VERSIONS_NOT_CONTIGUOUS|DELTA_LOG_FILE_NOT_FOUND|"
+                r"DELTA_VERSIONS_NOT_CONTIGUOUS|"
                 r"DELTA_MISSING_PART_FILES|DELTA_DUPLICATE_ACTIONS_FOUND"
             ),
             "invalid_table",
@@ -208,19 +208,14 @@ class _Reader:
         return deltas.DeltaLog.forTable(self.spark._jsparkSession, table)  # noqa: SLF001  as above
 
     def version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
-        """Give Delta's snapshot of one version, in the JVM, as far as Spark may read it."""
+        """Give Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
+        self.frame(request.table, versionAsOf=request.version)
         log = self.log(request.table)
+        # Scala's default arguments have to be passed by whoever calls from outside.
         if request.version is None:
-            # Scala's default arguments have to be passed by whoever calls from outside.
-            arguments = [getattr(log, f"update$default${n}")() for n in (1, 2, 3)]
-            found = log.update(*arguments)
-        else:
-            arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
-            found = log.getSnapshotAt(request.version, *arguments)
-        if found.version() < 0:
-            self.frame(request.table)
-        log.protocolRead(found.protocol())
-        return found
+            return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
+        arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
+        return log.getSnapshotAt(request.version, *arguments)
 
     def snapshot(self, request: Snapshot) -> dict[str, Any]:
         found = self.version(request)

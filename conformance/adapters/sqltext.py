@@ -45,6 +45,7 @@ class Dialect:
         binary: template with ``{hex}`` for a value of type binary.
         null_safe_equal: template with ``{left}`` and ``{right}``.
         starts_with: name of the function that tests a prefix.
+        in_list: whether ``IN`` over a list with null is unknown, not false, for the others.
         escape_backslash: whether a backslash in a string literal is an escape.
         floats: how to compare with a floating point literal, where the engine's own order
             of floats is not that of filters.
@@ -60,6 +61,7 @@ class Dialect:
     decimal: str = "DECIMAL({args})"
     null_safe_equal: str = "{left} IS NOT DISTINCT FROM {right}"
     starts_with: str = "starts_with"
+    in_list: bool = True
     escape_backslash: bool = False
     nested: str = "{parent}.{name}"
     floats: FloatOrder = field(default_factory=dict)
@@ -185,6 +187,7 @@ CLICKHOUSE: Final = Dialect(
     decimal="Nullable(Decimal({args}))",
     null_safe_equal="isNotDistinctFrom({left}, {right})",
     starts_with="startsWith",
+    in_list=False,
     escape_backslash=True,
     nested="tupleElement({parent}, {text})",
     floats=IEEE,
@@ -284,10 +287,14 @@ def _null_safe_equal(arguments: list[str], dialect: Dialect) -> str:
     return dialect.null_safe_equal.format(left=left, right=right)
 
 
-def _in(arguments: list[str], _: Dialect) -> str:
+def _in(arguments: list[str], dialect: Dialect) -> str:
     probe, *members = arguments
-    # An empty list is no SQL; membership in nothing is false for every probe.
-    return f"{probe} IN ({', '.join(members)})" if members else "1 = 0"
+    if not members:
+        # An empty list is no SQL; membership in nothing is false for every probe.
+        return "1 = 0"
+    if not dialect.in_list:
+        return " OR ".join(f"{probe} = {member}" for member in members)
+    return f"{probe} IN ({', '.join(members)})"
 
 
 _OPERATORS: Final[Mapping[str, Callable[[list[str], Dialect], str]]] = {

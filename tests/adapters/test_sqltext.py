@@ -153,6 +153,14 @@ def test_floats_count_nan_as_greatest_in_the_ieee_dialect(sign: str, probe: Any,
     assert render(tree, CLICKHOUSE) == f"({text})"
 
 
+def test_membership_is_equality_with_any_where_a_list_with_null_means_something_else() -> None:
+    tree = op("in", column("x"), literal(1, "integer"), literal(None, "integer"))
+    assert render(tree, CLICKHOUSE) == (
+        "(`x` = CAST('1' AS Nullable(Int32)) OR `x` = CAST(NULL AS Nullable(Int32)))"
+    )
+    assert ask(op("not", tree), pa.table({"id": [1, 2], "x": [1, 2]})) == []
+
+
 def test_a_float_literal_on_the_left_flips_the_sign() -> None:
     tree = op("<", literal(1.0, "double"), column("x"))
     assert render(tree, CLICKHOUSE) == render(
