@@ -55,6 +55,7 @@ __all__ = [
     "MissingMetadata",
     "MissingProtocol",
     "NotFoundError",
+    "RowsNotTracked",
     "SchemaMismatch",
     "Stage",
     "TableNotFound",
@@ -432,3 +433,11 @@ class ConcurrentTransaction(CommitConflict):
 
 class ConcurrentDomainChange(CommitConflict):
     """The winner changed the same metadata domain."""
+
+
+class RowsNotTracked(UnsupportedError):
+    """Row ids are asked of a table that does not support row tracking."""
+
+    clause = "Row Tracking"
+    requirement = "RT-001"
+    stage = "plan"

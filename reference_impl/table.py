@@ -6,16 +6,23 @@ Serves "Delta Table Specification".
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 
 from reference_impl.cdf import read_changes
 from reference_impl.history import CommitRecord, History, to_millis
+from reference_impl.protocol import check_writable
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage, open_storage
+from reference_impl.types.model import Struct
+from reference_impl.write import rows as row_operations
+from reference_impl.write.checkpoint import write_checkpoint
+from reference_impl.write.create import Definition, create_table, read_schema
+from reference_impl.write.rows import Filter
 
 __all__ = ["Table"]
 
@@ -102,3 +109,84 @@ class Table:
         latest = list_log(self.storage).latest
         assert latest is not None
         return latest
+
+    def create(
+        self,
+        schema: Struct | pa.Schema | Mapping[str, Any] | str,
+        *,
+        partition_columns: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        features: Iterable[str] = (),
+        rows: pa.Table | None = None,
+    ) -> int:
+        """Create the table, and give its version: 0.
+
+        Args:
+            schema: an Arrow schema, or the table schema as JSON.
+            partition_columns: names of columns, in order.
+            properties: table properties.
+            features: table features to support beyond those that the rest needs.
+            rows: the first rows.
+
+        Raises:
+            CommitConflict: there is a table already.
+            UnsupportedError: the table would need what this implementation does not write.
+            InvalidTableError: the definition contradicts itself.
+            ConstraintError: the rows do not fit.
+
+        """
+        definition = Definition(
+            read_schema(schema), tuple(partition_columns), dict(properties or {}), tuple(features)
+        )
+        return create_table(self.storage, definition, rows)
+
+    def append(self, rows: pa.Table) -> int:
+        """Add rows, and give the version that they came with.
+
+        Columns are found by name; those that are missing are null.
+
+        Raises:
+            SchemaMismatch: columns or values do not fit the schema.
+            ConstraintViolation: a row breaks a rule of the table.
+            UnsupportedError: the table needs what this implementation does not write.
+            ConflictError: another writer changed what this operation relies on.
+
+        """
+        return row_operations.append(self.snapshot(), rows)
+
+    def delete(self, filter: Filter = None) -> int:  # noqa: A002  the word of the contract
+        """Delete the rows for which a filter is true, all by default, and give the version.
+
+        Raises:
+            AppendOnlyViolation: the table only grows.
+            DeltaError: as :meth:`append`; or the filter does not fit the schema.
+
+        """
+        return row_operations.delete(self.snapshot(), filter)
+
+    def overwrite(
+        self,
+        rows: pa.Table,
+        filter: Filter = None,  # noqa: A002  the word of the contract
+    ) -> int:
+        """Replace the rows for which a filter is true, all by default, and give the version.
+
+        Raises:
+            ConstraintViolation: a row that comes in does not match the filter.
+            DeltaError: as :meth:`delete`.
+
+        """
+        return row_operations.overwrite(self.snapshot(), rows, filter)
+
+    def checkpoint(self) -> int:
+        """Write a checkpoint of the latest version, and give that version.
+
+        Raises:
+            UnsupportedError: the table needs what this implementation does not write.
+            DeltaError: the table cannot be read.
+
+        """
+        snapshot = self.snapshot()
+        check_writable(snapshot.protocol, snapshot.metadata)
+        write_checkpoint(snapshot)
+        return int(snapshot.version)

@@ -1,0 +1,159 @@
+"""Carry changes of rows out: by new files, by rewritten files, or by deletion vectors.
+
+Serves the writer requirements of "Deletion Vectors", "Change Data Files" and "Row Tracking".
+Operations say which rows of which file go, what replaces them and what comes new; this module
+decides how the log says it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from reference_impl.row_tracking import (
+    COMMIT_VERSION_PROPERTY,
+    ROW_ID_PROPERTY,
+    ROW_TRACKING_SCHEMA,
+)
+from reference_impl.types.arrow import arrow_schema
+from reference_impl.write.data_files import FileWriter
+from reference_impl.write.live_files import LiveFile, Mask
+from reference_impl.write.transaction import Transaction
+from reference_impl.write.vectors import VectorWriter
+
+__all__ = ["Changes"]
+
+_CHANGE_TYPE: Final = "_change_type"
+_CHANGE_FOLDER: Final = "_change_data/"
+_ID, _VERSION = ROW_TRACKING_SCHEMA.names
+
+
+@dataclass(slots=True)
+class Changes:
+    """What happens to the rows of a table in one transaction.
+
+    Attributes:
+        transaction: where the actions are staged.
+        deleted: rows that went, for the history.
+        updated: rows that were replaced.
+        inserted: rows that came new.
+
+    """
+
+    transaction: Transaction
+    deleted: int = 0
+    updated: int = 0
+    inserted: int = 0
+    _fresh: list[pa.Table] = field(default_factory=list)
+    _feed: list[pa.Table] = field(default_factory=list)
+    _vectors: list[tuple[LiveFile, Mask]] = field(default_factory=list)
+    _needs_feed: bool = False
+
+    def insert(self, rows: pa.Table) -> None:
+        """Add rows in the table's columns and types."""
+        self.inserted += rows.num_rows
+        self._fresh.append(self._tracked(rows, None))
+        self._record("insert", rows)
+
+    def delete(self, file: LiveFile, chosen: Mask) -> None:
+        """Delete rows of a file."""
+        self.deleted += int(chosen.sum())
+        self._record("delete", file.take(chosen))
+        self._drop(file, chosen)
+
+    def update(self, file: LiveFile, chosen: Mask, rows: pa.Table) -> None:
+        """Replace rows of a file, the new ones given in the same order."""
+        self.updated += rows.num_rows
+        before = file.take(chosen)
+        self._record("update_preimage", before)
+        self._record("update_postimage", rows)
+        self._fresh.append(self._tracked(rows, before.column(_ID) if self._tracks else None))
+        # A reader would take a replaced row for a deleted and an inserted one.
+        self._needs_feed = True
+        self._drop(file, chosen)
+
+    def finish(self) -> None:
+        """Write the files and stage the actions."""
+        transaction = self.transaction
+        target = transaction.target
+        keeps = target.active("rowTracking")
+        writer = FileWriter(transaction.storage, target, extra=self._extra if keeps else ())
+        if self._fresh:
+            transaction.add(writer.write(_stack(self._fresh, target)))
+        if self._vectors:
+            store = VectorWriter(transaction.storage)
+            transaction.add(store.write(self._vectors))
+        if self._feed and self._needs_feed and target.active("changeDataFeed"):
+            rows = pa.concat_tables(self._feed)
+            feed = FileWriter(
+                transaction.storage,
+                target,
+                extra=[pa.field(_CHANGE_TYPE, pa.string())],
+                folder=_CHANGE_FOLDER,
+            )
+            transaction.add_changes(map(_cdc, feed.write(rows)))
+
+    @property
+    def _tracks(self) -> bool:
+        return self.transaction.target.supports("rowTracking")
+
+    @property
+    def _extra(self) -> list[pa.Field]:
+        configuration = self.transaction.target.configuration
+        names = (configuration[ROW_ID_PROPERTY], configuration[COMMIT_VERSION_PROPERTY])
+        return [pa.field(name, pa.int64()) for name in names]
+
+    def _drop(self, file: LiveFile, chosen: Mask) -> None:
+        """Take rows out of a file; what stays is moved, or marked by a vector."""
+        kept = file.live & ~chosen
+        self.transaction.remove(file.add)
+        if not kept.any():
+            return
+        self._needs_feed = True
+        if self.transaction.target.active("deletionVectors"):
+            self._vectors.append((file, ~kept))
+            return
+        rows = file.take(kept)
+        ids = rows.column(_ID) if self._tracks else None
+        versions = rows.column(_VERSION) if self._tracks else None
+        self._fresh.append(self._tracked(rows, ids, versions))
+
+    def _tracked(
+        self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
+    ) -> pa.Table:
+        """Give rows with the ids and commit versions that they keep; null is for fresh ones."""
+        target = self.transaction.target
+        rows = rows.select(list(target.schema.names))
+        if not target.active("rowTracking"):
+            return rows
+        for name, values in zip((f.name for f in self._extra), (ids, versions), strict=True):
+            kept = values if values is not None else [pa.nulls(rows.num_rows, pa.int64())]
+            rows = rows.append_column(pa.field(name, pa.int64()), kept)
+        return rows
+
+    def _record(self, change: str, rows: pa.Table) -> None:
+        target = self.transaction.target
+        if not target.active("changeDataFeed"):
+            return
+        rows = rows.select(list(target.schema.names)).cast(arrow_schema(target.schema))
+        column = pa.repeat(pa.scalar(change), rows.num_rows)
+        self._feed.append(rows.append_column(_CHANGE_TYPE, column))
+
+
+def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
+    names = parts[0].schema.names
+    schema = pa.schema(
+        [*arrow_schema(target.schema), *list(parts[0].schema)[len(target.schema.fields) :]]
+    )
+    return pa.concat_tables([part.select(names).cast(schema) for part in parts])
+
+
+def _cdc(add: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "path": add["path"],
+        "partitionValues": add["partitionValues"],
+        "size": add["size"],
+        "dataChange": False,
+    }

@@ -1,0 +1,239 @@
+"""Rows that a caller brings, made into the table's own types.
+
+Serves "Delta Data Type to Parquet Type Mappings" and the nullability rules of "Schema
+Serialization Format". Columns are found by name without regard to letter case; a value is
+converted only where nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from reference_impl.errors import ConstraintViolation, SchemaMismatch
+from reference_impl.types.arrow import arrow_field, arrow_schema, arrow_type
+from reference_impl.types.model import Array, DataType, Field, Map, Struct
+
+__all__ = ["check_nulls", "conform", "fill_missing"]
+
+
+def conform(rows: pa.Table, schema: Struct) -> pa.Table:
+    """Give rows in the types of a table schema, in its column order.
+
+    Columns that the rows lack are not added: see :func:`fill_missing`. Nulls are not judged:
+    see :func:`check_nulls`.
+
+    Raises:
+        SchemaMismatch: a column is unknown or given twice, or values do not fit its type.
+
+    """
+    given = _match([f.name for f in rows.schema], schema.fields, ())
+    columns = [f for f in schema.fields if f.name in given]
+    arrays = []
+    for column in columns:
+        values = rows.column(given[column.name])
+        chunks = [_conform(chunk, column.type, (column.name,)) for chunk in values.chunks]
+        arrays.append(pa.chunked_array(chunks, arrow_type(column.type)))
+    names = pa.schema([arrow_field(f).with_nullable(nullable=True) for f in columns])
+    if not columns:
+        return _without_columns(rows.num_rows)
+    return pa.Table.from_arrays(arrays, schema=names)
+
+
+def fill_missing(rows: pa.Table, schema: Struct) -> pa.Table:
+    """Add the columns that rows lack, all null, and give the columns in table order."""
+    arrays = [
+        rows.column(f.name)
+        if f.name in rows.column_names
+        else pa.chunked_array([pa.nulls(rows.num_rows, arrow_type(f.type))])
+        for f in schema.fields
+    ]
+    fields = [f.with_nullable(nullable=True) for f in arrow_schema(schema)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def check_nulls(rows: pa.Table, schema: Struct) -> pa.Table:
+    """Refuse nulls where the schema declares none, and declare so in the Arrow schema.
+
+    Raises:
+        ConstraintViolation: a column, or a field in it, is null and must not be.
+
+    """
+    for column in schema.fields:
+        for chunk in rows.column(column.name).chunks:
+            _refuse_nulls(chunk, column, (column.name,))
+    return pa.Table.from_arrays(rows.columns, schema=arrow_schema(schema))
+
+
+def _match(names: Sequence[str], fields: Sequence[Field], place: tuple[str, ...]) -> dict[str, int]:
+    """Find the position of each field that is given."""
+    folded = {f.name.lower(): f.name for f in fields}
+    found: dict[str, int] = {}
+    for at, name in enumerate(names):
+        label = ".".join((*place, name))
+        target = folded.get(name.lower())
+        if target is None:
+            raise SchemaMismatch(
+                f"the rows have column {label!r}, the table has not",
+                hint="columns: " + ", ".join(f.name for f in fields),
+            )
+        if target in found:
+            raise SchemaMismatch(f"the rows have column {label!r} twice")
+        found[target] = at
+    return found
+
+
+def _without_columns(length: int) -> pa.Table:
+    """Give rows of no columns; Arrow keeps their number only through a column that is dropped."""
+    return pa.table({"_": pa.nulls(length)}).select([])
+
+
+def _conform(values: pa.Array, of: DataType, place: tuple[str, ...]) -> pa.Array:
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    target = arrow_type(of)
+    if values.type == target:
+        return values
+    if pa.types.is_null(values.type):
+        return pa.nulls(len(values), target)
+    match of:
+        case Struct(fields):
+            return _struct(values, fields, place)
+        case Array(element):
+            return _list(values, element, target, place)
+        case Map():
+            return _map(values, of, target, place)
+        case _:
+            return _leaf(values, target, place)
+
+
+def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...]) -> pa.Array:
+    if not pa.types.is_struct(values.type):
+        raise _mismatch(values.type, Struct(fields), place)
+    held = [values.type.field(i).name for i in range(values.type.num_fields)]
+    found = _match(held, fields, place)
+    children = [
+        _conform(values.field(found[f.name]), f.type, (*place, f.name))
+        if f.name in found
+        else pa.nulls(len(values), arrow_type(f.type))
+        for f in fields
+    ]
+    if not children:
+        return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
+    mask = values.is_null() if values.null_count else None
+    return pa.StructArray.from_arrays(children, fields=[arrow_field(f) for f in fields], mask=mask)
+
+
+def _list(
+    values: pa.Array, element: DataType, target: pa.DataType, place: tuple[str, ...]
+) -> pa.Array:
+    of = values.type
+    if pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
+        values = values.cast(pa.list_(of.value_field))
+    elif not pa.types.is_list(of):
+        raise _mismatch(of, target, place)
+    items = _conform(values.values, element, (*place, "element"))
+    return _with_children(values, target, items)
+
+
+def _map(values: pa.Array, of: Map, target: pa.DataType, place: tuple[str, ...]) -> pa.Array:
+    if not pa.types.is_map(values.type):
+        raise _mismatch(values.type, of, place)
+    keys = _conform(values.keys, of.key, (*place, "key"))
+    items = _conform(values.items, of.value, (*place, "value"))
+    fields = [target.key_field, target.item_field]
+    return _with_children(values, target, pa.StructArray.from_arrays([keys, items], fields=fields))
+
+
+def _with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
+    """Give the same lists over other items, sharing validity and offsets."""
+    return pa.Array.from_buffers(
+        target,
+        len(values),
+        values.buffers()[:2],
+        values.null_count,
+        values.offset,
+        children=[items],
+    )
+
+
+_ALIKE = (
+    (pa.types.is_integer, pa.types.is_integer),
+    (pa.types.is_integer, pa.types.is_decimal),
+    (pa.types.is_decimal, pa.types.is_decimal),
+    (pa.types.is_floating, pa.types.is_float64),
+    (pa.types.is_date, pa.types.is_date),
+    (pa.types.is_timestamp, pa.types.is_timestamp),
+)
+"""Families inside which a value can be converted, each as test of the source and the target."""
+
+
+def _textual(of: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
+    )
+
+
+def _binary(of: pa.DataType) -> bool:
+    tests = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(test(of) for test in tests)
+
+
+def _leaf(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.Array:
+    of = values.type
+    alike = any(source(of) and wanted(target) for source, wanted in _ALIKE)
+    alike = alike or (_textual(of) and _textual(target)) or (_binary(of) and _binary(target))
+    if pa.types.is_timestamp(of) and pa.types.is_timestamp(target):
+        # A time without zone is no instant, and an instant no time without zone.
+        alike = (of.tz is None) == (target.tz is None)
+    if not alike:
+        raise _mismatch(of, target, place)
+    try:
+        if pa.types.is_integer(of) and pa.types.is_decimal(target):
+            # Arrow wants room for every 64-bit integer before it scales.
+            values = values.cast(pa.decimal128(38, 0))
+        return values.cast(target)
+    except pa.ArrowInvalid as error:
+        raise SchemaMismatch(
+            f"a value of column {'.'.join(place)} does not fit {target}: {str(error)[:200]}"
+        ) from None
+
+
+def _mismatch(of: pa.DataType, wanted: object, place: tuple[str, ...]) -> SchemaMismatch:
+    return SchemaMismatch(
+        f"column {'.'.join(place)} has Arrow type {of} in the rows, the table wants {wanted}",
+        hint="cast the rows; a conversion that can lose something is never made unasked",
+    )
+
+
+def _refuse_nulls(values: pa.Array, column: Field, place: tuple[str, ...]) -> None:
+    if not column.nullable and values.null_count:
+        raise ConstraintViolation(
+            f"column {'.'.join(place)} is declared not null and a row has null",
+            requirement="SCH-025",
+        )
+    match column.type:
+        case Struct(fields):
+            # A null parent makes its fields null, whatever they are declared to be.
+            present = values.drop_null() if values.null_count else values
+            for at, inner in enumerate(fields):
+                _refuse_nulls(present.field(at), inner, (*place, inner.name))
+        case Array(element, contains_null):
+            items = Field("element", element, contains_null)
+            _refuse_nulls(values.flatten(), items, (*place, "element"))
+        case Map(_, value, contains_null):
+            if values.null_count or values.offset:
+                values = pa.concat_arrays([values.drop_null()])
+            start, end = (values.offsets[at].as_py() for at in (0, -1))
+            items = Field("value", value, contains_null)
+            _refuse_nulls(values.items.slice(start, end - start), items, (*place, "value"))
+        case _:
+            return

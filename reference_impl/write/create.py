@@ -1,0 +1,135 @@
+"""Create tables (sections Delta Log Entries, Change Metadata, Protocol Evolution)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from reference_impl.actions import Format, Metadata
+from reference_impl.errors import CommitConflict, InvalidMetadata, SchemaMismatch
+from reference_impl.log_names import LOG_DIR
+from reference_impl.storage import Storage
+from reference_impl.types.arrow import from_arrow
+from reference_impl.types.model import VOID, Array, DataType, Map, Struct, children
+from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.changes import Changes
+from reference_impl.write.data_files import now
+from reference_impl.write.definition import define
+from reference_impl.write.incoming import prepare
+from reference_impl.write.protocols import LEAST
+from reference_impl.write.transaction import Transaction
+
+__all__ = ["Definition", "create_table", "read_schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a table is to be.
+
+    Attributes:
+        schema: the table schema.
+        partition_columns: names of columns, in order.
+        properties: table properties; ``delta.feature.<name>`` and the two minimal versions ask
+            for features and are not stored.
+        features: further features to support.
+        name: of the table, for people.
+        description: of the table, for people.
+
+    """
+
+    schema: Struct
+    partition_columns: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    features: Iterable[str] = ()
+    name: str | None = None
+    description: str | None = None
+
+
+def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
+    """Read a schema in any of its forms: our own, Arrow's, or the table's JSON.
+
+    Raises:
+        InvalidSchema: it breaks a rule of the serialization format.
+        UnsupportedType: it has a type that no Delta type can hold.
+
+    """
+    match given:
+        case Struct():
+            return parse_schema(format_schema(given))
+        case pa.Schema():
+            return from_arrow(given)
+        case str():
+            return parse_schema(given)
+        case _:
+            return parse_schema(orjson.dumps(given).decode())
+
+
+def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = None) -> int:
+    """Create a table, with its first rows if there are any, and give the version: 0.
+
+    Raises:
+        CommitConflict: there is a table already.
+        DeltaError: another subclass that says what is wrong with the definition or the rows.
+
+    """
+    if any(storage.list_from(LOG_DIR)):
+        raise CommitConflict("there is a table at this place already", version=0)
+    schema = wanted.schema
+    _check_partitioning(schema, wanted.partition_columns)
+    _refuse_void(schema, ())
+    metadata = Metadata(
+        id=str(uuid.uuid4()),
+        format=Format("parquet"),
+        schema_string=format_schema(schema),
+        partition_columns=tuple(wanted.partition_columns),
+        configuration={},
+        name=wanted.name,
+        description=wanted.description,
+        created_time=now(),
+    )
+    transaction = Transaction(
+        storage,
+        None,
+        "CREATE TABLE" if rows is None else "CREATE TABLE AS SELECT",
+        {"partitionBy": list(wanted.partition_columns), "properties": dict(wanted.properties)},
+    )
+    define(transaction, LEAST, metadata, wanted.properties, wanted.features)
+    if rows is not None:
+        changes = Changes(transaction)
+        changes.insert(prepare(transaction, rows))
+        changes.finish()
+    return transaction.commit()
+
+
+def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:
+    for name in names:
+        column = schema.get(name)
+        if column is None or isinstance(column.type, Struct | Array | Map):
+            raise InvalidMetadata(
+                f"{name!r} cannot partition the table: it is no column of the schema, or nested",
+                stage="commit",
+                requirement="META-009",
+            )
+    if len(set(names)) != len(names):
+        raise InvalidMetadata(
+            "a partition column is listed twice", stage="commit", requirement="META-009"
+        )
+    if schema.fields and len(names) == len(schema.fields):
+        raise SchemaMismatch(
+            "every column partitions the table, so that its files would have none",
+            hint="leave at least one column out of the partitioning",
+        )
+
+
+def _refuse_void(of: DataType, place: tuple[str, ...]) -> None:
+    for name, inner in children(of):
+        if inner == VOID:
+            raise SchemaMismatch(
+                f"column {'.'.join((*place, name))} is of type void, which Parquet cannot hold"
+            )
+        _refuse_void(inner, (*place, name))

@@ -1,0 +1,76 @@
+"""Give a table its properties and features, and everything that they bring along.
+
+Serves "Table Features", "Change Metadata" and the writer requirements that take effect when a
+feature is switched on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from reference_impl.actions import Metadata, Protocol
+from reference_impl.errors import InvalidMetadata
+from reference_impl.features import FEATURES
+from reference_impl.types.schema import parse_schema
+from reference_impl.write.protocols import (
+    FEATURE_PREFIX,
+    READER_VERSION_KEY,
+    WRITER_VERSION_KEY,
+    features_needed,
+    with_features,
+)
+from reference_impl.write.transaction import Transaction, replace_configuration
+
+__all__ = ["define"]
+
+_REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
+_BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
+
+
+def define(
+    transaction: Transaction,
+    protocol: Protocol,
+    metadata: Metadata,
+    properties: Mapping[str, str],
+    features: Iterable[str] = (),
+) -> None:
+    """Stage metadata with further properties, under a protocol that supports them.
+
+    Args:
+        transaction: where to stage.
+        protocol: the protocol so far.
+        metadata: the metadata so far, the schema as it is to be.
+        properties: to set beside those that are set.
+        features: to support beside what the schema and the properties need.
+
+    Raises:
+        InvalidMetadata: a property has a value that it cannot have.
+        UnsupportedError: the table would need what this implementation does not write.
+
+    """
+    asked = set(features)
+    kept = dict(metadata.configuration)
+    for name, value in properties.items():
+        if name.startswith(FEATURE_PREFIX):
+            _require(name, value, ("supported", "enabled"))
+            asked.add(name.removeprefix(FEATURE_PREFIX))
+        elif name in _REQUESTS:
+            _require(name, value, tuple("1234567"))
+        else:
+            if name in _BOOLEANS:
+                _require(name, value, ("true", "false"))
+            kept[name] = value
+    schema = parse_schema(metadata.schema_string)
+    needed = features_needed(schema, kept) | asked
+    transaction.define(with_features(protocol, needed), replace_configuration(metadata, kept))
+
+
+def _require(name: str, value: str, values: tuple[str, ...]) -> None:
+    if value.lower() not in values:
+        raise InvalidMetadata(
+            f"{name} is {value[:80]!r}, not {' or '.join(values)}",
+            action="metaData",
+            stage="commit",
+            requirement="META-011",
+        )

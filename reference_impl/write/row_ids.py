@@ -1,0 +1,91 @@
+"""Assign fresh row ids to the files of a commit (section Row Tracking, writer requirements)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from reference_impl.actions import DomainMetadata
+from reference_impl.errors import InvalidStatistics, InvalidTableError
+from reference_impl.snapshot import Snapshot
+
+__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark"]
+
+ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
+_KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
+"""What engines write, and what the text of 2025 says."""
+
+
+def high_water_mark(snapshot: Snapshot | None) -> int:
+    """Give the highest row id that was ever assigned; -1 when there is none.
+
+    Raises:
+        InvalidTableError: the domain of row tracking does not tell it.
+
+    """
+    held = snapshot.domain_metadata.get(ROW_TRACKING_DOMAIN) if snapshot is not None else None
+    if held is None:
+        return -1
+    try:
+        document = json.loads(held.configuration)
+    except ValueError:
+        document = None
+    if isinstance(document, Mapping):
+        for key in _KEYS:
+            if type(document.get(key)) is int:
+                return int(document[key])
+    raise InvalidTableError(
+        f"the domain {ROW_TRACKING_DOMAIN} tells no high-water mark",
+        action="domainMetadata",
+        stage="commit",
+        requirement="RT-006",
+    )
+
+
+def assign_row_ids(
+    adds: Sequence[dict[str, Any]], base: Snapshot | None, version: int
+) -> tuple[list[dict[str, Any]], DomainMetadata | None]:
+    """Give each file without ids a range of fresh ones, and the domain with the new mark.
+
+    A file that has its ids already keeps them.
+
+    Args:
+        adds: bodies of add actions.
+        base: the version before.
+        version: the version that they are committed in.
+
+    Raises:
+        InvalidStatistics: a file does not tell how many rows it has.
+
+    """
+    start = mark = high_water_mark(base)
+    out = []
+    for body in adds:
+        fresh = dict(body)
+        if fresh.get("baseRowId") is None:
+            fresh["baseRowId"] = mark + 1
+            mark += _records(fresh)
+        if fresh.get("defaultRowCommitVersion") is None:
+            fresh["defaultRowCommitVersion"] = version
+        out.append(fresh)
+    if mark == start:
+        return out, None
+    configuration = json.dumps({_KEYS[0]: mark}, separators=(",", ":"))
+    return out, DomainMetadata(ROW_TRACKING_DOMAIN, configuration, removed=False)
+
+
+def _records(add: Mapping[str, Any]) -> int:
+    try:
+        records = json.loads(add["stats"])["numRecords"]
+    except (KeyError, TypeError, ValueError):
+        records = None
+    if type(records) is not int:
+        raise InvalidStatistics(
+            "row ids are assigned by numRecords, which the file does not have",
+            path=str(add["path"]),
+            action="add",
+            stage="commit",
+            requirement="RT-008",
+        )
+    return records

@@ -1,0 +1,104 @@
+"""Operations on rows: append, overwrite, delete.
+
+Serves "Add File and Remove File" and the writer requirements of every feature about rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from reference_impl.errors import ConstraintViolation
+from reference_impl.filters import Node, bind_filter, evaluate
+from reference_impl.snapshot import Snapshot
+from reference_impl.write.changes import Changes
+from reference_impl.write.incoming import prepare
+from reference_impl.write.live_files import LiveFiles
+from reference_impl.write.transaction import Transaction
+
+__all__ = ["Filter", "append", "bound", "delete", "overwrite"]
+
+Filter = Mapping[str, Any] | str | None
+"""A filter tree, a Spark SQL predicate, or ``None`` for all rows."""
+
+
+def bound(given: Filter, transaction: Transaction) -> Node | None:
+    """Bind a filter to the schema of the version that is read."""
+    if given is None:
+        return None
+    return bind_filter(given, transaction.read_target.schema)
+
+
+def append(snapshot: Snapshot, rows: pa.Table) -> int:
+    """Add rows, and give the version."""
+    transaction = Transaction(snapshot.storage, snapshot, "WRITE", {"mode": "Append"})
+    changes = Changes(transaction)
+    changes.insert(prepare(transaction, rows))
+    changes.finish()
+    return transaction.commit()
+
+
+def delete(snapshot: Snapshot, given: Filter = None) -> int:
+    """Delete the rows for which a filter is true, and give the version.
+
+    Where no row is deleted nothing is committed.
+    """
+    transaction = Transaction(snapshot.storage, snapshot, "DELETE", {"predicate": told(given)})
+    changes = Changes(transaction)
+    _delete_rows(transaction, changes, bound(given, transaction))
+    if transaction.is_empty:
+        return int(snapshot.version)
+    changes.finish()
+    return transaction.commit()
+
+
+def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
+    """Replace the rows for which a filter is true, all by default, and give the version.
+
+    Raises:
+        ConstraintViolation: a row that comes in does not match the filter.
+
+    """
+    parameters = {"mode": "Overwrite"} | ({} if given is None else {"predicate": told(given)})
+    transaction = Transaction(snapshot.storage, snapshot, "WRITE", parameters)
+    condition = bound(given, transaction)
+    fresh = prepare(transaction, rows)
+    if condition is not None:
+        refuse_outside(fresh, condition)
+    changes = Changes(transaction)
+    _delete_rows(transaction, changes, condition)
+    changes.insert(fresh)
+    changes.finish()
+    return transaction.commit()
+
+
+def refuse_outside(rows: pa.Table, condition: Node) -> None:
+    """Refuse rows for which a condition is not true: they would land beside what is replaced."""
+    if not all(evaluate(condition, rows).fill_null(False).to_pylist()):  # noqa: FBT003  a value
+        raise ConstraintViolation(
+            "a row does not match the filter of the rows that are replaced",
+            hint="append it, or widen the filter",
+            requirement="SCH-001",
+        )
+
+
+def told(given: Filter) -> str:
+    """Spell a filter for the history."""
+    return "[]" if given is None else str([given if isinstance(given, str) else str(dict(given))])
+
+
+def _delete_rows(transaction: Transaction, changes: Changes, condition: Node | None) -> None:
+    assert transaction.base is not None
+    files = LiveFiles(transaction.base, transaction.read_target)
+    candidates = files.candidates(condition)
+    transaction.read(condition, candidates)
+    if condition is None and not transaction.target.active("changeDataFeed"):
+        # Nothing of a file has to be looked at when all of it goes.
+        transaction.remove(candidates)
+        return
+    for file in files.open(candidates):
+        chosen = file.matching(condition)
+        if chosen.any() or (condition is None and not file.live.any()):
+            changes.delete(file, chosen)

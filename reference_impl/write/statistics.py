@@ -1,0 +1,201 @@
+"""Statistics of the rows of a data file (section Per-file Statistics).
+
+A bound is only written where it holds and JSON can say it. Strings are cut to 32 characters,
+the upper bound then raised to the next string; instants are cut to milliseconds, the upper
+bound rounded up. A column with NaN has no upper bound, because NaN is greater than every other
+number, and infinities have no JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal as Number
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.column_mapping import Mode
+from reference_impl.stats import Leaf, leaves
+from reference_impl.types.model import (
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Decimal,
+    Struct,
+)
+
+__all__ = [
+    "PREFIX",
+    "indexed_leaves",
+    "parse_exact",
+    "statistics_json",
+    "statistics_of",
+    "upper_prefix",
+]
+
+PREFIX: Final = 32
+"""Characters of a string that a bound keeps."""
+
+_COUNT_PROPERTY: Final = "delta.dataSkippingNumIndexedCols"
+_NAMES_PROPERTY: Final = "delta.dataSkippingStatsColumns"
+_DEFAULT_COUNT: Final = 32
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_LAST_CODE_POINT: Final = 0x10FFFF
+_BEFORE_SURROGATES: Final = 0xD7FF
+_AFTER_SURROGATES: Final = 0xE000
+_BOUNDED: Final = frozenset(
+    {BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ}
+)
+
+
+def indexed_leaves(
+    schema: Struct, mode: Mode, partition: Iterable[str], configuration: Mapping[str, str]
+) -> list[Leaf]:
+    """Choose the columns that get statistics.
+
+    ``delta.dataSkippingStatsColumns`` names them, else ``delta.dataSkippingNumIndexedCols``
+    counts them from the left, 32 by default and all for a negative number.
+    """
+    skipped = set(partition)
+    stored = Struct(tuple(f for f in schema.fields if f.name not in skipped))
+    found = list(leaves(stored, mode))
+    named = configuration.get(_NAMES_PROPERTY)
+    if named is not None:
+        paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}
+        return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
+    try:
+        count = int(configuration.get(_COUNT_PROPERTY, _DEFAULT_COUNT))
+    except ValueError:
+        count = _DEFAULT_COUNT
+    return found if count < 0 else found[:count]
+
+
+def _name_parts(name: str) -> list[str]:
+    return [part.strip().strip("`") for part in name.strip().split(".")]
+
+
+def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:
+    """Give the statistics of rows in the table's types, by physical names.
+
+    Every number is an ``int``, ``float`` or ``Decimal``; see :func:`statistics_json`.
+    """
+    low: dict[str, Any] = {}
+    high: dict[str, Any] = {}
+    nulls: dict[str, Any] = {}
+    for leaf in columns:
+        values = rows.column(leaf.path[0])
+        for name in leaf.path[1:]:
+            values = pc.struct_field(values, name)
+        _place(nulls, leaf.physical, values.null_count)
+        for tree, bound in zip((low, high), _bounds(values, leaf), strict=True):
+            if bound is not None:
+                _place(tree, leaf.physical, bound)
+    return {"numRecords": rows.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
+
+
+def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def _bounds(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
+    bounded = leaf.type in _BOUNDED or isinstance(leaf.type, Decimal)
+    if not bounded or values.null_count == len(values):
+        return None, None
+    found = pc.min_max(values)
+    try:
+        low, high = found["min"].as_py(), found["max"].as_py()
+    except (ValueError, OverflowError):
+        return None, None  # a date that Python does not have: better no bound than a wrong one
+    match low:
+        case float():
+            low, high = _float_bounds(values, low, high)
+        case str():
+            low, high = low[:PREFIX], upper_prefix(high)
+        case datetime():
+            low, high = _instant(low, up=False), _instant(high, up=True)
+        case date():
+            low, high = low.isoformat(), high.isoformat()
+        case _:
+            pass  # whole numbers and decimals stand as they are
+    return low, high
+
+
+def _float_bounds(values: pa.ChunkedArray, low: float, high: float) -> tuple[Any, Any]:
+    has_nan = bool(pc.any(pc.is_nan(values)).as_py())
+    # Both zeros are equal, so that either may have been found.
+    low = -0.0 if low == 0 else low
+    high = 0.0 if high == 0 else high
+    return (
+        low if math.isfinite(low) else None,
+        high if math.isfinite(high) and not has_nan else None,
+    )
+
+
+def upper_prefix(text: str) -> str | None:
+    """Give a string of at most 32 characters that is not less than ``text``.
+
+    Where the text is longer, its prefix is raised at the last character that can be raised;
+    ``None`` where none can.
+    """
+    if len(text) <= PREFIX:
+        return text
+    prefix = text[:PREFIX].rstrip(chr(_LAST_CODE_POINT))
+    if not prefix:
+        return None
+    code = ord(prefix[-1])
+    # Surrogates are no characters: the next one after them follows.
+    following = _AFTER_SURROGATES if code == _BEFORE_SURROGATES else code + 1
+    return prefix[:-1] + chr(following)
+
+
+def _instant(moment: datetime, *, up: bool) -> str | None:
+    zone = moment.tzinfo is not None
+    plain = moment.astimezone(UTC).replace(tzinfo=None) if zone else moment
+    spare = timedelta(microseconds=plain.microsecond % 1000)
+    try:
+        cut = plain - spare + (_MILLISECOND if up and spare else timedelta())
+    except OverflowError:
+        return None
+    return cut.isoformat(timespec="milliseconds") + ("Z" if zone else "")
+
+
+def statistics_json(statistics: Mapping[str, Any]) -> str:
+    """Spell statistics as JSON; decimals as numbers with every digit."""
+    return "".join(_spell(statistics))
+
+
+def parse_exact(text: str) -> Any:
+    """Parse statistics so that :func:`statistics_json` gives every digit back.
+
+    Raises:
+        ValueError: the text is not JSON.
+
+    """
+    return json.loads(text, parse_float=Number)
+
+
+def _spell(value: Any) -> Iterator[str]:
+    match value:
+        case Mapping():
+            yield "{"
+            for number, (name, item) in enumerate(value.items()):
+                yield f"{',' if number else ''}{json.dumps(name, ensure_ascii=False)}:"
+                yield from _spell(item)
+            yield "}"
+        case Number():
+            yield str(value) if value.is_finite() else "null"
+        case _:
+            yield json.dumps(value, ensure_ascii=False)
