@@ -6,7 +6,7 @@ Serves the section "Case" of ``docs/formats.md``. Files become these values in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,7 @@ __all__ = [
     "Expected",
     "ExpectedError",
     "Spec",
+    "rows_in",
 ]
 
 ROW_TYPES: Final = frozenset({"read", "changes", "row_ids", "write"})
@@ -39,21 +40,22 @@ class Expected:
 
     Attributes:
         document: the ``expected`` object of the spec.
-        rows_folder: the folder with the expected rows, for types with rows.
+        source: gives the expected rows, for types with rows.
 
     """
 
     document: Mapping[str, Any]
-    rows_folder: Path | None = None
+    source: Callable[[], pa.Table] | None = None
 
     def rows(self) -> pa.Table:
-        """Read the expected rows."""
-        assert self.rows_folder is not None
-        return _read_folder(self.rows_folder)
+        """Give the expected rows."""
+        assert self.source is not None
+        return self.source()
 
 
 @cache
-def _read_folder(folder: Path) -> pa.Table:
+def rows_in(folder: Path) -> pa.Table:
+    """Read the Parquet files of an ``expected_data`` folder."""
     parts = sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
     return pa.concat_tables([pq.ParquetFile(path).read() for path in parts])
 

@@ -24,6 +24,7 @@ from conformance.cases import (
     Expected,
     ExpectedError,
     Spec,
+    rows_in,
 )
 from conformance.faults import CorpusError
 from conformance.outcomes import Hazard
@@ -200,4 +201,4 @@ def _answer(
     rows = folder / "expected_data"
     if not any(rows.glob("*.parquet")):
         raise CorpusError(path, f"expected rows are missing: {rows}", "#/expected")
-    return Expected(document["expected"], rows)
+    return Expected(document["expected"], partial(rows_in, rows))

@@ -68,6 +68,13 @@ class Judge:
             return _blocked(root, verdict)
         return verdict
 
+    def judge_alone(self, case: Case, spec: Spec) -> Verdict:
+        """Ask one spec of a table that was made for it; nothing else can explain its failure."""
+        try:
+            return self._judge(case, spec)
+        finally:
+            self.store.release(case)
+
     def _prerequisite(self, case: Case) -> Spec | None:
         """Choose the plainest question of a case: its failure explains like failures of others."""
         plain = [

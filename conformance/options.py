@@ -111,11 +111,20 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         },
     ),
     (
-        "--profile-of-generators",
+        "--generate",
         {
             "choices": _PROFILES,
             "default": "gate",
-            "help": "gate: the same histories every time; explore: new ones (default: gate)",
+            "help": "gate: the same histories every time; explore: ten times as many of "
+            "--seed (default: gate)",
+        },
+    ),
+    (
+        "--seed",
+        {
+            "type": int,
+            "metavar": "NUMBER",
+            "help": "what --generate=explore draws from (default: a new one, printed in ids)",
         },
     ),
 )

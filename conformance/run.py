@@ -16,9 +16,11 @@ from conformance.adapter import Adapter, Description
 from conformance.baseline import Baseline, load_baseline
 from conformance.corpus import Corpus, load_corpus
 from conformance.faults import AdapterStartError, KitError
+from conformance.generated import generated_items
 from conformance.items import Item, golden_items
 from conformance.judge import Judge
 from conformance.limits import InProcessLimit
+from conformance.mutated import mutated_items
 from conformance.outcomes import FAILING, Outcome, Verdict
 from conformance.process import ProcessAdapter
 from conformance.registry import Registry, load_registry
@@ -32,10 +34,17 @@ from conformance.tables import TableStore
 __all__ = ["Judgement", "Run", "all_items", "decide_status"]
 
 
-def all_items(corpus: Corpus, profile: str) -> tuple[Item, ...]:
-    """Give everything that can be judged: golden specs, generated layouts, mutations."""
-    del profile
-    return tuple(golden_items(corpus))
+def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
+    """Give everything that can be judged: golden specs, generated layouts, mutations.
+
+    A corpus that the options name is judged alone, and the audit only with our own reader: it is
+    the kit's, not the implementation's.
+    """
+    items = tuple(golden_items(corpus))
+    if settings.corpus is not None:
+        return items
+    mutations = mutated_items(registry, audited=settings.impl == "ours")
+    return (*items, *generated_items(settings.plan), *mutations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class Run:
         self.baseline: Baseline = (
             load_baseline(self.settings.baseline) if self.settings.baseline else Baseline()
         )
-        self.items = all_items(self.corpus, self.settings.profile)
+        self.items = all_items(self.corpus, self.settings, self.registry)
         self.selected = select(self.settings.selection, self.items, self.registry)
 
     def of_source(self, source: str) -> list[Item]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance.generated import Plan
 from conformance.options import destination
 from conformance.resolve import Isolation, Limits
 from conformance.selection import Selection
@@ -28,7 +30,7 @@ class Settings:
         results: results file to write.
         limits: how long the adapter may take.
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
-        profile: profile of the generators.
+        plan: which histories to generate.
 
     """
 
@@ -40,13 +42,15 @@ class Settings:
     results: Path | None
     limits: Limits
     isolation: Isolation
-    profile: str
+    plan: Plan
 
     def repeat_options(self) -> list[str]:
         """Give the options that a command needs to repeat one item."""
         options = [f"--corpus={self.corpus}"] if self.corpus else []
         if self.selection.revision != "upstream":
             options.append(f"--revision={self.selection.revision}")
+        if self.plan.profile != "gate":
+            options += [f"--generate={self.plan.profile}", f"--seed={self.plan.seed}"]
         return options
 
 
@@ -75,5 +79,15 @@ def read_settings(config: pytest.Config) -> Settings:
         results=path("--results"),
         limits=Limits(value("--time-limit"), value("--start-limit")),
         isolation=value("--isolation"),
-        profile=value("--profile-of-generators"),
+        plan=_plan(config),
     )
+
+
+def _plan(config: pytest.Config) -> Plan:
+    profile = config.getoption(destination("--generate"))
+    if profile == "gate":
+        return Plan()
+    if config.getoption(destination("--seed")) is None:
+        # Kept as the option's value, so that test processes draw the same histories.
+        setattr(config.option, destination("--seed"), secrets.randbelow(2**31))
+    return Plan(profile, config.getoption(destination("--seed")))

@@ -84,6 +84,6 @@ def verify(kind: str, expected: Expected, payload: Any) -> Difference | None:
 
 def describe_expected(kind: str, expected: Expected) -> str:
     """Say in a few words what has to be answered."""
-    if expected.rows_folder is not None:
+    if expected.source is not None:
         return f"{expected.rows().num_rows} rows"
     return {"files": "the live files", "history": "the commits"}.get(kind, f"the {kind}")

@@ -1,0 +1,136 @@
+"""Items out of mutations: a valid table changed in one way, judged for who must notice.
+
+Serves the chapters that the mutations name. For a reader the change must lead to a refusal, or to
+the rows of before. The audit of the kit is judged by the same mutations: it has to find
+something in each that it must notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from conformance.audit import audit
+from conformance.cases import Accepted, Case, Contested, Expected, ExpectedError, Spec
+from conformance.items import Item
+from conformance.judge import Judge
+from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.registry import SELECTIONS, Registry
+from generators.materialise.arrow_rows import arrow_table
+from generators.materialise.builder import TableBuilder
+from generators.mutations import MUTATIONS, Mutation
+
+__all__ = ["mutated_items"]
+
+
+@dataclass(frozen=True, slots=True)
+class _ForReader:
+    """A mutation as a question to an implementation."""
+
+    id: str
+    mutation: Mutation
+
+    def judge(self, judge: Judge) -> Verdict:
+        """Ask for the rows of the changed table."""
+        root = judge.store.fresh(None)
+        builder = self.mutation.build(root)
+        same = _same_rows(builder)
+        verdict = self._ask(judge, root, self._expectation(same))
+        if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
+            return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
+        tolerated = "same_rows" in self.mutation.tolerated
+        if tolerated and verdict.outcome is Outcome.FAIL and verdict.hazard is not Hazard.COSMETIC:
+            # The rows of before are tolerated, other rows are not.
+            again = self._ask(judge, root, same)
+            if again.outcome is Outcome.PASS:
+                return Verdict(Outcome.OPEN, "contested: the rows of before", seen="same_rows")
+            return again
+        return verdict
+
+    def _ask(
+        self, judge: Judge, root: Path, expectation: Expected | ExpectedError | Contested
+    ) -> Verdict:
+        mutation = self.mutation
+        features = frozenset(mutation.base.features)
+        case = Case(self.id, mutation.title, features, mutation.requirements, frozenset(), root, ())
+        return judge.judge_alone(
+            case, Spec(self.id, "read", mutation.title, mutation.requirements, {}, expectation)
+        )
+
+    def _expectation(self, same: Expected) -> Expected | ExpectedError | Contested:
+        mutation = self.mutation
+        refusal = ExpectedError(
+            mutation.kind or "invalid_table", mutation.stage, mutation.requirements[0]
+        )
+        if mutation.expect == "refused":
+            return refusal
+        if mutation.expect == "same_rows":
+            return same
+        return Contested(
+            (
+                Accepted("same_rows", mutation.reason, same),
+                Accepted("refused", mutation.reason, refusal),
+            )
+        )
+
+
+def _same_rows(builder: TableBuilder) -> Expected:
+    rows = builder.rows()
+    return Expected({"rowCount": len(rows)}, partial(arrow_table, builder.schema, rows))
+
+
+def _judge_audit(mutation: Mutation, judge: Judge) -> Verdict:
+    root = judge.store.fresh(None)
+    mutation.build(root)
+    findings = audit(str(root))
+    # The base is clean, so whatever is found is of the change; one clause is often another's echo.
+    found = [finding for finding in findings if finding.severity != "info"]
+    if found:
+        first = next((f for f in found if f.requirement in mutation.requirements), found[0])
+        message = f"found {first.requirement}: {first.message}"
+        return Verdict(Outcome.PASS, message.replace(str(root), "<table>"))
+    return Verdict(
+        Outcome.FAIL,
+        "the audit finds nothing",
+        Hazard.ACCEPTED_INVALID_TABLE,
+        f"a finding of {' or '.join(mutation.requirements)}",
+        "the audit finds nothing",
+    )
+
+
+def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
+    """Give the items of every mutation.
+
+    Args:
+        registry: says under which revisions a mutation's requirements hold.
+        audited: also judge the audit of the kit.
+
+    """
+    for mutation in MUTATIONS:
+        revisions = _revisions(mutation, registry)
+        reader = _ForReader(f"mutations/{mutation.id}/read", mutation)
+        judges = [(reader.id, reader.judge)]
+        if audited and mutation.noticed_by in ("audit", "both"):
+            judges.append((f"mutations/{mutation.id}/audit", partial(_judge_audit, mutation)))
+        for identity, judge in judges:
+            yield Item(
+                identity,
+                "mutations",
+                mutation.chapter,
+                mutation.title,
+                mutation.requirements,
+                frozenset(mutation.base.features),
+                revisions,
+                judge,
+            )
+
+
+def _revisions(mutation: Mutation, registry: Registry) -> frozenset[str]:
+    texts = [registry[name].revisions for name in mutation.requirements if name in registry]
+    return frozenset(
+        revision
+        for revision, selected in SELECTIONS.items()
+        if any(selected & {*held} for held in texts)
+    )
