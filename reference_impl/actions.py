@@ -15,7 +15,6 @@ from reference_impl.wire import (
     boolean,
     decode,
     encode,
-    int32,
     int64,
     string,
     string_list,
@@ -50,10 +49,13 @@ class _Wire:
 
 @dataclass(frozen=True, slots=True)
 class Protocol(_Wire):
-    """What a client must implement to read or write the table ("Protocol Evolution")."""
+    """What a client must implement to read or write the table ("Protocol Evolution").
 
-    min_reader_version: int = wire("minReaderVersion", int32, "PROTO-001")
-    min_writer_version: int = wire("minWriterVersion", int32, "PROTO-002")
+    A version beyond every client's is unsupported, however large, and not malformed.
+    """
+
+    min_reader_version: int = wire("minReaderVersion", int64, "PROTO-001")
+    min_writer_version: int = wire("minWriterVersion", int64, "PROTO-002")
     reader_features: tuple[str, ...] | None = wire("readerFeatures", string_list)
     writer_features: tuple[str, ...] | None = wire("writerFeatures", string_list)
 

@@ -25,7 +25,7 @@ from reference_impl.actions import (
 )
 from reference_impl.checkpoint_columns import conform
 from reference_impl.commits import parse_lines
-from reference_impl.errors import InvalidCheckpoint, MalformedCommit
+from reference_impl.errors import CheckpointFileNotFound, InvalidCheckpoint, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS, from_objects
 from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
 from reference_impl.paths import decode_path
@@ -66,7 +66,8 @@ class CheckpointReader:
     """Reads one checkpoint.
 
     Raises everywhere:
-        InvalidCheckpoint: a file is missing or unreadable, or holds what it must not.
+        CheckpointFileNotFound: a file is gone.
+        InvalidCheckpoint: a file is unreadable, or holds what it must not.
         InvalidAction: an action lacks a required field or has a field of a wrong type.
     """
 
@@ -119,7 +120,7 @@ class CheckpointReader:
             data = self._storage.get(path)
             return list(parse_lines(data, self._place(path)))
         except FileNotFoundError:
-            raise self._invalid("a checkpoint file is gone", path) from None
+            raise self._gone(path) from None
         except MalformedCommit as error:
             raise self._invalid(error.message, path) from error
 
@@ -157,7 +158,7 @@ class CheckpointReader:
             with pq.ParquetFile(self._storage.open_input(path)) as file:
                 yield from _batches(file, columns, present)
         except FileNotFoundError:
-            raise self._invalid("a checkpoint file is gone", path) from None
+            raise self._gone(path) from None
         except _READ_ERRORS as error:
             raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
 
@@ -201,6 +202,11 @@ class CheckpointReader:
                 raise self._invalid(
                     f"a checkpoint has {message}", self._path(files[0]), requirement
                 )
+
+    def _gone(self, path: str) -> CheckpointFileNotFound:
+        return CheckpointFileNotFound(
+            "a file of a checkpoint is gone", path=path, version=self._checkpoint.version
+        )
 
     def _invalid(
         self, message: str, path: str, requirement: str | None = None

@@ -106,13 +106,13 @@ class Checksum:
     num_files: int = wire("numFiles", int64, "CRC-008")
     num_metadata: int = wire("numMetadata", int64, "CRC-009")
     num_protocol: int = wire("numProtocol", int64, "CRC-010")
-    metadata: Metadata = wire("metadata", _metadata, "CRC-015")
-    protocol: Protocol = wire("protocol", _protocol, "CRC-016")
+    metadata: Metadata = wire("metadata", _metadata, "CRC-015")  # noqa: RUF009  as its neighbours
+    protocol: Protocol = wire("protocol", _protocol, "CRC-016")  # noqa: RUF009  as its neighbours
     txn_id: str | None = wire("txnId", string)
     in_commit_timestamp: int | None = wire("inCommitTimestampOpt", int64)
     txns: tuple[Txn, ...] | None = wire("setTransactions", _txns)
     domains: tuple[DomainMetadata, ...] | None = wire("domainMetadata", _domains)
-    histogram: Histogram | None = wire("fileSizeHistogram", _histogram)
+    histogram: Histogram | None = wire("fileSizeHistogram", _histogram)  # noqa: RUF009  as above
     all_files: tuple[Any, ...] | None = wire("allFiles", _object_list)
     deleted_records: int | None = wire("numDeletedRecordsOpt", int64)
     deletion_vectors: int | None = wire("numDeletionVectorsOpt", int64)

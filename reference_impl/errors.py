@@ -21,6 +21,7 @@ from typing import ClassVar, Literal, TypeAlias
 __all__ = [
     "AppendOnlyViolation",
     "ChangesNotRecorded",
+    "CheckpointFileNotFound",
     "CommitConflict",
     "ConcurrentAppend",
     "ConcurrentDelete",
@@ -224,6 +225,13 @@ class TimestampNotFound(NotFoundError):
 
     clause = "Recommendations for Readers of Tables with In-Commit Timestamps"
     requirement = "ICT-013"
+
+
+class CheckpointFileNotFound(NotFoundError):
+    """A file of a checkpoint, such as a sidecar, is gone."""
+
+    clause = "Sidecar Files"
+    requirement = "SIDE-005"
 
 
 class InvalidLogSegment(InvalidTableError):

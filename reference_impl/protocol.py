@@ -56,8 +56,8 @@ def validate_protocol(protocol: Protocol, place: Place) -> None:
         )
 
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
-    if reader < 0 or writer < 0:
-        raise refuse(f"protocol versions ({reader}, {writer}) are negative", "PROTO-001")
+    if reader < 1 or writer < 1:
+        raise refuse(f"protocol versions ({reader}, {writer}) begin at 1", "PROTO-001")
     if reader > MAX_READER_VERSION or writer > MAX_WRITER_VERSION:
         return
     if reader == 3 and writer != 7:

@@ -22,8 +22,11 @@ from reference_impl.actions import (
     Txn,
 )
 from reference_impl.checkpoints import CheckpointReader
+from reference_impl.column_mapping import check_annotations, column_mapping_mode
 from reference_impl.commits import Commit, parse_commit
 from reference_impl.errors import (
+    CheckpointFileNotFound,
+    DeltaError,
     InvalidAction,
     InvalidLogSegment,
     InvalidTableError,
@@ -116,6 +119,7 @@ class Snapshot:
         self.metadata: Metadata = state.required("metaData", self.version)
         check_readable(self.protocol, self.metadata)
         self.schema: Struct = validate_metadata(self.metadata, self.version)
+        check_annotations(self.schema, column_mapping_mode(self.protocol, self.metadata))
         self.txns: Mapping[str, Txn] = state.txns
         self.domain_metadata: Mapping[str, DomainMetadata] = {
             name: domain for name, domain in state.domains.items() if not domain.removed
@@ -189,7 +193,7 @@ class Snapshot:
         The log may hold the version also without that checkpoint. When no segment is left,
         the first fault is the one to report.
         """
-        first: InvalidTableError | None = None
+        first: DeltaError | None = None
         while True:
             try:
                 return load()
@@ -274,7 +278,7 @@ class _State:
 class _CheckpointFault(Exception):  # noqa: N818  a signal to _retry
     """Something is wrong with the checkpoint, not with the commits."""
 
-    def __init__(self, error: InvalidTableError) -> None:
+    def __init__(self, error: DeltaError) -> None:
         super().__init__(str(error))
         self.error = error
 
@@ -283,5 +287,5 @@ class _CheckpointFault(Exception):  # noqa: N818  a signal to _retry
 def _blaming_checkpoint() -> Iterator[None]:
     try:
         yield
-    except InvalidTableError as error:
+    except (InvalidTableError, CheckpointFileNotFound) as error:
         raise _CheckpointFault(error) from error

@@ -18,7 +18,6 @@ __all__ = [
     "boolean",
     "decode",
     "encode",
-    "int32",
     "int64",
     "string",
     "string_list",
@@ -117,12 +116,9 @@ def boolean(value: object) -> bool:
 
 def int64(value: object) -> int:
     """Decode a signed 64-bit integer."""
-    return _integer(value, 64)
-
-
-def int32(value: object) -> int:
-    """Decode a signed 32-bit integer."""
-    return _integer(value, 32)
+    if type(value) is not int or not -(1 << 63) <= value < 1 << 63:
+        raise TypeError("a 64-bit integer")
+    return value
 
 
 def string_list(value: object) -> tuple[str, ...]:
@@ -142,13 +138,6 @@ def string_map(value: object) -> dict[str, str]:
     if not all(isinstance(k, str) and isinstance(v, str | None) for k, v in value.items()):
         raise TypeError("a map from string to string")
     return {key: item for key, item in value.items() if item is not None}
-
-
-def _integer(value: object, bits: int) -> int:
-    limit = 1 << (bits - 1)
-    if type(value) is not int or not -limit <= value < limit:
-        raise TypeError(f"a {bits}-bit integer")
-    return value
 
 
 def _kind(value: object) -> str:

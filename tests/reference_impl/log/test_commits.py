@@ -150,7 +150,7 @@ def test_a_remove_needs_no_timestamp(log: Any) -> None:
         ("protocol", {"readerVersion": 1, "writerVersion": 2}),
         ("protocol", {"minReaderVersion": 1}),
         ("protocol", {"minReaderVersion": "1", "minWriterVersion": 2}),
-        ("protocol", {"minReaderVersion": 2**31, "minWriterVersion": 2}),
+        ("protocol", {"minReaderVersion": 2**63, "minWriterVersion": 2}),
         ("protocol", "1"),
         ("protocol", {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": "x"}),
     ],

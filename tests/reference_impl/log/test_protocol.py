@@ -55,7 +55,8 @@ def test_a_readable_protocol_is_read(log: Any, versions: tuple[Any, ...]) -> Non
         ((1, 7, None, ["deletionVectors"]), "TF-018"),
         ((2, 7, None, ["v2Checkpoint"]), "TF-018"),
         ((1, 7, None, ["columnMapping"]), "TF-018"),
-        ((-1, 2), "PROTO-001"),
+        ((0, 2), "PROTO-001"),
+        ((1, -1), "PROTO-001"),
     ],
     ids=str,
 )
@@ -68,7 +69,7 @@ def test_a_protocol_that_contradicts_itself_is_refused(
     assert caught.value.requirement == requirement
 
 
-@pytest.mark.parametrize("version", [4, 99, 2**31 - 1])
+@pytest.mark.parametrize("version", [4, 99, 2**40])
 def test_a_newer_reader_version_is_unsupported(log: Any, version: int) -> None:
     log.commit(log.protocol(version, 7, ["x"], ["x"]), log.metadata())
     with pytest.raises(UnsupportedProtocolVersion, match="newer client"):
