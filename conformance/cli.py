@@ -1,0 +1,129 @@
+"""The command ``delta-tck``: judge, try, audit, and read what came of it.
+
+``delta-tck run`` is ``pytest`` with the same options; the other commands need no test runner.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from conformance.faults import CorpusError, KitError
+from conformance.options import IMPLEMENTATIONS
+from conformance.status import Status, status_of_error
+
+__all__ = ["main"]
+
+
+def _run(arguments: Sequence[str]) -> int:
+    import pytest  # noqa: PLC0415  the other commands need no test runner
+
+    if not any(argument.split("=")[0] == "--impl" for argument in arguments):
+        _say(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
+        return Status.USAGE
+    return int(pytest.main(list(arguments)))
+
+
+def _smoke(arguments: Sequence[str]) -> int:
+    from conformance.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.resolve import Limits, resolve  # noqa: PLC0415  as above
+    from conformance.smoke import smoke  # noqa: PLC0415  as above
+
+    parser = argparse.ArgumentParser(prog="delta-tck smoke", description=_COMMANDS["smoke"][0])
+    parser.add_argument("--impl", required=True, help="as for pytest --impl")
+    parser.add_argument("--corpus", type=Path, help="folder of golden tables")
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a request")
+    parser.add_argument("--start-limit", type=float, default=180.0, help="seconds to come up")
+    options = parser.parse_args(arguments)
+    try:
+        corpus = load_corpus(options.corpus)
+        limits = Limits(options.time_limit, options.start_limit)
+        adapter = resolve(options.impl, limits, "process")
+    except KitError as error:
+        _say(f"delta-tck: {error}")
+        return status_of_error(error)
+    faults = 0
+    try:
+        for step in smoke(adapter, corpus):
+            faults += step.fault is not None
+            _say(f"{'ok  ' if step.fault is None else 'FAIL'}  {step.title}")
+            if step.fault is not None:
+                _say("      " + step.fault.replace("\n", "\n      "))
+    finally:
+        adapter.close()
+    return Status.ADAPTER if faults else Status.OK
+
+
+def _audit(arguments: Sequence[str]) -> int:
+    from conformance.audit import run_audit_cli  # noqa: PLC0415  each command loads its own
+
+    return run_audit_cli(list(arguments))
+
+
+def _coverage(arguments: Sequence[str]) -> int:
+    from conformance.coverage import run_coverage_cli  # noqa: PLC0415  as above
+
+    return run_coverage_cli(arguments)
+
+
+def _drift(arguments: Sequence[str]) -> int:
+    from conformance.drift import run_drift_cli  # noqa: PLC0415  as above
+
+    return run_drift_cli(arguments)
+
+
+def _report(arguments: Sequence[str]) -> int:
+    from conformance.report import run_report_cli  # noqa: PLC0415  as above
+
+    return run_report_cli(list(arguments))
+
+
+def _diff(arguments: Sequence[str]) -> int:
+    from conformance.report import run_diff_cli  # noqa: PLC0415  as above
+
+    return run_diff_cli(list(arguments))
+
+
+_COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
+    "run": ("judge an implementation; takes the options of pytest --impl", _run),
+    "smoke": ("try an adapter before it is judged", _smoke),
+    "audit": ("check a table on disk against the clauses that bind its writers", _audit),
+    "coverage": ("say which requirements have cases, and which have not", _coverage),
+    "drift": ("say which requirements a new text of the protocol touches", _drift),
+    "report": ("make a page out of results files", _report),
+    "diff": ("say what changed between two results files", _diff),
+}
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  a command prints
+
+
+def _usage() -> str:
+    width = max(map(len, _COMMANDS))
+    lines = [f"  {name:<{width}}  {help_}" for name, (help_, _) in _COMMANDS.items()]
+    return "\n".join(["usage: delta-tck COMMAND …", "", "commands:", *lines])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status.
+
+    Args:
+        arguments: the command and its own arguments; the process's when ``None``.
+
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in ("-h", "--help"):
+        _say(_usage())
+        return Status.OK
+    if not given or given[0] not in _COMMANDS:
+        _say(_usage())
+        return Status.USAGE
+    try:
+        return int(_COMMANDS[given[0]][1](given[1:]))
+    except CorpusError as error:
+        _say(f"delta-tck: {error}")
+        return Status.CORPUS
