@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.actions import Metadata, Protocol
-from reference_impl.errors import UnknownColumn
+from reference_impl.errors import RowsNotTracked
 from reference_impl.features import supported
 from reference_impl.types.model import LONG, Field
 
@@ -48,13 +48,12 @@ class RowTracking:
         """Look the column names up.
 
         Raises:
-            UnknownColumn: the table does not support row tracking.
+            RowsNotTracked: the table does not support row tracking.
 
         """
         if "rowTracking" not in supported(protocol):
-            raise UnknownColumn(
-                "the table does not support row tracking, so that its rows have no ids",
-                requirement="RT-001",
+            raise RowsNotTracked(
+                "the table does not support row tracking, so that its rows have no ids"
             )
         configuration = metadata.configuration
         return cls(configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))

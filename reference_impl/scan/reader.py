@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode
 from reference_impl.deletion_vectors import Bitmap, VectorStore
-from reference_impl.errors import InvalidDeletionVector
 from reference_impl.filters import Node, evaluate
 from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.data_file import at_file, read_batches
@@ -71,11 +70,13 @@ class FileReader:
     def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
         """Give the rows of a logical file, in physical order.
 
+        A vector may name rows beyond the end of its file: there is nothing to leave out.
+
         Raises:
             DataFileNotFound: the data file is missing.
             InvalidDataFile: the data file is damaged, or does not hold the columns' types.
             DeletionVectorNotFound: the file of the deletion vector is missing.
-            InvalidDeletionVector: the deletion vector is malformed, or of another file.
+            InvalidDeletionVector: the deletion vector is malformed.
 
         """
         deleted = self._vector(task.deletion_vector, task)
@@ -85,11 +86,9 @@ class FileReader:
         hidden = [*self.extra, *(self.tracking.hidden if self.tracking else ())]
         given = pa.schema([arrow_field(f) for f in read])
         schema = self.schema
-        end = 0
         for start, length, arrays in read_batches(
             self.storage, task.path, stored, self.mode, hidden
         ):
-            end = start + length
             found = iter(arrays)
             columns = [
                 pa.repeat(task.partition[f.name], length)
@@ -111,8 +110,6 @@ class FileReader:
                 )
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
             yield batch if kept is None else batch.filter(kept)
-        for vector in (deleted, only):
-            _refuse_foreign(vector, end, task.path)
 
     def _vector(self, wire: Mapping[str, Any] | None, task: FileTask) -> Bitmap | None:
         return None if wire is None else self.vectors.load(wire, task.path)
@@ -129,17 +126,6 @@ def _kept(
         return pa.repeat(pa.scalar(False), length)  # noqa: FBT003  a value
     chosen = pc.invert(others)
     return chosen if kept is None else pc.and_(kept, chosen)
-
-
-def _refuse_foreign(deleted: Bitmap | None, rows: int, path: str) -> None:
-    if deleted is None or deleted.maximum is None or deleted.maximum < rows:
-        return
-    raise InvalidDeletionVector(
-        f"the vector deletes row {deleted.maximum} of a file of {rows} rows",
-        path=path,
-        hint="rows are counted from zero; the vector belongs to another file",
-        requirement="DVFILE-003",
-    )
 
 
 def in_order(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:

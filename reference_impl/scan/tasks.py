@@ -76,7 +76,6 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
 
     Raises:
         InvalidSchema: the schema is malformed.
-        UnsupportedType: the schema names a type that the protocol does not have.
         InvalidColumnMapping: the mode or the annotations cannot be used.
         InvalidMetadata: a partition column is not in the schema, is there twice, or is nested.
 

@@ -1,7 +1,6 @@
 """Read and write the schema string of a table (section Schema Serialization Format).
 
-A malformed schema raises :class:`~reference_impl.errors.InvalidSchema`, a type that the
-protocol does not know :class:`~reference_impl.errors.UnsupportedType`. Both name the place
+A malformed schema raises :class:`~reference_impl.errors.InvalidSchema`, which names the place
 inside the schema.
 """
 
@@ -13,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from reference_impl.errors import InvalidSchema, UnsupportedType
+from reference_impl.errors import InvalidSchema
 from reference_impl.types.model import (
     PRIMITIVES,
     STRING,
@@ -46,7 +45,6 @@ def parse_schema(text: str) -> Struct:
 
     Raises:
         InvalidSchema: the text is not JSON, not a struct, or breaks a rule of the section.
-        UnsupportedType: a field has a type that the protocol does not name.
 
     """
     try:
@@ -68,7 +66,6 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
 
     Raises:
         InvalidSchema: see :func:`parse_schema`.
-        UnsupportedType: see :func:`parse_schema`.
 
     """
     if len(place) > MAX_DEPTH:
@@ -96,7 +93,7 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
                 _flag(node, "valueContainsNull", place, default=True),
             )
         case str() as name:
-            raise UnsupportedType(f"{_at(place)}: the protocol has no type {name!r}")
+            raise _unknown(name, place)
         case other:
             raise _invalid(place, f"'type' must be struct, array or map, not {_shown(other)}")
 
@@ -154,7 +151,7 @@ def _parse_name(name: str, place: tuple[str, ...]) -> DataType:
     if _CHARACTERS.fullmatch(name):
         # Spark keeps lengths in column metadata; a length in the type itself limits writers only.
         return STRING
-    raise UnsupportedType(f"{_at(place)}: the protocol has no type {name[:80]!r}")
+    raise _unknown(name, place)
 
 
 def _parse_struct(node: Mapping[str, Any], place: tuple[str, ...]) -> Struct:
@@ -212,6 +209,15 @@ def _flag(
     if not isinstance(value, bool):
         raise _invalid(place, f"{key!r} must be true or false, not {_shown(value)}")
     return value
+
+
+def _unknown(name: str, place: tuple[str, ...]) -> InvalidSchema:
+    return InvalidSchema(
+        f"{_at(place)}: the protocol has no type {name[:80]!r}",
+        action="metaData",
+        hint="a newer revision may have it, and then a table feature that says so",
+        requirement="SCH-024",
+    )
 
 
 def _invalid(place: tuple[str, ...], problem: str, *, hint: str | None = None) -> InvalidSchema:
