@@ -10,8 +10,23 @@ import pytest
 import yaml
 
 import schemas
-from conformance.adapter import Claims, Description, Files, Scan, Snapshot, Write
-from conformance.wire import REQUEST_NAMES, encode_description, encode_request
+from conformance.adapter import (
+    Answer,
+    Claims,
+    Description,
+    Files,
+    Ok,
+    Refused,
+    Scan,
+    Snapshot,
+    Write,
+)
+from conformance.baseline import write_baseline
+from conformance.items import Item
+from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.results import ResultsWriter, record_of
+from conformance.selection import Selection
+from conformance.wire import REQUEST_NAMES, encode_answer, encode_description, encode_request
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "conformance" / "requirements").glob("*.yaml"))
@@ -64,3 +79,52 @@ def test_every_request_of_the_wire_is_described() -> None:
 def test_a_description_on_the_wire_has_its_shape() -> None:
     document = encode_description(Description("ours", "1.0", Claims(reader_version=3)))
     assert schemas.errors("kit/adapter-description", document) == []
+
+
+@pytest.mark.parametrize("answer", [Ok({"version": 1}), Refused("conflict", "commit", "lost")])
+def test_an_answer_on_the_wire_has_its_shape(answer: Answer) -> None:
+    document = {"id": 3, **encode_answer(answer, None)}
+    assert schemas.errors("kit/adapter-answer", document) == []
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict(Outcome.PASS),
+        Verdict(Outcome.FAIL, "m", Hazard.COSMETIC, "e", "a", "REC-001", ("detail",)),
+        Verdict(Outcome.OPEN, seen="kept"),
+    ],
+    ids=lambda verdict: str(verdict.outcome),
+)
+def test_a_results_file_has_its_shape(verdict: Verdict, tmp_path: Path) -> None:
+    item = Item(
+        "a/b/c", "golden", "a", "t", ("REC-002",), frozenset({"f"}), frozenset(), lambda _: verdict
+    )
+    header = {
+        "kit_version": "1",
+        "corpus_digest": "d",
+        "revision": "2025",
+        "impl": "ours",
+        "adapter": {"name": "ours", "adapter_version": "1", "engine_version": "1"},
+        "selection": Selection().as_document(),
+    }
+    path = tmp_path / "results.jsonl"
+    with ResultsWriter(path, header) as writer:
+        writer.add(record_of(item, verdict, "new"))
+        writer.close(0, complete=True)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["line"] for line in lines] == ["header", "result", "footer"]
+    assert [schemas.errors("kit/result-line", line) for line in lines] == [[], [], []]
+
+
+def test_every_baseline_has_its_shape() -> None:
+    for path in sorted((ROOT / "conformance" / "baselines").glob("*.yaml")):
+        document = yaml.safe_load(path.read_text())
+        assert schemas.errors("kit/baseline", document) == [], path.name
+
+
+def test_a_written_baseline_has_its_shape(tmp_path: Path) -> None:
+    record = {"id": "a/b", "requirement": None, "requirements": ["REC-001"], "message": "m"}
+    write_baseline(tmp_path / "b.yaml", [record])
+    document = yaml.safe_load((tmp_path / "b.yaml").read_text())
+    assert schemas.errors("kit/baseline", document) == []
