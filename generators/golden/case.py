@@ -152,6 +152,7 @@ class Accepted:
         rows: the rows of that answer, for row questions.
         expected: the document of that answer, for other questions.
         refusal: the refusal, when refusing is the answer.
+        schema: the schema of the rows, when it is not that of the question.
 
     """
 
@@ -160,6 +161,7 @@ class Accepted:
     rows: Sequence[Row] | None = None
     expected: Mapping[str, Any] | None = None
     refusal: Refusal | None = None
+    schema: Struct | None = None
 
 
 class CaseWriter:
@@ -300,8 +302,11 @@ class CaseWriter:
             answer: dict[str, Any] = {"name": each.name, "source": each.source}
             if each.refusal is not None:
                 answer["error"] = each.refusal.document()
-            elif each.rows is not None and schema is not None:
-                self._write_rows(f"{slug}/{each.name}", schema, list(each.rows))
+            elif each.rows is not None:
+                columns = each.schema or schema
+                if columns is None:
+                    raise CaseError(f"{self.info.id}/{slug}: rows need a schema")
+                self._write_rows(f"{slug}/{each.name}", columns, list(each.rows))
                 answer["expected"] = {"rowCount": len(each.rows)}
             else:
                 answer["expected"] = dict(each.expected or {})

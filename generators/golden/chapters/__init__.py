@@ -7,17 +7,23 @@ from typing import Literal
 
 from generators.golden.catalog import Chapter, Definition
 from generators.golden.chapters import (
+    changes,
     checkpoints,
     column_mapping,
     data_files,
     deletion_vectors,
+    evolution,
     hints,
     log_entries,
     partition_values,
     protocol,
     reconciliation,
+    row_tracking,
+    statistics,
+    time_travel,
     types,
     v2_checkpoints,
+    writer_features,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
@@ -34,6 +40,12 @@ _MODULES = (
     deletion_vectors,
     column_mapping,
     v2_checkpoints,
+    statistics,
+    row_tracking,
+    changes,
+    evolution,
+    time_travel,
+    writer_features,
 )
 
 

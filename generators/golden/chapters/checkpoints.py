@@ -241,7 +241,7 @@ def _corrupt_cut(case: CaseWriter) -> None:
     (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
     cut_log(table, 4)
     describe(case, table, log_info=_at(3))
-    refuse_load(case, Refusal("invalid_table", "load", "CKPT-005"), "The state is lost")
+    refuse_load(case, Refusal("invalid_table", "load", "CKPT-011"), "The state is lost")
 
 
 def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:

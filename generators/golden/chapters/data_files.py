@@ -171,7 +171,7 @@ def _file_missing(case: CaseWriter) -> None:
     snapshot_spec(case, table, None)
 
 
-@FILES.case("data-file-truncated", "A data file that is cut short fails the read", "DATA-005 ADD-006")
+@FILES.case("data-file-truncated", "A data file that is cut short fails the read", "SNAP-002 ADD-006")
 def _file_truncated(case: CaseWriter) -> None:
     table = _pair_table(case)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
@@ -180,7 +180,7 @@ def _file_truncated(case: CaseWriter) -> None:
     place = case.delta / cut.path
     place.write_bytes(place.read_bytes()[:100])
     describe(case, table)
-    refusal = Refusal("invalid_table", "read", "ADD-006")
+    refusal = Refusal("invalid_table", "read", "SNAP-002")
     case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
 

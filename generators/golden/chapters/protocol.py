@@ -130,6 +130,8 @@ class _Refused:
     protocol: Mapping[str, Any]
     refusal: Refusal
     since: str = "2021"
+    lenient: str = ""
+    """Why a reader may read the table all the same; empty when it may not."""
 
 
 def _unsupported(requirement: str) -> Refusal:
@@ -204,6 +206,7 @@ _REFUSED = {
         {k: v for k, v in _THREE_SEVEN.items() if k != "writerFeatures"},
         _invalid("PROTO-004"),
         "2025",
+        "the list that is missing is the writers'",
     ),
     "reader-3-writer-6": _Refused(
         VERSIONS,
@@ -256,8 +259,16 @@ def _refused(case: CaseWriter, wrong: _Refused) -> None:
     intended.create(add(intended.file(_ROWS)))
     describe(case, intended)
     intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
-    refuse_load(case, wrong.refusal, wrong.title)
-    refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
+    if wrong.lenient:
+        answers = [
+            Accepted("refused", "the protocol breaks its clause", refusal=wrong.refusal),
+            Accepted("read", wrong.lenient, rows=intended.rows()),
+        ]
+        title = "The protocol is refused or read"
+        case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    else:
+        refuse_load(case, wrong.refusal, wrong.title)
+        refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
     case.read("read-v0", _PAIR, intended.rows(0), title="The version before it reads", version=0)
 
 
@@ -352,6 +363,8 @@ class _BadMetadata:
     title: str
     requirement: str
     changes: Mapping[str, Any]
+    lenient: str = ""
+    """Why a reader may read the table all the same; empty when it may not."""
 
 
 _NO_FIELD = '{"type":"struct","fields":[{"name":"id"'
@@ -379,6 +392,7 @@ _BAD_METADATA = {
             .schema_string()
             .replace('"b"', '"A"')
         },
+        "the rule against names that differ by case is younger than such tables",
     ),
     "decimal-too-wide": _BadMetadata(
         "A decimal of more than 38 digits is refused",
@@ -395,9 +409,12 @@ _BAD_METADATA = {
         {"partitionColumns": ["missing"]},
     ),
     "partition-columns-missing": _BadMetadata(
-        "metaData without partitionColumns is refused", "META-009", {"partitionColumns": ...}
+        "metaData without partitionColumns is refused", "META-009", {"partitionColumns": ...},
+        "absent partition columns are taken as none",
     ),
-    "id-missing": _BadMetadata("metaData without id is refused", "META-004", {"id": ...}),
+    "id-missing": _BadMetadata(
+        "metaData without id is refused", "META-004", {"id": ...}, "the id changes no row"
+    ),
 }
 
 
@@ -407,7 +424,16 @@ def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
     describe(case, table)
     refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
     table.commit(json_text(table.metadata(**wrong.changes)))
-    refuse_load(case, refusal, wrong.title)
+    if wrong.lenient:
+        answers = [Accepted("refused", "the action breaks its clause", refusal=refusal)]
+        if "schemaString" not in wrong.changes:
+            # A reader of two names that differ by case has columns that this corpus cannot
+            # write down; what it gives is recorded all the same.
+            answers.append(Accepted("read", wrong.lenient, rows=_ROWS))
+        title = f"{wrong.title} or read"
+        case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    else:
+        refuse_load(case, refusal, wrong.title)
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
 
 
@@ -451,7 +477,7 @@ def _provider(case: CaseWriter) -> None:
     table.create(add(table.file(_ROWS)))
     describe(case, table)
     table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
-    refusal = Refusal("unsupported", "read", "META-012", code="DELTA_UNSUPPORTED_FORMAT")
+    refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
     case.refuse("read", "read-latest", refusal, title="The files cannot be read as Parquet")
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
 

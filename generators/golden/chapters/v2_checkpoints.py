@@ -226,14 +226,14 @@ def _missing(case: CaseWriter) -> None:
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
 
 
-@SIDECARS.case("corrupt", "A sidecar that is no Parquet fails the read of a cut log", "SIDE-001")
+@SIDECARS.case("corrupt", "A sidecar that is no Parquet fails the read of a cut log", "SIDE-001 SIDE-005")
 def _corrupt(case: CaseWriter) -> None:
     table = _table(case, 7)
     written = _write(table, 5, sidecars=2)
     cut_log(table, 6)
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     written.files[2].write_bytes(b"no parquet")
-    refusal = Refusal("invalid_table", "read", "SIDE-001")
+    refusal = Refusal("invalid_table", "read", "SIDE-005")
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
 
 
