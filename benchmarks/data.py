@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import uuid
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.materialise.deletion_vectors import file_descriptor
+from generators.materialise.deletion_vectors import StoredVector, write_vector_file
 
 __all__ = ["build"]
 
@@ -68,7 +69,9 @@ def build(root: Path, files: int, rows: int, *, deleted: float) -> Path:
         }
         if deleted:
             gone = np.flatnonzero(random.random(rows) < deleted)
-            add["deletionVector"] = file_descriptor(table, gone.tolist(), seed=str(number))
+            vectors = [StoredVector(gone.tolist())]
+            identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{table.name}/{number}")
+            (add["deletionVector"],) = write_vector_file(table, identity, vectors)
         lines.append({"add": add})
     (log / f"{0:020}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (table / "done").touch()
