@@ -15,6 +15,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from schemas.catalog import UnknownSchemaError, names, registry, urn
+from schemas.compiled import is_valid
 from schemas.keywords import EXTENSIONS
 
 __all__ = ["Rule", "Violation", "errors", "locate", "validator"]
@@ -188,6 +189,8 @@ def errors(name: str, document: Any) -> list[Violation]:
     """
     judge = validator(name)
     try:
+        if is_valid(name, document):
+            return []
         return sorted(_violation(name, error) for error in judge.iter_errors(document))
     except RecursionError:
         return [Violation("", "the document is nested too deeply to be checked", f"{name}#", ())]

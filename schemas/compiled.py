@@ -1,0 +1,246 @@
+"""Schemas as Python closures, to let valid documents pass quickly.
+
+A general validator spends milliseconds on each action of a log, nearly all of it on documents
+that are valid. A compiled schema answers only whether a document is valid, in microseconds; the
+validator is then asked for the errors of the few that are not. Every keyword that the schemas
+use is here, and one that is not is refused when the schema is compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from schemas.catalog import registry, urn
+from schemas.keywords import EXTENSIONS
+
+__all__ = ["is_valid"]
+
+Test: TypeAlias = Callable[[Any], bool]
+
+_ANNOTATIONS: Final = frozenset(
+    {"$id", "$defs", "title", "description", "contentMediaType", "contentSchema"}
+    | {"x-section", "x-requirement", "x-message"}
+)
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+_TYPES: Final[Mapping[str, Test]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "integer": _is_integer,
+    # Statistics come with exact fractions, which only the general validator takes for numbers.
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Compare as JSON does: true is not 1; only scalars occur in the schemas."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _on(kind: type | tuple[type, ...], test: Test) -> Test:
+    """Apply a test to values of its kind alone, as JSON Schema does."""
+    return lambda value: not isinstance(value, kind) or test(value)
+
+
+def _number(test: Test) -> Test:
+    return lambda value: not _TYPES["number"](value) or test(value)
+
+
+def _type(wanted: Any) -> Test:
+    names = [wanted] if isinstance(wanted, str) else wanted
+    tests = [_TYPES[name] for name in names]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda value: any(test(value) for test in tests)
+
+
+def _unique(items: list[Any]) -> bool:
+    return len(set(items)) == len(items)
+
+
+def _strings_only(items: list[Any]) -> bool:
+    return all(isinstance(item, str) for item in items)
+
+
+def _extension(keyword: str, wanted: Any) -> Test:
+    judge = EXTENSIONS[keyword]
+    return lambda value: next(iter(judge(None, wanted, value, None)), None) is None
+
+
+def _least(kind: type) -> Callable[[Any], Test]:
+    return lambda wanted: _on(kind, lambda value: len(value) >= wanted)
+
+
+def _most(kind: type) -> Callable[[Any], Test]:
+    return lambda wanted: _on(kind, lambda value: len(value) <= wanted)
+
+
+def _pattern(wanted: str) -> Test:
+    search = re.compile(wanted).search
+    return _on(str, lambda value: search(value) is not None)
+
+
+_LEAVES: Final[Mapping[str, Callable[[Any], Test]]] = {
+    "type": _type,
+    "const": lambda wanted: lambda value: _same(value, wanted),
+    "enum": lambda wanted: lambda value: any(_same(value, choice) for choice in wanted),
+    "required": lambda wanted: _on(dict, lambda value: all(key in value for key in wanted)),
+    "minimum": lambda wanted: _number(lambda value: value >= wanted),
+    "maximum": lambda wanted: _number(lambda value: value <= wanted),
+    "pattern": _pattern,
+    # Other than strings, unique items are left to the general validator.
+    "uniqueItems": lambda _: _on(list, lambda value: _strings_only(value) and _unique(value)),
+    "minItems": _least(list),
+    "maxItems": _most(list),
+    "minLength": _least(str),
+    "maxLength": _most(str),
+    "minProperties": _least(dict),
+    "maxProperties": _most(dict),
+}
+"""Keywords whose value is no schema."""
+
+_COMBINED: Final[Mapping[str, Callable[[list[Test]], Test]]] = {
+    "allOf": lambda tests: lambda value: all(test(value) for test in tests),
+    "anyOf": lambda tests: lambda value: any(test(value) for test in tests),
+    "oneOf": lambda tests: lambda value: sum(test(value) for test in tests) == 1,
+}
+"""Keywords whose value is a list of schemas."""
+
+_WITHIN: Final[Mapping[str, Callable[[Test], Test]]] = {
+    "not": lambda test: lambda value: not test(value),
+    "propertyNames": lambda test: _on(dict, lambda value: all(test(key) for key in value)),
+    "contains": lambda test: _on(list, lambda value: any(test(item) for item in value)),
+}
+"""Keywords whose value is one schema."""
+
+_STRUCTURAL: Final = frozenset(
+    {"properties", "patternProperties", "additionalProperties", "prefixItems", "items"}
+    | {"if", "then", "else"}
+)
+"""Keywords that mean something together only."""
+
+
+class _Compiler:
+    """Turns the subschemas of one schema file into tests."""
+
+    def __init__(self, name: str, root: Mapping[str, Any]) -> None:
+        self.name = name
+        self.root = root
+
+    def test(self, schema: Mapping[str, Any]) -> Test:
+        """Compile a subschema into one test.
+
+        Raises:
+            NotImplementedError: it has a keyword that is not known here.
+
+        """
+        tests = []
+        if schema.keys() & {"properties", "patternProperties", "additionalProperties"}:
+            tests.append(self._object(schema))
+        if schema.keys() & {"prefixItems", "items"}:
+            tests.append(self._array(schema))
+        if "if" in schema:
+            tests.append(self._branch(schema))
+        for keyword, value in schema.items():
+            if keyword not in _ANNOTATIONS and keyword not in _STRUCTURAL:
+                tests.append(self._keyword(keyword, value))
+        if len(tests) == 1:
+            return tests[0]
+        return lambda value: all(test(value) for test in tests)
+
+    def _keyword(self, keyword: str, wanted: Any) -> Test:
+        if keyword in _LEAVES:
+            return _LEAVES[keyword](wanted)
+        if keyword in _COMBINED:
+            return _COMBINED[keyword]([self.test(choice) for choice in wanted])
+        if keyword in _WITHIN:
+            return _WITHIN[keyword](self.test(wanted))
+        if keyword == "$ref":
+            return self._reference(wanted)
+        if keyword in EXTENSIONS:
+            return _extension(keyword, wanted)
+        raise NotImplementedError(f"{self.name} has the keyword {keyword}")
+
+    def _branch(self, schema: Mapping[str, Any]) -> Test:
+        condition = self.test(schema["if"])
+        then, other = (self.test(schema.get(key, {})) for key in ("then", "else"))
+        return lambda value: then(value) if condition(value) else other(value)
+
+    def _object(self, schema: Mapping[str, Any]) -> Test:
+        known = {key: self.test(child) for key, child in schema.get("properties", {}).items()}
+        patterns = [
+            (re.compile(pattern).search, self.test(child))
+            for pattern, child in schema.get("patternProperties", {}).items()
+        ]
+        rest = schema.get("additionalProperties", {})
+        other: Test = (lambda _: False) if rest is False else self.test(rest)
+
+        def test(value: dict[str, Any]) -> bool:
+            for key, member in value.items():
+                own = known.get(key)
+                matching = [check for search, check in patterns if search(key)]
+                if own is not None and not own(member):
+                    return False
+                if not all(check(member) for check in matching):
+                    return False
+                if own is None and not matching and not other(member):
+                    return False
+            return True
+
+        return _on(dict, test)
+
+    def _array(self, schema: Mapping[str, Any]) -> Test:
+        first = [self.test(child) for child in schema.get("prefixItems", ())]
+        rest = self.test(schema.get("items", {}))
+
+        def test(value: list[Any]) -> bool:
+            for at, member in enumerate(value):
+                if not (first[at] if at < len(first) else rest)(member):
+                    return False
+            return True
+
+        return _on(list, test)
+
+    def _reference(self, target: str) -> Test:
+        name, _, pointer = target.partition("#")
+        return _reference(name.removeprefix(urn("")) or self.name, pointer)
+
+
+@functools.cache
+def _compiled(name: str, pointer: str) -> Test:
+    root: Any = registry().contents(urn(name))
+    schema = root
+    for part in filter(None, pointer.split("/")):
+        schema = schema[part]
+    return _Compiler(name, root).test(schema)
+
+
+def _reference(name: str, pointer: str) -> Test:
+    """Give a test that compiles its target when it is first used, since schemas are recursive."""
+
+    def test(value: Any) -> bool:
+        return _compiled(name, pointer)(value)
+
+    return test
+
+
+def is_valid(name: str, document: Any) -> bool:
+    """Tell whether a document is valid; false also where only the general validator can tell.
+
+    Raises:
+        RecursionError: the document is nested too deeply.
+
+    """
+    return _compiled(name, "")(document)
