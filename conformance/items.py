@@ -6,8 +6,9 @@ baseline, results and summary: something with an id, requirements and a way to b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 from conformance.cases import Case, Spec
@@ -50,14 +51,19 @@ class Item:
     judge: Callable[[Judge], Verdict]
 
 
-def _judge_with(case: Case, spec: Spec) -> Callable[[Judge], Verdict]:
-    return lambda judge: judge.judge(case, spec)
+def golden_items(
+    corpus: Corpus, special: Mapping[str, Callable[[Case, Spec, Judge], Verdict]] | None = None
+) -> Iterator[Item]:
+    """Give an item for every spec of a corpus.
 
+    Args:
+        corpus: the golden tables.
+        special: types of specs that no adapter is asked, and who takes their verdict.
 
-def golden_items(corpus: Corpus) -> Iterator[Item]:
-    """Give an item for every spec of a corpus."""
+    """
     for case in corpus.cases:
         for spec in case.specs:
+            taker = (special or {}).get(spec.type, _ask)
             yield Item(
                 spec.id,
                 "golden",
@@ -66,5 +72,9 @@ def golden_items(corpus: Corpus) -> Iterator[Item]:
                 spec.requirements,
                 case.features,
                 case.revisions,
-                _judge_with(case, spec),
+                partial(taker, case, spec),
             )
+
+
+def _ask(case: Case, spec: Spec, judge: Judge) -> Verdict:
+    return judge.judge(case, spec)

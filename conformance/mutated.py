@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from conformance.audit import AuditError, audit
 from conformance.cases import Accepted, Case, Contested, Expected, ExpectedError, Spec
 from conformance.items import Item
 from conformance.judge import Judge
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.registry import SELECTIONS, Registry
+from conformance.self_audit import judge_mutation
 from generators.materialise.arrow_rows import arrow_table
 from generators.materialise.builder import TableBuilder
 from generators.mutations import MUTATIONS, Mutation
@@ -81,28 +81,6 @@ def _same_rows(builder: TableBuilder) -> Expected:
     return Expected({"rowCount": len(rows)}, partial(arrow_table, builder.schema, rows))
 
 
-def _judge_audit(mutation: Mutation, judge: Judge) -> Verdict:
-    root = judge.store.fresh(None)
-    mutation.build(root)
-    try:
-        findings = audit(str(root))
-    except AuditError as error:
-        return Verdict(Outcome.PASS, f"no table to audit: {error}".replace(str(root), "<table>"))
-    # The base is clean, so whatever is found is of the change; one clause is often another's echo.
-    found = [finding for finding in findings if finding.severity != "info"]
-    if found:
-        first = next((f for f in found if f.requirement in mutation.requirements), found[0])
-        message = f"found {first.requirement}: {first.message}"
-        return Verdict(Outcome.PASS, message.replace(str(root), "<table>"))
-    return Verdict(
-        Outcome.FAIL,
-        "the audit finds nothing",
-        Hazard.ACCEPTED_INVALID_TABLE,
-        f"a finding of {' or '.join(mutation.requirements)}",
-        "the audit finds nothing",
-    )
-
-
 def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
     """Give the items of every mutation.
 
@@ -116,7 +94,7 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
         reader = _ForReader(f"mutations/{mutation.id}/read", mutation)
         judges = [(reader.id, reader.judge)]
         if audited and mutation.noticed_by in ("audit", "both"):
-            judges.append((f"mutations/{mutation.id}/audit", partial(_judge_audit, mutation)))
+            judges.append((f"mutations/{mutation.id}/audit", partial(judge_mutation, mutation)))
         for identity, judge in judges:
             yield Item(
                 identity,

@@ -27,6 +27,7 @@ from conformance.registry import Registry, load_registry
 from conformance.resolve import resolve
 from conformance.results import kit_version, record_of
 from conformance.selection import select
+from conformance.self_audit import judge_checksum
 from conformance.settings import Settings
 from conformance.status import Status
 from conformance.tables import TableStore
@@ -40,10 +41,11 @@ def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[I
     A corpus that the options name is judged alone, and the audit only with our own reader: it is
     the kit's, not the implementation's.
     """
-    items = tuple(golden_items(corpus))
+    audited = settings.impl == "ours"
+    items = tuple(golden_items(corpus, {"checksum": judge_checksum} if audited else None))
     if settings.corpus is not None:
         return items
-    mutations = mutated_items(registry, audited=settings.impl == "ours")
+    mutations = mutated_items(registry, audited=audited)
     return (*items, *generated_items(settings.plan), *mutations)
 
 
