@@ -45,6 +45,11 @@ _SMALL: Final = (
 )
 _BATCH: Final = 65_536
 """Rows that are decoded at a time: enough for speed, little enough for memory."""
+_ALWAYS_FINE: Final = 1 << 26
+_MAX_GROWTH: Final = 200
+_MAX_STRING: Final = 1 << 24
+_MAX_CONTAINER: Final = 1 << 22
+"""Bounds on what the footer of a checkpoint may hold, in bytes and elements."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 
 
@@ -155,7 +160,15 @@ class CheckpointReader:
         self, path: str, columns: Sequence[str], present: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         try:
-            with pq.ParquetFile(self._storage.open_input(path)) as file:
+            with (
+                self._storage.open_input(path) as source,
+                pq.ParquetFile(
+                    source,
+                    thrift_string_size_limit=_MAX_STRING,
+                    thrift_container_size_limit=_MAX_CONTAINER,
+                ) as file,
+            ):
+                _refuse_bomb(file.metadata, source.size())
                 yield from _batches(file, columns, present)
         except FileNotFoundError:
             raise self._gone(path) from None
@@ -214,6 +227,21 @@ class CheckpointReader:
         return InvalidCheckpoint(
             message, path=path, version=self._checkpoint.version, requirement=requirement
         )
+
+
+def _refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
+    """Refuse a file that would grow out of all proportion when it is decoded.
+
+    Every row of a checkpoint holds an action, which takes more than a byte; statistics and
+    paths compress well, but not by hundreds.
+    """
+    unpacked = sum(
+        metadata.row_group(group).column(column).total_uncompressed_size
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    )
+    if metadata.num_rows > size or unpacked > _ALWAYS_FINE + _MAX_GROWTH * size:
+        raise ValueError(f"{size} bytes claim {metadata.num_rows} rows of {unpacked} bytes")
 
 
 def _batches(

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Final, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
@@ -137,6 +138,18 @@ class LocalStorage:
         rest = path[match.end() - 1 :]
         return "/" + rest[2:].partition("/")[2] if rest.startswith("//") else rest
 
+    def _file(self, path: str) -> str:
+        """Give the local path of a regular file: a table may name a pipe, which never ends."""
+        local = self._local(path)
+        try:
+            regular = S_ISREG(os.stat(local).st_mode)  # noqa: PTH116  as _local
+        except NotADirectoryError:
+            regular = False
+        if not regular:
+            msg = f"{path} is not a file"
+            raise FileNotFoundError(msg)
+        return local
+
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
         """List the files right in a directory, sorted by name; empty when there is none."""
         found: list[Entry] = []
@@ -160,26 +173,23 @@ class LocalStorage:
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
-        stat = os.stat(self._local(path))  # noqa: PTH116  as _local
+        stat = os.stat(self._file(path))  # noqa: PTH116  as _local
         return Entry(path, stat.st_size, stat.st_mtime_ns // 1_000_000)
 
     def get(self, path: str) -> bytes:
         """Read a whole file."""
-        try:
-            return Path(self._local(path)).read_bytes()
-        except (IsADirectoryError, NotADirectoryError) as error:
-            raise FileNotFoundError(str(error)) from error
+        return Path(self._file(path)).read_bytes()
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
-        with Path(self._local(path)).open("rb") as file:
+        with Path(self._file(path)).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(min(start, size))
             return file.read(min(length, max(size - start, 0)))
 
     def open_input(self, path: str) -> Any:
         """Map a file into memory for pyarrow."""
-        local = self._local(path)
+        local = self._file(path)
         # An empty file cannot be mapped on every system.
         if os.stat(local).st_size == 0:  # noqa: PTH116  as _local
             return pa.BufferReader(b"")

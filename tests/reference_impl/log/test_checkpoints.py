@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from reference_impl.errors import (
@@ -288,6 +289,21 @@ def test_a_damaged_checkpoint_is_passed_over_where_the_log_allows(log: Any, dama
     _forget(log, 0, 1)
     with pytest.raises(InvalidTableError):
         log.snapshot(1)
+
+
+def test_a_checkpoint_that_grows_out_of_proportion_is_refused(log: Any) -> None:
+    log.start()
+    path = log.directory / f"{0:020d}.checkpoint.parquet"
+    huge = pa.array(["x" * 1_000_000] * 200)
+    pq.write_table(pa.table({"novelty": huge}), path, compression="zstd", use_dictionary=False)
+    _forget(log, 0)
+    with pytest.raises(InvalidCheckpoint, match="bytes claim 200 rows"):
+        log.snapshot()
+    columns = {"protocol": log.types["protocol"]}
+    rows = pa.table({kind: pa.nulls(500_000, of) for kind, of in columns.items()})
+    pq.write_table(rows, path)
+    with pytest.raises(InvalidCheckpoint, match="bytes claim 500000 rows"):
+        log.snapshot()
 
 
 def test_a_missing_sidecar_is_not_found_unless_the_log_does_without(log: Any) -> None:

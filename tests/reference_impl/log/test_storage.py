@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,16 @@ def test_a_missing_file_is_file_not_found_everywhere(storage: Storage) -> None:
     ):
         with pytest.raises(FileNotFoundError):
             ask()
+
+
+def test_what_is_no_regular_file_is_not_found(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "directory").mkdir()
+    storage = LocalStorage(tmp_path)
+    for path in ("pipe", "directory", "/dev/zero"):
+        for ask in (storage.get, storage.open_input, storage.head):
+            with pytest.raises(FileNotFoundError):
+                ask(path)
 
 
 def test_a_listing_is_sorted_flat_and_starts_after_a_name(storage: Storage) -> None:
