@@ -204,6 +204,10 @@ _MAKERS: Final[Mapping[str, Callable[[_Drawing], Operation | None]]] = {
 }
 
 
+_GOING_ON: Final = 5
+"""Against how many to one a history goes on after each operation."""
+
+
 @st.composite
 def histories(  # noqa: PLR0913  what is valid has this many sides
     draw: _Draw,
@@ -257,8 +261,11 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
             *(kind for name in sorted(features) for kind in _BY_FEATURE.get(name, ())),
         ]
     operations: list[Operation] = [create]
-    for kind in draw(st.lists(st.sampled_from(kinds), max_size=max_operations)):
-        operation = _MAKERS[kind](drawing)
+    while len(operations) <= max_operations:
+        # One choice to go on ahead of each operation, so that shrinking drops it as a whole.
+        if draw(st.integers(0, _GOING_ON)) == 0:
+            break
+        operation = _MAKERS[draw(st.sampled_from(kinds))](drawing)
         if operation is not None:
             operations.append(operation)
     return tuple(operations)

@@ -249,10 +249,10 @@ def statistics(spelled: str, values: list[Any]) -> dict[str, Any]:
         ),
         (
             "timestamp_ntz",
-            [datetime(9, 1, 1)],
+            [datetime(9, 1, 1)],  # noqa: DTZ001  ntz
             "0009-01-01T00:00:00.000",
             "0009-01-01T00:00:00.000",
-        ),  # noqa: DTZ001  ntz
+        ),
         ("boolean", [True], None, None),
         ("binary", [b"a"], None, None),
         ("long", [None], None, None),

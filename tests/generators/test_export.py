@@ -1,0 +1,71 @@
+"""The command of the generators: exported corpora in the case layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from generators.__main__ import main
+from generators.export import export_histories, export_mutations
+from generators.materialise.log_files import LOG_DIRECTORY
+from generators.mutations import by_id
+
+
+def documents(case: Path) -> dict[str, dict[str, object]]:
+    return {path.stem: json.loads(path.read_text()) for path in (case / "specs").glob("*.json")}
+
+
+def test_histories_become_cases_with_a_question_per_version(tmp_path: Path) -> None:
+    ids = list(export_histories(tmp_path, count=3, number=1))
+    assert [each.split("-", 2)[2] for each in ids] == ["plain", "classic", "classic-in-the-middle"]
+    for case_id in ids:
+        case = tmp_path / case_id
+        info = json.loads((case / "case.json").read_text())
+        assert info["id"] == case_id
+        commits = sorted((case / "delta" / LOG_DIRECTORY).glob("*[0-9].json"))
+        specs = documents(case)
+        assert len(specs) == len(commits)
+        for slug, spec in specs.items():
+            rows = pq.read_table(case / "expected" / slug / "expected_data" / "part-0.parquet")
+            assert spec["expected"] == {"rowCount": rows.num_rows}
+
+
+def test_the_same_request_writes_the_same_corpus(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        list(export_histories(tmp_path / name, count=4, number=5))
+    first = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*"))
+    second = sorted(path.relative_to(tmp_path / "b") for path in (tmp_path / "b").rglob("*"))
+    assert first == second
+    for path in first:
+        if (tmp_path / "a" / path).is_file():
+            assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+
+
+def test_mutations_become_cases_that_refuse_or_read_on(tmp_path: Path) -> None:
+    chosen = [by_id("log-missing-middle"), by_id("hint-absent"), by_id("hint-garbage")]
+    ids = list(export_mutations(tmp_path, chosen))
+    assert ids == [
+        "delta-log-entries/mutated-log-missing-middle",
+        "last-checkpoint-file/mutated-hint-absent",
+    ]
+    refused = documents(tmp_path / ids[0])["latest"]["error"]
+    assert isinstance(refused, dict)
+    assert (refused["kind"], refused["requirement"]) == ("invalid_table", "SNAP-001")
+    assert documents(tmp_path / ids[1])["latest"]["expected"] == {"rowCount": 5}
+
+
+def test_the_command_writes_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["export", str(tmp_path), "--count", "2", "--feature", "deletionVectors"])
+    assert status == 0
+    assert "2 cases written" in capsys.readouterr().out
+
+
+def test_a_wrong_request_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(tmp_path), "--count", "-1"]) == 2
+    assert "not negative" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main(["export", str(tmp_path), "--feature", "none"])
+    assert stop.value.code == 2
