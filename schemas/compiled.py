@@ -135,9 +135,8 @@ _STRUCTURAL: Final = frozenset(
 class _Compiler:
     """Turns the subschemas of one schema file into tests."""
 
-    def __init__(self, name: str, root: Mapping[str, Any]) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.root = root
 
     def test(self, schema: Mapping[str, Any]) -> Test:
         """Compile a subschema into one test.
@@ -220,11 +219,10 @@ class _Compiler:
 
 @functools.cache
 def _compiled(name: str, pointer: str) -> Test:
-    root: Any = registry().contents(urn(name))
-    schema = root
+    schema: Any = registry().contents(urn(name))
     for part in filter(None, pointer.split("/")):
         schema = schema[part]
-    return _Compiler(name, root).test(schema)
+    return _Compiler(name).test(schema)
 
 
 def _reference(name: str, pointer: str) -> Test:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +15,7 @@ import schemas
 from conformance.audit.commits import schema_findings
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.log import Checkpoint, sidecar_path
-from conformance.audit.raw import Line
-from conformance.audit.state import Body, State
+from conformance.audit.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
@@ -240,9 +239,10 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
     struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
     log = subject.view.state.adds
-    for path, have in _documents(subject.checkpoint.all.of("add")):
-        want = next((log[key] for key in log if key[0] == path), None) if struct or text else None
-        counted = want is not None and bool(want.get("stats"))
+    for line in subject.checkpoint.all.of("add"):
+        have, key = line.body, file_key(line.body)
+        counted = key in log and bool(log[key].get("stats"))
+        path = key[0] if key else ""
         rules = (
             (
                 struct and bool(layout.partitions) and have.get("partitionValues_parsed") is None,
@@ -256,13 +256,6 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
             if broken:
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
                 yield finding(requirement, place, message)
-
-
-def _documents(lines: Iterator[Line]) -> Iterator[tuple[str, Body]]:
-    for line in lines:
-        path = line.body.get("path")
-        if isinstance(path, str):
-            yield path, line.body
 
 
 READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-005")),)

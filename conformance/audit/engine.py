@@ -36,6 +36,9 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *TIMESTAMP_CHECKS,
     *ROW_TRACKING_CHECKS,
 )
+_RECONCILED: Final = (
+    "protocol", "metadata", "adds", "vectors", "seen", "removed", "txns", "domains",
+)  # fmt: skip
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = ROW_TRACKING_VERSION_CHECKS
 
 CHECKS: Final[tuple[Check[Any], ...]] = (
@@ -128,7 +131,7 @@ class _Audit:
     @staticmethod
     def _adopt(state: State, content: State) -> None:
         """Go on from a checkpoint when the commits before it are not all there."""
-        for name in ("protocol", "metadata", "adds", "removed", "txns", "domains"):
+        for name in _RECONCILED:
             setattr(state, name, getattr(content, name))
         state.known = True
 

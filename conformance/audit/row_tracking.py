@@ -49,9 +49,8 @@ def adds_have_ids(step: Step) -> Findings:
         base, version = line.body.get("baseRowId"), line.body.get("defaultRowCommitVersion")
         if type(base) is not int:
             yield finding("RT-028", line.place, "row tracking is supported: baseRowId is missing")
-        known = {key[0] for key in (*step.before.adds, *step.before.removed)}
         key = file_key(line.body)
-        is_new = key is not None and key[0] not in known
+        is_new = key is not None and key[0] not in step.before.seen
         if type(version) is not int or (is_new and version != step.version and step.before.known):
             message = (
                 f"defaultRowCommitVersion is {version} in a new file of version {step.version}"
@@ -64,10 +63,9 @@ def ids_are_above_the_mark(step: Step) -> Findings:
     mark = _high_water_mark(step.before.domains.get(_DOMAIN))
     if not _supported(step) or mark is None:
         return
-    known = {key[0] for key in (*step.before.adds, *step.before.removed)}
     for line in step.of("add"):
         key, base = file_key(line.body), line.body.get("baseRowId")
-        if key and key[0] not in known and type(base) is int and base <= mark:
+        if key and key[0] not in step.before.seen and type(base) is int and base <= mark:
             message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
             yield finding("RT-039", line.place, message, "the ids may be taken by another file")
 

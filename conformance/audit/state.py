@@ -45,6 +45,8 @@ class State:
     Attributes:
         known: whether everything before is known; false for a log that starts in the middle.
         version: the version; -1 before the first commit.
+        vectors: path of each live file to the ids of the vectors that it is live with.
+        seen: every path that was ever added or removed.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
@@ -56,10 +58,12 @@ class State:
     protocol: Body | None = None
     metadata: Body | None = None
     adds: dict[Key, Body] = field(default_factory=dict)
+    vectors: dict[str, set[str | None]] = field(default_factory=dict)
     removed: dict[Key, Body] = field(default_factory=dict)
     txns: dict[str, Body] = field(default_factory=dict)
     domains: dict[str, Body] = field(default_factory=dict)
     timestamp: int | None = None
+    seen: set[str] = field(default_factory=set)
 
     def apply(self, version: int, lines: Iterable[Line]) -> None:
         """Move to a version by its actions; their order does not matter."""
@@ -72,8 +76,9 @@ class State:
                 case "add" if key := file_key(body):
                     later.append((key, body))
                 case "remove" if key := file_key(body):
-                    self.adds.pop(key, None)
+                    self._drop(key)
                     self.removed[key] = body
+                    self.seen.add(key[0])
                 case "metaData":
                     self.metadata = body
                 case "protocol":
@@ -90,6 +95,14 @@ class State:
         for key, body in later:
             self.removed.pop(key, None)
             self.adds[key] = body
+            self.vectors.setdefault(key[0], set()).add(key[1])
+            self.seen.add(key[0])
+
+    def _drop(self, key: Key) -> None:
+        if self.adds.pop(key, None) is not None:
+            self.vectors[key[0]].discard(key[1])
+            if not self.vectors[key[0]]:
+                del self.vectors[key[0]]
 
     @property
     def live_domains(self) -> dict[str, Body]:

@@ -37,15 +37,15 @@ def removes_name_live_files(step: Step) -> Findings:
     """Report removes of files that are not in the table, or not with that vector."""
     if not step.before.known:
         return
-    live = {path: key for key in step.before.adds for path in (key[0],)}
     for line in step.of("remove"):
         key = file_key(line.body)
         if key is None or key in step.before.adds:
             continue
-        if key[0] in live and key not in step.before.removed:
+        live = step.before.vectors.get(key[0])
+        if live and key not in step.before.removed:
             message = (
                 f"{key[0]} is removed with deletion vector {key[1]}, "
-                f"but the table has it with {live[key[0]][1]}"
+                f"but the table has it with {', '.join(sorted(map(str, live)))}"
             )
             hint = "a remove repeats the descriptor of the logical file that it removes"
             yield finding("REM-014", line.place, message, hint)
@@ -59,16 +59,17 @@ def one_vector_per_path(step: Step) -> Findings:
     if not step.before.known:
         return
     removed = {file_key(line.body) for line in step.of("remove")}
-    live: dict[str, set[Key]] = {}
-    for old in step.before.adds:
-        live.setdefault(old[0], set()).add(old)
     for line in step.of("add"):
         key = file_key(line.body)
         if key is None:
             continue
-        stale = live.get(key[0], set()) - {key} - removed
+        stale = {
+            vector
+            for vector in step.before.vectors.get(key[0], ())
+            if vector != key[1] and (key[0], vector) not in removed
+        }
         if stale:
-            (other,) = sorted(str(vector) for _, vector in stale)[:1]
+            other = min(map(str, stale))
             message = f"{key[0]} is added while the table has it with deletion vector {other}"
             hint = "remove the old logical file in the same commit"
             yield finding("FA-019", line.place, message, hint)

@@ -64,4 +64,4 @@ def test_equality_is_that_of_json() -> None:
 
 def test_an_unknown_keyword_is_refused_and_not_ignored() -> None:
     with pytest.raises(NotImplementedError, match="dependentRequired"):
-        _Compiler("action/add", {}).test({"dependentRequired": {}})
+        _Compiler("action/add").test({"dependentRequired": {}})
