@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final, TextIO
 
-from conformance.audit.engine import audit
+from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import SEVERITIES, Finding
 from conformance.audit.log import AuditError
 from conformance.registry import load_registry
@@ -36,7 +36,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Check a Delta table against the protocol.",
         epilog="exit status: 0 no errors, 1 errors found, 2 nothing audited",
     )
-    parser.add_argument("table", metavar="TABLE", help="path or URL of the table root")
+    parser.add_argument("table", metavar="TABLE", nargs="?", help="path or URL of the table root")
+    parser.add_argument("--checks", action="store_true", help="list what is checked and stop")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output form")
     parser.add_argument(
         "--no-data", action="store_true", help="check the log alone, without opening data files"
@@ -76,6 +77,12 @@ def _write_text(table: str, findings: Sequence[Finding], out: TextIO) -> None:
     out.write(f"{table}: {told}\n")
 
 
+def _write_checks(out: TextIO) -> None:
+    for check in CHECKS:
+        summary = (check.run.__doc__ or "").partition("\n")[0]
+        out.write(f"{summary}\n  {', '.join(check.requirements)}\n")
+
+
 def run_audit_cli(argv: Sequence[str]) -> int:
     """Audit the table that the arguments name and print what is found.
 
@@ -90,6 +97,12 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         options = _parser().parse_args(argv)
     except SystemExit as leaving:
         return UNUSABLE if leaving.code else CLEAN
+    if options.checks:
+        _write_checks(sys.stdout)
+        return CLEAN
+    if options.table is None:
+        sys.stderr.write("delta-tck audit: TABLE is missing; see --help\n")
+        return UNUSABLE
     try:
         findings = audit(options.table, data=not options.no_data)
     except AuditError as error:

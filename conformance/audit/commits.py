@@ -129,7 +129,7 @@ def vectors_need_row_counts(step: Step) -> Findings:
 
 COMMIT_CHECKS: Final = (
     Check(readable, ("LOG-004", "LOG-007")),
-    Check(valid_actions, ()),
+    Check(valid_actions, schemas.requirements("log/commit-line")),
     Check(one_file_action_per_path, ("FA-012", "WLOG-001")),
     Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE)),
     Check(change_files_in_their_directory, ("CDFF-001",)),

@@ -10,6 +10,11 @@ from typing import Any, Final
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
 from conformance.audit.commits import COMMIT_CHECKS
+from conformance.audit.features import (
+    CHANGE_FILE_CHECKS,
+    FEATURE_CHECKS,
+    FEATURE_VERSION_CHECKS,
+)
 from conformance.audit.files import FILE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, finding
 from conformance.audit.log import Checkpoint, Log, open_log
@@ -35,11 +40,16 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *VALUE_CHECKS,
     *TIMESTAMP_CHECKS,
     *ROW_TRACKING_CHECKS,
+    *FEATURE_CHECKS,
 )
 _RECONCILED: Final = (
     "protocol", "metadata", "adds", "vectors", "seen", "removed", "txns", "domains",
 )  # fmt: skip
-_BY_VERSION: Final[tuple[Check[VersionView], ...]] = ROW_TRACKING_VERSION_CHECKS
+_BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
+    *ROW_TRACKING_VERSION_CHECKS,
+    *FEATURE_VERSION_CHECKS,
+)
+_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *CHANGE_FILE_CHECKS)
 
 CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_LOG,
@@ -48,7 +58,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *READING_CHECKS,
     *CONTENT_CHECKS,
     *CHECKSUM_CHECKS,
-    *FILE_CHECKS,
+    *_BY_FILE,
 )
 """Every check that an audit runs."""
 
@@ -149,7 +159,7 @@ class _Audit:
         for version_check in _BY_VERSION:
             yield from version_check.run(view)
         if self._data:
-            for file_check in FILE_CHECKS:
+            for file_check in _BY_FILE:
                 yield from file_check.run(view)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conformance.audit import run_audit_cli
+from conformance.audit import CHECKS, run_audit_cli
 
 
 def test_a_clean_table_exits_0(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +54,19 @@ def test_data_files_can_be_left_alone(lake: Any) -> None:
     assert run_audit_cli([str(lake.root), "--no-data"]) == 0
 
 
-@pytest.mark.parametrize("argv", [[], ["--format=xml", "x"], ["a", "b"]])
+def test_the_checks_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_audit_cli(["--checks"]) == 0
+    out = capsys.readouterr().out
+    assert "Report removed data while the table is append-only.\n  APP-002\n" in out
+    assert out.count("\n") == 2 * len(CHECKS)
+
+
+def test_a_missing_table_argument_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_audit_cli([]) == 2
+    assert "TABLE is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["--format=xml", "x"], ["a", "b"]])
 def test_bad_arguments_exit_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_audit_cli(argv) == 2
     assert "usage: delta-tck audit" in capsys.readouterr().err

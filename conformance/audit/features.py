@@ -1,0 +1,171 @@
+"""Checks that single table features bring: type widening, clustering, catalogs, change data.
+
+Serves "Type Widening", "Writer Requirements for Clustered Table", "Catalog-managed tables" and
+"Change Data Files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.layout import Column
+from conformance.audit.raw import parse_json
+from conformance.audit.state import Body
+from conformance.audit.subjects import Step, VersionView
+from conformance.audit.values import statistics_of
+from reference_impl.errors import DeltaError
+from reference_impl.paths import decode_path
+from reference_impl.types.schema import parse_type
+from reference_impl.types.widening import is_widening
+
+__all__ = ["CHANGE_FILE_CHECKS", "FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
+
+_CHANGES: Final = "delta.typeChanges"
+_KINDS_OF_CHANGE: Final = frozenset({"insert", "update_preimage", "update_postimage", "delete"})
+
+
+def _inner(of: Any, path: str) -> Any:
+    """Follow a field path through arrays and maps; ``None`` where it leads nowhere."""
+    for part in filter(None, path.split(".")):
+        of = of.get(f"{part}Type") if isinstance(of, dict) else None
+    return of
+
+
+def _records(column: Column) -> Iterator[tuple[str, str, str]]:
+    listed = column.metadata.get(_CHANGES)
+    for record in listed if isinstance(listed, list) else ():
+        if isinstance(record, dict):
+            values = [record.get(key, "") for key in ("fieldPath", "fromType", "toType")]
+            if all(isinstance(value, str) for value in values):
+                yield values[0], values[1], values[2]
+
+
+def _widens(before: str, after: str) -> bool:
+    try:
+        return is_widening(parse_type(before), parse_type(after))
+    except DeltaError:
+        return True  # the schema reports names that are no types
+
+
+def type_changes(step: Step) -> Findings:
+    """Report type changes that are not allowed, and records that do not end in the type."""
+    if step.metadata is step.before.metadata:
+        return
+    for column in step.new.columns:
+        latest: dict[str, str] = {}
+        for path, before, after in _records(column):
+            if not _widens(before, after):
+                requirement = "TW-005" if "decimal" in after else "TW-004"
+                message = (
+                    f"column {column.name} went from {before} to {after}, which is no widening"
+                )
+                yield finding(requirement, step.place, message)
+            latest[path] = after
+        for path, after in latest.items():
+            now = _inner(column.type, path)
+            if now != after:
+                where = f"{column.name}.{path}" if path else column.name
+                message = f"the last type change of {where} is to {after}, its type is {now}"
+                yield finding("TW-006", step.place, message)
+
+
+def catalog_managed(step: Step) -> Findings:
+    """Report catalog-managed tables without what commits of theirs carry."""
+    if "catalogManaged" not in step.new.features:
+        return
+    if not step.new.active("inCommitTimestamp", "delta.enableInCommitTimestamps"):
+        message = "the table is catalog-managed, but in-commit timestamps are not active"
+        yield finding("CAT-015", step.place, message)
+    info = step.commit_info
+    if info is None or not info.body.get("txnId"):
+        message = "the table is catalog-managed, but commitInfo has no txnId"
+        yield finding("CINFO-004", step.place, message)
+
+
+def _clustering(domain: Body | None) -> list[tuple[str, ...]]:
+    text = domain.get("configuration") if domain else None
+    document = parse_json(text).value if isinstance(text, str) else None
+    columns = document.get("clusteringColumns") if isinstance(document, dict) else None
+    found = []
+    for column in columns if isinstance(columns, list) else ():
+        parts = [column] if isinstance(column, str) else column
+        if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
+            found.append(tuple(parts))
+    return found
+
+
+def clustering_columns(view: VersionView) -> Findings:
+    """Report clustering columns that are no columns, and files without statistics of them."""
+    wanted = _clustering(view.state.live_domains.get("delta.clustering"))
+    if "clustering" not in view.layout.features or not wanted:
+        return
+    columns = {column.physical: column for column in view.layout.columns}
+    place = "domain delta.clustering"
+    for name in wanted:
+        column = columns.get(name)
+        if column is None:
+            message = f"the clustering column {'.'.join(name)} is not in the schema"
+            yield finding("CLUS-006", place, message)
+        elif column.type == "variant":
+            yield finding("VAR-006", place, f"the clustering column {column.name} is a variant")
+    for (path, _), body in view.state.adds.items():
+        stats = statistics_of(body) or {}
+        missing = [name for name in wanted if not _counted(stats, name)]
+        if missing:
+            message = f"no statistics of the clustering column {'.'.join(missing[0])}"
+            yield finding("CLUS-009", path, message)
+
+
+def _counted(stats: dict[str, Any], name: tuple[str, ...]) -> bool:
+    node = stats.get("nullCount")
+    for part in name:
+        node = node.get(part) if isinstance(node, dict) else None
+    return node is not None
+
+
+def change_files(view: VersionView) -> Findings:
+    """Report change data files that do not say what changed; those that are gone pass."""
+    for commit in view.log.commits.values():
+        for line in commit.content.of("cdc"):
+            path = line.body.get("path")
+            if not isinstance(path, str) or not path:
+                continue
+            try:
+                with view.storage.open_input(decode_path(path)) as source:
+                    file = pq.ParquetFile(source)
+                    yield from _kinds_of_change(file, line.place, path)
+            except FileNotFoundError:
+                continue  # vacuum may have taken it
+            except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
+                message = f"the change data file {path} cannot be read: {str(error)[:200]}"
+                yield finding("CDFF-007", line.place, message)
+
+
+def _kinds_of_change(file: pq.ParquetFile, place: str, path: str) -> Findings:
+    name = "_change_type"
+    if name not in file.schema_arrow.names:
+        yield finding("CDFF-007", place, f"the change data file {path} has no column {name}")
+        return
+    kinds = set(pc.unique(file.read(columns=[name]).column(name)).to_pylist())
+    for kind in sorted(map(str, kinds - _KINDS_OF_CHANGE)):
+        message = f"the change data file {path} has the {name} {kind}"
+        yield finding("CDFF-008", place, message)
+
+
+FEATURE_CHECKS: Final = (
+    Check(type_changes, ("TW-004", "TW-005", "TW-006")),
+    Check(catalog_managed, ("CAT-015", "CINFO-004")),
+)
+"""Checks of features, commit by commit."""
+
+FEATURE_VERSION_CHECKS: Final = (Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),)
+"""Checks of features at the latest version."""
+
+CHANGE_FILE_CHECKS: Final = (Check(change_files, ("CDFF-007", "CDFF-008")),)
+"""Checks of change data files that are still there."""

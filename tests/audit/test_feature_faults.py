@@ -1,0 +1,142 @@
+"""Faults of single features fire exactly their findings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+Plant = Callable[[Any], Any]
+
+ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
+
+
+def _widened(lake: Any, of: Any, *changes: dict[str, str]) -> None:
+    column = lake.field("v", of, **{"delta.typeChanges": list(changes)})
+    lake.commit(lake.protocol("r:typeWidening"), lake.metadata(column))
+
+
+def _change(before: str, after: str, **path: str) -> dict[str, str]:
+    return {"fromType": before, "toType": after, **path}
+
+
+def _clustered(lake: Any, columns: Any, stats: dict[str, Any], *fields: Any) -> None:
+    domain = {
+        "domain": "delta.clustering",
+        "configuration": json.dumps({"clusteringColumns": columns}),
+        "removed": False,
+    }
+    protocol = lake.protocol("clustering", "domainMetadata", *(["r:variantType"] if fields else []))
+    lake.commit(protocol, lake.metadata(*fields), {"domainMetadata": domain})
+    rows = pa.table({"id": [1, 2]})
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps({"numRecords": 2, **stats})))
+
+
+def _catalog(lake: Any, *, stamps: bool, txn: bool) -> None:
+    protocol = lake.protocol("r:catalogManaged", "inCommitTimestamp")
+    info = {"inCommitTimestamp": 5} | ({"txnId": "t"} if txn else {})
+    properties = {"enableInCommitTimestamps": "true"} if stamps else {}
+    lake.commit({"commitInfo": info}, protocol, lake.metadata(**properties))
+
+
+def _changed(lake: Any, rows: pa.Table | None) -> None:
+    lake.commit(lake.protocol("changeDataFeed"), lake.metadata(enableChangeDataFeed="true"))
+    path = "_change_data/c.parquet"
+    body = {"path": path, "partitionValues": {}, "size": 1, "dataChange": False}
+    if rows is None:
+        lake.write("../_change_data/c.parquet", "PAR1")
+    else:
+        lake.file(path, rows)
+    lake.commit({"cdc": body})
+
+
+FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "a type is narrowed": ({"TW-004"}, lambda x: _widened(x, "short", _change("long", "short"))),
+    "a decimal loses digits": (
+        {"TW-005"},
+        lambda x: _widened(x, "decimal(10,4)", _change("decimal(10,2)", "decimal(10,4)")),
+    ),
+    "the last type change is not to the type": (
+        {"TW-006"},
+        lambda x: _widened(x, "long", _change("byte", "short")),
+    ),
+    "the last type change of an element is not to its type": (
+        {"TW-006"},
+        lambda x: _widened(x, ARRAY, _change("byte", "short", fieldPath="element")),
+    ),
+    "a type change is of nothing": (
+        {"TW-006"},
+        lambda x: _widened(x, ARRAY, _change("short", "long", fieldPath="key")),
+    ),
+    "a catalog-managed table has no timestamps": (
+        {"CAT-015"},
+        lambda x: _catalog(x, stamps=False, txn=True),
+    ),
+    "a catalog-managed commit has no txnId": (
+        {"CINFO-004"},
+        lambda x: _catalog(x, stamps=True, txn=False),
+    ),
+    "a clustering column is missing": (
+        {"CLUS-006", "CLUS-009"},
+        lambda x: _clustered(x, [["ghost"]], {}),
+    ),
+    "a clustering column is a variant": (
+        {"VAR-006"},
+        lambda x: _clustered(
+            x, [["v"]], {"nullCount": {"v": 0}}, x.field("v", "variant"), x.field("id")
+        ),
+    ),
+    "a clustering column has no statistics": (
+        {"CLUS-009"},
+        lambda x: _clustered(x, ["id"], {"nullCount": {"name": 2}}),
+    ),
+    "a change file has no kinds of change": (
+        {"CDFF-007"},
+        lambda x: _changed(x, pa.table({"id": [1]})),
+    ),
+    "a change file is not Parquet": ({"CDFF-007"}, lambda x: _changed(x, None)),
+    "a change file has another kind of change": (
+        {"CDFF-008"},
+        lambda x: _changed(x, pa.table({"id": [1], "_change_type": ["upsert"]})),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
+    expected, plant = FAULTS[name]
+    fires(plant, expected)
+
+
+def test_right_uses_are_clean(lake: Any) -> None:
+    _clustered(lake, ["id", ["name"]], {"nullCount": {"id": 0, "name": 2}})
+    assert lake.audit() == []
+
+
+def test_right_type_changes_are_clean(lake: Any) -> None:
+    first, second = _change("byte", "short"), _change("short", "long")
+    nested = _change("integer", "long", fieldPath="element")
+    lake.commit(
+        lake.protocol("r:typeWidening"),
+        lake.metadata(
+            lake.field("v", "long", **{"delta.typeChanges": [first, second]}),
+            lake.field("a", ARRAY, **{"delta.typeChanges": [nested]}),
+        ),
+    )
+    assert lake.audit() == []
+
+
+def test_change_files_that_are_gone_or_right_are_clean(lake: Any) -> None:
+    rows = pa.table({"id": [1, 1], "_change_type": ["update_preimage", "update_postimage"]})
+    _changed(lake, rows)
+    assert lake.audit() == []
+    (lake.root / "_change_data" / "c.parquet").unlink()
+    assert lake.audit() == []
+
+
+def test_a_right_catalog_managed_table_is_clean(lake: Any) -> None:
+    _catalog(lake, stamps=True, txn=True)
+    assert lake.audit() == []
