@@ -85,7 +85,7 @@ _ALL: Final = (
         aliases=("typeWidening-preview",),
         activation="delta.enableTypeWidening",
     ),
-    Feature("variantType", "reader_writer", aliases=("variantType-preview",), reads=False),
+    Feature("variantType", "reader_writer", aliases=("variantType-preview",)),
     Feature(
         "variantShredding",
         "reader_writer",

@@ -91,7 +91,8 @@ def segments(
 
     ``before`` leaves out checkpoints of that version and later ones, which were tried already.
 
-    The newest usable checkpoint comes first, then older ones, then the bare commits. Nothing
+    The newest usable checkpoint comes first, then older ones, then the bare commits; each with
+    compactions before it comes without them. Nothing
     is yielded twice; without ``before`` at least one segment is yielded.
 
     Raises:
@@ -111,7 +112,11 @@ def segments(
         first = checkpoint.version + 1 if checkpoint is not None else 0
         if all(number in listing.commits for number in range(first, target + 1)):
             found = True
-            yield Segment(target, checkpoint, _compacted(listing, first, target))
+            plain = tuple(listing.commits[number] for number in range(first, target + 1))
+            shorter = _compacted(listing, first, target)
+            if shorter != plain:
+                yield Segment(target, checkpoint, shorter)
+            yield Segment(target, checkpoint, plain)
     if not found and before is None:
         raise _incomplete(listing, target, asked=version is not None)
 

@@ -188,16 +188,16 @@ class Snapshot:
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
     def _retry(self, load: Callable[[], _T]) -> _T:
-        """Load, going on to the next segment for as long as a checkpoint is at fault.
+        """Load, going on to the next segment while a checkpoint or compaction is at fault.
 
-        The log may hold the version also without that checkpoint. When no segment is left,
-        the first fault is the one to report.
+        The log may hold the version also without that file. When no segment is left, the first
+        fault is the one to report.
         """
         first: DeltaError | None = None
         while True:
             try:
                 return load()
-            except _CheckpointFault as fault:
+            except _Fault as fault:
                 first = first or fault.error
             following = self._following()
             if following is None:
@@ -207,7 +207,7 @@ class Snapshot:
     def _load(self) -> _State:
         state = _State()
         if self._reader is not None:
-            with _blaming_checkpoint():
+            with _blaming():
                 state.apply(self._reader.actions())
         for number, (commit, _) in enumerate(self._commits(files=False)):
             state.apply(commit.actions)
@@ -233,17 +233,28 @@ class Snapshot:
         return self._reconciled
 
     def _reconcile(self) -> Reconciled:
+        if any(file.kind == "compaction" for file in self._segment.commits):
+            with _blaming():
+                return self._reconcile_all()
+        return self._reconcile_all()
+
+    def _reconcile_all(self) -> Reconciled:
         committed = collect(self._commits())
         return reconcile(self._checkpointed("add"), self._checkpointed("remove"), committed)
 
     def _checkpointed(self, action: str) -> Iterator[pa.RecordBatch]:
         if self._reader is not None:
-            with _blaming_checkpoint():
+            with _blaming():
                 yield from self._reader.file_actions(action)
 
     def _commits(self, *, files: bool = True) -> Iterator[tuple[Commit, bool]]:
         for file in self._segment.commits:
-            yield read_commit(self.storage, file, files=files), file.kind == "compaction"
+            if file.kind == "compaction":
+                with _blaming():
+                    commit = read_commit(self.storage, file, files=files)
+                yield commit, True
+            else:
+                yield read_commit(self.storage, file, files=files), False
 
 
 @dataclass(slots=True)
@@ -275,8 +286,8 @@ class _State:
         return self.single[name]
 
 
-class _CheckpointFault(Exception):  # noqa: N818  a signal to _retry
-    """Something is wrong with the checkpoint, not with the commits."""
+class _Fault(Exception):  # noqa: N818  a signal to _retry
+    """Something is wrong with a file for which other files can stand in."""
 
     def __init__(self, error: DeltaError) -> None:
         super().__init__(str(error))
@@ -284,8 +295,8 @@ class _CheckpointFault(Exception):  # noqa: N818  a signal to _retry
 
 
 @contextmanager
-def _blaming_checkpoint() -> Iterator[None]:
+def _blaming() -> Iterator[None]:
     try:
         yield
     except (InvalidTableError, CheckpointFileNotFound) as error:
-        raise _CheckpointFault(error) from error
+        raise _Fault(error) from error

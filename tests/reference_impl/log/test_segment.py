@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from reference_impl.errors import (
-    DuplicateAction,
     InvalidLogSegment,
-    InvalidTableError,
+    MalformedCommit,
     TableNotFound,
     VersionNotFound,
 )
@@ -258,15 +257,31 @@ def test_a_compaction_may_hold_one_path_under_several_vectors(log: Any) -> None:
     assert snapshot.tombstones().num_rows == 2
 
 
-def test_a_compaction_holds_one_action_per_logical_file(log: Any) -> None:
+@pytest.mark.parametrize("checkpointed", [False, True])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: b"{",
+        lambda log: log.lines(log.add("f1"), log.add("f1")),
+        lambda log: log.lines(log.add("f1", size="x")),
+        lambda log: log.lines(log.metadata(), log.metadata()),
+        lambda _: b'{"add":{"path":"f1","size":}}',
+    ],
+    ids=range(5),
+)
+def test_the_commits_stand_in_for_a_damaged_compaction(
+    log: Any, damage: Any, checkpointed: bool
+) -> None:
     _five(log)
-    _compact(log, 1, 4, log.add("f1"), log.add("f1"))
-    with pytest.raises(DuplicateAction):
-        log.paths()
+    if checkpointed:
+        log.checkpoint(0, log.add("f0"))
+    log.raw(f"{1:020d}.{4:020d}.compacted.json", damage(log))
+    assert log.paths() == ["f0", "f1", "f2", "f3", "f4"]
 
 
-def test_a_compaction_that_is_no_json_is_refused(log: Any) -> None:
+def test_a_damaged_commit_is_refused_whatever_the_compactions_hold(log: Any) -> None:
     _five(log)
-    log.raw(f"{1:020d}.{4:020d}.compacted.json", b"{")
-    with pytest.raises(InvalidTableError):
+    log.raw(f"{4:020d}.json", b"{")
+    _compact(log, 1, 2, log.add("f1"), log.add("f2"))
+    with pytest.raises(MalformedCommit):
         log.paths()
