@@ -128,11 +128,15 @@ def _scan(request: Scan) -> pa.Table:
 
 
 def _changes(request: Changes) -> pa.Table:
-    return pa.table(
+    rows = pa.table(
         deltalake.DeltaTable(request.table).load_cdf(
             starting_version=request.start, ending_version=request.end
         )
     )
+    # The package writes the instant of a commit without its zone, which is UTC.
+    index = rows.column_names.index("_commit_timestamp")
+    instants = rows.column(index).cast(pa.timestamp("us", "UTC"))
+    return rows.set_column(index, "_commit_timestamp", instants)
 
 
 def _history(request: History) -> list[dict[str, Any]]:

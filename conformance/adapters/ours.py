@@ -23,14 +23,18 @@ from conformance.adapter import (
     Scan,
     Snapshot,
     Txn,
+    Write,
 )
 from conformance.results import kit_version
+from generators.delta_schema import type_of
+from generators.literals import decode
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.features import FEATURES
 
 __all__ = ["create"]
 
 _READER_VERSION: Final = 3
+_WRITER_VERSION: Final = 7
 _CAPABILITIES: Final = frozenset(
     f"{operation}.{point}"
     for operation in ("scan", "snapshot", "files")
@@ -97,26 +101,87 @@ _READERS: Final[Mapping[type[Request], tuple[str, Callable[[Any], Any]]]] = {
 }
 
 
+def _create(table: Table, request: Write) -> int:
+    given = request.arguments
+    return table.create(
+        given["schema"],
+        partition_columns=given.get("partition_columns") or (),
+        properties=given.get("properties") or {},
+        features=given.get("features") or (),
+        rows=request.rows,
+    )
+
+
+def _filter(request: Write) -> Any:
+    """Give the filter of a write, of a partition where that is how it is told."""
+    given = request.arguments
+    if given.get("partition"):
+        schema = Table(request.table).snapshot().schema
+        tests = [
+            {
+                "op": "<=>",
+                "args": [{"column": [f.name]}, {"literal": value, "type": str(f.type)}],
+            }
+            for name, value in given["partition"].items()
+            for f in schema.fields
+            if f.name == name
+        ]
+        return tests[0] if len(tests) == 1 else {"op": "and", "args": tests}
+    return given.get("filter") or given.get("predicate")
+
+
+def _values(request: Write) -> dict[str, Any]:
+    return {
+        name: decode(type_of(node["type"]), node["literal"])
+        for name, node in request.arguments["set"].items()
+    }
+
+
+_WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
+    "create": _create,
+    "append": lambda table, request: table.append(request.rows),
+    "overwrite": lambda table, request: table.overwrite(request.rows, _filter(request)),
+    "delete": lambda table, request: table.delete(_filter(request)),
+    "update": lambda table, request: table.update(_values(request), _filter(request)),
+    "checkpoint": lambda table, _: table.checkpoint(),
+    "set_properties": lambda table, request: table.set_properties(request.arguments["properties"]),
+    "set_txn": lambda table, request: table.set_transaction(
+        request.arguments["app_id"], request.arguments["txn_version"]
+    ),
+}
+
+
+def _write(request: Write) -> Any:
+    return {"version": _WRITERS[request.operation](Table(request.table), request)}
+
+
 class _Ours:
     """The reference implementation behind the contract; holds nothing between requests."""
 
     def describe(self) -> Description:
         """Claim what the feature registry says that is implemented."""
         reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer" and f.reads}
+        writer = {f.name for f in FEATURES.values() if f.writes}
         claims = Claims(
             reader_version=_READER_VERSION,
-            writer_version=0,
+            writer_version=_WRITER_VERSION,
             reader_features=frozenset(reader),
-            operations=frozenset(name for name, _ in _READERS.values()),
+            writer_features=frozenset(writer),
+            operations=frozenset({*(name for name, _ in _READERS.values()), *_WRITERS}),
             capabilities=_CAPABILITIES,
         )
         return Description("ours", kit_version(), claims)
 
     def run(self, request: Request) -> Answer:
         """Execute one request; the implementation's own errors are refusals."""
-        _, read = _READERS[type(request)]
+        if isinstance(request, Write):
+            answer: Callable[[Any], Any] = _write
+            if request.operation not in _WRITERS:
+                return Refused("unsupported", None, f"there is no operation {request.operation}")
+        else:
+            _, answer = _READERS[type(request)]
         try:
-            return Ok(read(request))
+            return Ok(answer(request))
         except DeltaError as error:
             return Refused(error.kind, error.stage, str(error))
 

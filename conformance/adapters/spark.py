@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 from delta import DeltaTable, configure_spark_with_delta_pip
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped,import-not-found,unused-ignore]
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.captured import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 from pyspark.sql.types import StructType
