@@ -131,6 +131,7 @@ def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[_Bu
 
 def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> _Bucket:
     """Parse one standard 32-bit bitmap that starts at byte ``at``."""
+    begin = at
     (cookie,) = _unpack("<I", payload, at)
     runs = cookie & 0xFFFF == _WITH_RUNS
     if runs:
@@ -153,10 +154,14 @@ def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> 
         raise _broken("the containers of a bitmap do not ascend", "DVFMT-004")
     kinds = np.where(counts > _ARRAY_LIMIT, BITMAP, ARRAY).astype(np.uint8)
     kinds[is_run] = RUN
-    has_table = not runs or size >= _OFFSETS_FROM
-    if has_table:
-        at += len(_slice(data, at, 4 * size))
-    offsets, lengths, end = _layout(data, at, kinds, counts)
+    table = None
+    if not runs or size >= _OFFSETS_FROM:
+        table = _slice(data, at, 4 * size).view("<u4")
+        at += 4 * size
+    starts, lengths, end = _layout(data, at, kinds, counts)
+    if table is not None and (table != starts - begin).any():
+        raise _broken("the offset table does not point at the containers", "DVFMT-005")
+    offsets = starts + np.where(kinds == RUN, 2, 0)
     cardinality = int(counts.sum())
     _check_values(data, kinds, counts, offsets, lengths)
     stored = np.where(kinds == RUN, (lengths - 2) // 4, counts)
@@ -167,10 +172,7 @@ def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> 
 def _layout(
     data: npt.NDArray[np.uint8], at: int, kinds: npt.NDArray[np.uint8], counts: _Column
 ) -> tuple[_Column, _Column, int]:
-    """Give where the values of each container start, the bytes they take, and the end.
-
-    The offset table of the format is passed over: it repeats what the sizes say.
-    """
+    """Give where each container starts, the bytes that it takes, and the end."""
     lengths = np.where(kinds == BITMAP, BITMAP_BYTES, 2 * counts)
     starts = at + np.cumsum(lengths) - lengths
     # Only the runs themselves tell how long a run container is: walk from one to the next.
@@ -186,7 +188,6 @@ def _layout(
     end = at + int(lengths.sum())
     if end > len(data):
         raise _broken("a bitmap ends before its last container", "DVFMT-011")
-    starts[kinds == RUN] += 2
     return starts, lengths, end
 
 
