@@ -1,0 +1,97 @@
+"""Which file of which table is damaged how: a plan that a seed and a number fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final, TypeAlias
+
+from generators.damage.byte_damage import BYTE_DAMAGES
+from generators.damage.json_damage import damage_json_lines
+from generators.damage.parquet_damage import damage_parquet
+from generators.materialise.builder import TableBuilder
+from generators.mutations.bases import BASES
+from generators.mutations.mutation import Base
+
+__all__ = ["Damage", "damage_at", "damages", "log_and_vector_files"]
+
+_Technique: TypeAlias = Callable[[bytes, Random], bytes]
+
+_BYTES: Final = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One damaged table.
+
+    Attributes:
+        seed: the seed of the plan.
+        number: the place in the plan; seed and number fix everything.
+        base: the valid table that is damaged.
+
+    """
+
+    seed: int
+    number: int
+    base: Base
+
+    @property
+    def id(self) -> str:
+        """Name the damage, so that it can be made again by :func:`damage_at`."""
+        return f"{self.base.name}-{self.seed}-{self.number}"
+
+    def build(self, root: Path) -> tuple[TableBuilder, str]:
+        """Build the base below ``root``, damage one or two files, and tell what was done."""
+        builder = self.base.build(root)
+        return builder, self.apply(root)
+
+    def apply(self, root: Path) -> str:
+        """Damage one or two files of a table that is there, and tell what was done."""
+        random = Random(f"{self.seed}/{self.number}")  # noqa: S311  a plan, not a secret
+        told = []
+        for _ in range(1 if random.random() < 0.8 else 2):
+            files = log_and_vector_files(root)
+            path = random.choice(files)
+            technique = random.choice(_techniques(path))
+            data = path.read_bytes()
+            path.write_bytes(technique[1](data, random))
+            told.append(f"{technique[0]} {path.relative_to(root)}")
+        return ", ".join(told)
+
+
+def log_and_vector_files(root: Path) -> list[Path]:
+    """Give the files that damage may strike: the log, the vectors and the data, log twice."""
+    log = sorted(path for path in (root / "_delta_log").rglob("*") if path.is_file())
+    others = sorted(
+        path for path in root.rglob("*") if path.is_file() and "_delta_log" not in path.parts
+    )
+    return [*log, *log, *others]
+
+
+_BY_SUFFIX: Final[Mapping[str, Sequence[tuple[str, _Technique]]]] = {
+    ".json": (("json", damage_json_lines),),
+    ".crc": (("json", damage_json_lines),),
+    "": (("json", damage_json_lines),),
+    ".parquet": (("parquet", damage_parquet),),
+    ".bin": (),
+}
+
+
+def _techniques(path: Path) -> list[tuple[str, _Technique]]:
+    """Give the techniques for a file, those that know its format as likely as all others."""
+    plain = list(BYTE_DAMAGES.items())
+    formatted = list(_BY_SUFFIX.get(path.suffix, ()))
+    return plain + formatted * len(plain)
+
+
+def damage_at(number: int, seed: int = 0) -> Damage:
+    """Give the damage at a place of the plan."""
+    return Damage(seed, number, BASES[number % len(BASES)])
+
+
+def damages(count: int, seed: int = 0) -> Iterator[Damage]:
+    """Give the first ``count`` damages of a plan, base tables in turn."""
+    for number in range(count):
+        yield damage_at(number, seed)
