@@ -86,13 +86,14 @@ class _Generated:
             root,
             (),
         )
-        latest = judge.judge_alone(case, self._spec(laid.builder, None))
-        if latest.outcome is not Outcome.PASS:
-            return _named("latest version", latest)
-        for version in laid.versions:
-            verdict = judge.judge_alone(case, self._spec(laid.builder, version))
-            if verdict.outcome in FAILING:
-                return _named(f"version {version}", verdict)
+        with judge.alone(case):
+            latest = judge.judge_once(case, self._spec(laid.builder, None))
+            if latest.outcome is not Outcome.PASS:
+                return _named("latest version", latest)
+            for version in laid.versions:
+                verdict = judge.judge_once(case, self._spec(laid.builder, version))
+                if verdict.outcome in FAILING:
+                    return _named(f"version {version}", verdict)
         return latest
 
     def _spec(self, builder: TableBuilder, version: int | None) -> Spec:

@@ -43,6 +43,7 @@ class _ForReader:
         tolerated = "same_rows" in self.mutation.tolerated
         if tolerated and verdict.outcome is Outcome.FAIL and verdict.hazard is not Hazard.COSMETIC:
             # The rows of before are tolerated, other rows are not.
+            self.mutation.build(root)
             again = self._ask(judge, root, same)
             if again.outcome is Outcome.PASS:
                 return Verdict(Outcome.OPEN, "contested: the rows of before", seen="same_rows")
@@ -55,9 +56,9 @@ class _ForReader:
         mutation = self.mutation
         features = frozenset(mutation.base.features)
         case = Case(self.id, mutation.title, features, mutation.requirements, frozenset(), root, ())
-        return judge.judge_alone(
-            case, Spec(self.id, "read", mutation.title, mutation.requirements, {}, expectation)
-        )
+        spec = Spec(self.id, "read", mutation.title, mutation.requirements, {}, expectation)
+        with judge.alone(case):
+            return judge.judge_once(case, spec)
 
     def _expectation(self, same: Expected) -> Expected | ExpectedError | Contested:
         mutation = self.mutation

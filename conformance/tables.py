@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import tempfile
@@ -17,18 +16,46 @@ from conformance.cases import Case
 __all__ = ["TableStore", "fingerprint"]
 
 _DEFAULT_NAME: Final = "table"
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder of our own is made below it
+_ROOM: Final = 256 * 1024 * 1024
+"""Bytes that have to be free in memory; a run holds a few tables at a time."""
 
 
-def fingerprint(folder: Path) -> dict[str, str]:
-    """Digest every file below a folder: path to content and modification time."""
-    found = {}
-    for path in folder.rglob("*"):
-        if path.is_file():
-            content = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
-            found[path.relative_to(folder).as_posix()] = f"{content} {path.stat().st_mtime_ns}"
-        elif not any(path.iterdir()):
-            found[f"{path.relative_to(folder).as_posix()}/"] = ""
+def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Give what tells whether anything below a folder was touched: path to its inode's facts.
+
+    The time of the last change to an inode moves with every write, rename and change of times,
+    and nobody can set it; reading leaves it alone.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    pending = [str(folder)]
+    while pending:
+        place = pending.pop()
+        with os.scandir(place) as entries:
+            for entry in entries:
+                name = os.path.relpath(entry.path, folder)
+                if entry.is_dir(follow_symlinks=False):
+                    found[f"{name}/"] = ()
+                    pending.append(entry.path)
+                else:
+                    facts = entry.stat(follow_symlinks=False)
+                    found[name] = (
+                        facts.st_ino,
+                        facts.st_size,
+                        facts.st_mtime_ns,
+                        facts.st_ctime_ns,
+                    )
     return found
+
+
+def _scratch() -> Path:
+    """Make a folder for the copies, in memory where there is room and nobody chose otherwise."""
+    chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    roomy = False
+    with contextlib.suppress(OSError):
+        roomy = shutil.disk_usage(_MEMORY).free >= _ROOM
+    folder = _MEMORY if roomy and not chosen and os.access(_MEMORY, os.W_OK) else None
+    return Path(tempfile.mkdtemp(prefix="delta-tck-", dir=folder))
 
 
 def _copy(source: Path, target: Path, file_times: Mapping[str, int]) -> None:
@@ -45,14 +72,14 @@ def _copy(source: Path, target: Path, file_times: Mapping[str, int]) -> None:
 @dataclass(slots=True)
 class _Copy:
     path: Path
-    before: dict[str, str]
+    before: dict[str, tuple[int, ...]]
 
 
 @dataclass(slots=True)
 class TableStore:
     """Hand out one copy per case, and a fresh one after somebody altered it."""
 
-    _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="delta-tck-")))
+    _folder: Path = field(default_factory=_scratch)
     _copies: dict[str, _Copy] = field(default_factory=dict)
     _made: int = 0
 
@@ -63,11 +90,15 @@ class TableStore:
             self._copies[case.id] = _Copy(path, fingerprint(path))
         return self._copies[case.id].path
 
-    def fresh(self, case: Case | None, root: str | None = None) -> Path:
+    def adopt(self, case: Case) -> None:
+        """Take the table of a case, which was made by :meth:`fresh`, for its copy."""
+        self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
+
+    def fresh(self, case: Case | None) -> Path:
         """Give a folder of its own to write to: a copy of a case's table, or a new name."""
         self._made += 1
         parent = self._folder / str(self._made)
-        name = root or (case.root if case is not None else None) or _DEFAULT_NAME
+        name = (case.root if case is not None else None) or _DEFAULT_NAME
         path = parent / name
         parent.mkdir(parents=True)
         if case is not None:
@@ -103,7 +134,7 @@ class TableStore:
             shutil.rmtree(self._folder)
 
 
-def _verb(before: str | None, after: str | None) -> str | None:
+def _verb(before: tuple[int, ...] | None, after: tuple[int, ...] | None) -> str | None:
     if before == after:
         return None
     if before is None:
