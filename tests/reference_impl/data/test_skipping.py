@@ -116,7 +116,7 @@ def test_a_filtered_scan_equals_a_filtered_full_scan(table: Any, seed: int) -> N
     draw = random.Random(seed)  # noqa: S311  nothing here is a secret
     table.create(list(_TYPES.items()), partition=["p", "q"])
     actions = []
-    for _ in range(30):
+    for _ in range(15):
         p, q = draw.choice([*_VALUES["p"], None]), draw.choice([*_VALUES["q"], None])
         rows = [{name: draw.choice([*_VALUES[name], None]) for name in _TYPES} for _ in range(2)]
         typed = {
@@ -129,7 +129,7 @@ def test_a_filtered_scan_equals_a_filtered_full_scan(table: Any, seed: int) -> N
     table.commit(*actions)
     whole = read_table(table.root)
     schema = Table(table.root).snapshot().schema
-    for _ in range(60):
+    for _ in range(40):
         tree = _tree(draw)
         expected = whole.filter(evaluate(bind_filter(tree, schema), whole))
         assert str(read_table(table.root, filter=tree).to_pylist()) == str(expected.to_pylist())
