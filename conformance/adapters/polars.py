@@ -38,7 +38,7 @@ _REFUSALS: Final = Refusals(
     errors=(DeltaError, pl.exceptions.PolarsError, OSError, ValueError, NotImplementedError),
     rules=(
         Rule(re.compile(r"Unsupported table features|does not support"), "unsupported"),
-        Rule(re.compile(r"^TableNotFoundError|^FileNotFoundError|No files in log"), "not_found"),
+        Rule(re.compile(r"^TableNotFoundError|No files in log"), "not_found"),
         Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
         Rule(re.compile(r"[Ii]nvariant|[Cc]onstraint"), "constraint"),
         Rule(re.compile(r"^CommitFailedError"), "conflict", "commit"),
