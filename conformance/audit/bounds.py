@@ -23,6 +23,7 @@ _EXACT: Final = frozenset({"byte", "short", "integer", "long", "date", "boolean"
 
 _ORDERED: Final = _EXACT | {"float", "double", "string", "timestamp", "timestamp_ntz"}
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_PLAIN: Final = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,15 @@ def _values(judged: Judged, column: Column) -> pa.ChunkedArray | None:
         if not pa.types.is_struct(found.type) or found.type.get_field_index(part) < 0:
             return None
         found = pc.struct_field(found, part)
+    if pa.types.is_string_view(found.type):
+        # Arrow orders no views.
+        found = found.cast(pa.large_string())
     if pa.types.is_timestamp(found.type) and found.type.unit == "ns":
         # Delta keeps microseconds.
         found = found.cast(pa.timestamp("us", found.type.tz), safe=False)
-    return found
+    # A footer may carry its writer's Arrow schema, views in it, which not every kernel takes.
+    plain = _PLAIN.get(found.type)
+    return found if plain is None else found.cast(plain)
 
 
 def _column(judged: Judged, column: Column, wanted: list[Any]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, Severity, finding
 from conformance.audit.log import Checkpoint, sidecar_path
 from conformance.audit.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
@@ -48,7 +48,8 @@ def readable(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that cannot be read."""
     checkpoint = subject.checkpoint
     for fault in checkpoint.top.faults:
-        yield finding("CKPT-005", fault.place, f"checkpoint: {fault.message}")
+        severity: Severity | None = "warning" if fault.kind == "blank" else None
+        yield finding("CKPT-005", fault.place, f"checkpoint: {fault.message}", severity=severity)
     for lines in checkpoint.sidecars.values():
         for fault in lines.faults:
             yield finding("SIDE-005", fault.place, f"sidecar: {fault.message}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import schemas
-from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.findings import Check, Findings, Severity, finding, severity_of
 from conformance.audit.state import dv_id, file_key
 from conformance.audit.subjects import Step
 
@@ -34,17 +34,24 @@ def schema_findings(
         requirement = (violation.requirement or (fallback,))[0]
         where = f"{within}{violation.path}"
         message = f"{where}: {violation.message}" if where else violation.message
-        yield finding(requirement, place, message)
+        # That a field may be absent does not let it be malformed.
+        severity: Severity = (
+            "error" if severity_of(requirement) == "info" else severity_of(requirement)
+        )
+        yield finding(requirement, place, message, severity=severity)
 
 
 def readable(step: Step) -> Findings:
     """Report lines that are not JSON and commits without content."""
     for fault in step.commit.content.faults:
-        if fault.empty:
-            severity: Severity | None = "error" if step.version == 0 else None
+        severity: Severity | None = None
+        if fault.kind == "empty":
+            severity = "error" if step.version == 0 else None
             yield finding("LOG-007", fault.place, "the commit is empty", severity=severity)
         else:
-            yield finding("LOG-004", fault.place, fault.message, "each line is one JSON object")
+            severity = "warning" if fault.kind == "blank" else None
+            hint = "each line is one JSON object"
+            yield finding("LOG-004", fault.place, fault.message, hint, severity=severity)
 
 
 def valid_actions(step: Step) -> Findings:
@@ -69,6 +76,18 @@ def one_file_action_per_path(step: Step) -> Findings:
                 )
                 yield finding("WLOG-001" if same else "FA-012", line.place, message)
             seen[path] = vector
+
+
+def added_or_removed(step: Step) -> Findings:
+    """Report a logical file that one commit both adds and removes."""
+    removed = {file_key(line.body) for line in step.of("remove")}
+    for line in step.of("add"):
+        key = file_key(line.body)
+        if key is not None and key in removed:
+            message = (
+                f"{key[0]} is added and removed by one commit, with one deletion vector or none"
+            )
+            yield finding("WLOG-001", line.place, message, "actions of a commit have no order")
 
 
 def _repeated(step: Step, action: str, key: str) -> Iterator[tuple[str, str]]:
@@ -131,6 +150,7 @@ COMMIT_CHECKS: Final = (
     Check(readable, ("LOG-004", "LOG-007")),
     Check(valid_actions, schemas.requirements("log/commit-line")),
     Check(one_file_action_per_path, ("FA-012", "WLOG-001")),
+    Check(added_or_removed, ("WLOG-001",)),
     Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE)),
     Check(change_files_in_their_directory, ("CDFF-001",)),
     Check(escaped_paths, ("ADD-004",)),

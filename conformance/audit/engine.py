@@ -76,7 +76,7 @@ def _starts(log: Log) -> tuple[State, bool]:
         return State(), True
     for checkpoint in log.checkpoints:
         usable = first is None or checkpoint.version >= first - 1
-        if checkpoint.complete and usable and not checkpoint.all.faults:
+        if checkpoint.complete and usable and not checkpoint.all.damaged:
             return _content(checkpoint), True
     return State(known=False), False
 
@@ -123,7 +123,7 @@ class _Audit:
         for checkpoint in self._log.checkpoints:
             if checkpoint.version == state.version and checkpoint.complete:
                 yield from self._checkpoint(checkpoint, state, replayed=replayed)
-                if not state.known and not checkpoint.all.faults:
+                if not state.known and not checkpoint.all.damaged:
                     self._adopt(state, _content(checkpoint))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
@@ -134,7 +134,7 @@ class _Audit:
         self._visited.add(checkpoint)
         view = self._view(state, last=False)
         subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
-        checks = READING_CHECKS if checkpoint.all.faults else CONTENT_CHECKS
+        checks = (*READING_CHECKS, *(() if checkpoint.all.damaged else CONTENT_CHECKS))
         for check in checks:
             yield from check.run(subject)
 

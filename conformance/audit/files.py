@@ -14,17 +14,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.audit.bounds import Judged, wrong_statistics
-from conformance.audit.findings import Check, Finding, Findings, finding
+from conformance.audit.findings import Check, Finding, Findings, Severity, finding
 from conformance.audit.parquet_types import unfit
 from conformance.audit.state import Body, Key
 from conformance.audit.subjects import VersionView
 from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
-from reference_impl.deletion_vectors import Bitmap, VectorStore
+from reference_impl.deletion_vectors import MAGIC, Bitmap, VectorStore
 from reference_impl.errors import DeletionVectorNotFound, DeltaError
 from reference_impl.storage import is_absolute
 
 __all__ = ["FILE_CHECKS"]
+
+_MAGIC: Final = MAGIC.to_bytes(4, "little")
 
 _VECTOR_REQUIREMENTS: Final = (
     "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-003", "DVDESC-004", "DVDESC-007",
@@ -110,6 +112,9 @@ def _contents(opened: _Opened) -> Findings:
     if count is not None and count != rows:
         message = f"the file has {rows} rows, numRecords says {count}"
         yield finding("STAT-001", opened.path, message, "queries that count or skip go wrong")
+    if opened.vector is not None and bytes(opened.vector.data[:4]) != _MAGIC:
+        message = "the deletion vector has the older native layout, not the portable one"
+        yield finding("DVFMT-008", opened.path, message, severity="warning")
     if opened.vector is not None and (opened.vector.maximum or 0) >= max(rows, 1):
         message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
@@ -136,12 +141,14 @@ def _columns(opened: _Opened) -> Findings:
         layout.properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"),
     }
     extra = [n for n in schema.names if n not in wanted and n not in hidden]
-    if extra and layout.mode == "none":
-        message = f"the file has columns that the schema lacks: {', '.join(extra[:5])}"
-        yield finding("WCON-001", opened.path, message, "readers ignore them", severity="info")
     if extra and layout.mode == "name" and not set(schema.names) & set(wanted):
         message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"
         yield finding("CM-013", opened.path, message)
+    elif extra:
+        message = f"the file has columns that the schema lacks: {', '.join(extra[:5])}"
+        # With column mapping a column can be dropped without rewriting its files.
+        severity: Severity = "warning" if layout.mode == "none" else "info"
+        yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
     yield from _types(opened, wanted)
 
 

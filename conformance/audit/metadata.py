@@ -35,16 +35,16 @@ def known_to_the_audit(step: Step) -> Findings:
     for line in step.of("protocol"):
         if step.new.reader > 3 or step.new.writer > 7:
             message = f"protocol {step.new.reader}, {step.new.writer} is newer than this audit"
-            yield finding("PROTO-005", line.place, message, severity="info")
+            yield finding("PROTO-005", line.place, message, severity="warning")
         for feature in sorted(step.new.features):
             if find(feature) is None:
                 message = f"the feature {feature} is unknown to this audit"
                 hint = "names are matched by letter case; what the feature changes is not checked"
-                yield finding("FEAT-003", line.place, message, hint, severity="info")
+                yield finding("FEAT-003", line.place, message, hint, severity="warning")
     for line in step.of("metaData"):
         if step.new.provider != "parquet":
             message = f"format.provider is {step.new.provider}: data files are not checked"
-            yield finding("META-014", line.place, message, severity="warning")
+            yield finding("META-015", line.place, message, severity="warning")
 
 
 def valid_schema(step: Step) -> Findings:
@@ -267,8 +267,8 @@ def _nested(layout: Layout) -> str:
 
 METADATA_CHECKS: Final = (
     Check(first_version_is_whole, ("META-001", "REC-002")),
-    Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-014")),
-    Check(valid_schema, schemas.requirements("table/schema")),
+    Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-015")),
+    Check(valid_schema, ("SCH-001", *schemas.requirements("table/schema"))),
     Check(partition_columns_exist, ("META-009", "VAR-006")),
     Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
     Check(

@@ -128,7 +128,7 @@ def checkpoints_follow_commits(view: LogView) -> Findings:
         if not checkpoint.complete:
             have, want = len(checkpoint.files), checkpoint.files[0].parts
             message = f"only {have} of {want} parts are there, so readers ignore them"
-            yield finding("CKPT-030", checkpoint.place, message, severity="info")
+            yield finding("CKPT-030", checkpoint.place, message, severity="warning")
 
 
 def checksums_follow_commits(view: LogView) -> Findings:

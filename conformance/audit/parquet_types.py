@@ -32,7 +32,8 @@ def _text(of: pa.DataType) -> bool:
 
 
 def _bytes(of: pa.DataType) -> bool:
-    return bool(at.is_binary(of) or at.is_large_binary(of) or at.is_fixed_size_binary(of))
+    tests = (at.is_binary, at.is_large_binary, at.is_binary_view, at.is_fixed_size_binary)
+    return any(test(of) for test in tests)
 
 
 _FITS: Final[Mapping[str, _Test]] = {
@@ -61,7 +62,7 @@ def _nested(kind: str, of: pa.DataType) -> bool:
         case "struct":
             return bool(at.is_struct(of))
         case "array":
-            return bool(at.is_list(of) or at.is_large_list(of))
+            return bool(at.is_list(of) or at.is_large_list(of) or at.is_list_view(of))
         case _:
             return bool(at.is_map(of) or at.is_list(of))
 

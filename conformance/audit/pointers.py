@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, Severity, finding
 from conformance.audit.log import Checkpoint
 from conformance.audit.raw import Lines
 from conformance.audit.state import State
@@ -91,7 +91,8 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
     parts = document.get("parts")
     kinds = {c.files[0].parts or None for c in named}
     if parts not in kinds and not (parts == 1 and None in kinds):
-        yield finding("LASTS-004", _PLACE, f"parts is {parts}, the checkpoint has {kinds}")
+        message = f"parts is {parts}, the checkpoint has {max(filter(None, kinds), default=None)}"
+        yield finding("LASTS-004", _PLACE, message, severity="warning")
         return
     meant = [c for c in named if (c.files[0].parts or None) == parts] or named
     best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]
@@ -115,7 +116,8 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings
         stated = document.get(field)
         if type(stated) is int and stated not in right:
             message = f"{field} is {stated}, the checkpoint has {right[0]}"
-            yield finding(requirement, _PLACE, message)
+            severity: Severity | None = None if field == "size" else "warning"
+            yield finding(requirement, _PLACE, message, severity=severity)
 
 
 def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:
@@ -130,11 +132,15 @@ def compactions(view: LogView) -> Findings:
     for file, content in view.log.compactions:
         place = f"{LOG_DIR}/{file.name}"
         for fault in content.faults:
-            yield finding("COMP-005", fault.place, fault.message)
+            severity: Severity | None = "warning" if fault.kind == "blank" else None
+            yield finding("COMP-005", fault.place, fault.message, severity=severity)
         for line in content.lines:
             yield from schema_findings("log/commit-line", line.document, line.place, "COMP-005")
+        if file.end > max(view.log.commits, default=file.end):
+            message = f"the compaction reaches to version {file.end}, which is not committed"
+            yield finding("COMP-012", place, message, severity="warning")
         commits = [view.log.commits.get(v) for v in range(file.version, _end(view, file) + 1)]
-        if content.faults or any(commit is None or commit.content.faults for commit in commits):
+        if content.damaged or any(commit is None or commit.content.damaged for commit in commits):
             continue  # a commit is gone, or something is broken and reported
         want = State()
         for commit in commits:
@@ -193,6 +199,7 @@ POINTER_CHECKS: Final = (
             "COMP-006",
             "COMP-008",
             "COMP-009",
+            "COMP-012",
             *schemas.requirements("log/commit-line"),
         ),
     ),

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,13 +42,13 @@ class Fault:
     Attributes:
         place: file, with line or row.
         message: what is wrong with it.
-        empty: the file has no bytes at all.
+        kind: ``empty`` for a file without bytes, ``blank`` for a line without any.
 
     """
 
     place: str
     message: str
-    empty: bool = False
+    kind: Literal["broken", "empty", "blank"] = "broken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,11 @@ class Lines:
 
     lines: tuple[Line, ...] = ()
     faults: tuple[Fault, ...] = ()
+
+    @property
+    def damaged(self) -> bool:
+        """Whether something may be missing; blank lines lose nothing."""
+        return any(fault.kind != "blank" for fault in self.faults)
 
     def of(self, *actions: str) -> Iterator[Line]:
         """Yield the lines of some actions, in file order."""
@@ -132,18 +137,19 @@ def _line(place: str, document: Any) -> Line:
 
 
 def read_lines(storage: Storage, path: str) -> Lines:
-    """Read newline-delimited JSON; blank lines are passed over."""
+    """Read newline-delimited JSON."""
     try:
         data = storage.get(path)
     except OSError as error:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
-        return Lines(faults=(Fault(path, "the file is empty", empty=True),))
+        return Lines(faults=(Fault(path, "the file is empty", "empty"),))
     lines, faults = [], []
-    for number, text in enumerate(data.split(b"\n"), 1):
-        if not text.strip():
-            continue
+    for number, text in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
         place = f"{path}:{number}"
+        if not text.strip():
+            faults.append(Fault(place, "the line is blank", "blank"))
+            continue
         parsed = parse_json(text)
         if parsed.fault is not None:
             faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))

@@ -39,7 +39,12 @@ def removes_name_live_files(step: Step) -> Findings:
         return
     for line in step.of("remove"):
         key = file_key(line.body)
-        if key is None or key in step.before.adds:
+        added = step.before.adds.get(key) if key else None
+        if added is not None and added["path"] != line.body["path"]:
+            message = f"{line.body['path']} is removed, which the add spells {added['path']}"
+            hint = "both decode to one path; not every reader decodes before it compares"
+            yield finding("REM-002", line.place, message, hint, severity="warning")
+        if key is None or added is not None:
             continue
         live = step.before.vectors.get(key[0])
         if live and key not in step.before.removed:
@@ -51,7 +56,7 @@ def removes_name_live_files(step: Step) -> Findings:
             yield finding("REM-014", line.place, message, hint)
         else:
             message = f"{key[0]} is removed but was not in the table"
-            yield finding("REC-018", line.place, message, severity="info")
+            yield finding("REC-018", line.place, message, severity="warning")
 
 
 def one_vector_per_path(step: Step) -> Findings:
@@ -194,7 +199,7 @@ def reserved_domains(step: Step) -> Findings:
 
 
 STEP_CHECKS: Final = (
-    Check(removes_name_live_files, ("REM-014", "REC-018")),
+    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018")),
     Check(one_vector_per_path, ("FA-019",)),
     Check(rearrangements_only_rearrange, ("ADD-009", "REM-005")),
     Check(append_only, ("APP-002",)),

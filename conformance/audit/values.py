@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, Severity, finding
 from conformance.audit.layout import Layout
 from conformance.audit.raw import Line, parse_json
 from conformance.audit.state import dv_id
@@ -87,7 +87,8 @@ def valid_statistics(step: Step) -> Findings:
             continue
         parsed = parse_json(text, exact=True)
         if parsed.fault is not None:
-            yield finding("ADD-010", line.place, f"stats is not JSON: {parsed.fault}")
+            message = f"stats is not JSON: {parsed.fault}"
+            yield finding("ADD-010", line.place, message, severity="error")
             continue
         yield from schema_findings(
             "table/statistics", parsed.value, line.place, "STAT-007", "stats"
@@ -136,7 +137,9 @@ def statistics_name_columns(step: Step) -> Findings:
                 yield finding("CM-017", line.place, message, "use the physical name")
             else:
                 message = f"stats of {name}, which is no column of the schema"
-                yield finding("STAT-007", line.place, message, severity="info")
+                # With column mapping a column can be dropped and its statistics stay.
+                severity: Severity = "warning" if step.new.mode == "none" else "info"
+                yield finding("STAT-007", line.place, message, severity=severity)
 
 
 def compatible_files_are_counted(step: Step) -> Findings:

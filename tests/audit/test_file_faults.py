@@ -245,6 +245,20 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
             },
         ),
     ),
+    "an inline vector has the native layout": (
+        {"DVFMT-008"},
+        lambda x: _vector(
+            x,
+            stats='{"numRecords": 30}',
+            deletionVector={
+                "storageType": "i",
+                "pathOrInlineDv": "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L",
+                "sizeInBytes": 40,
+                "cardinality": 6,
+            },
+            rows=pa.table({"id": list(range(30)), "name": ["x"] * 30}),
+        ),
+    ),
     "an inline vector has another size": (
         {"DVDESC-009"},
         lambda x: _vector(

@@ -81,6 +81,11 @@ def _compaction(lake: Any, *, lines: Callable[[list[Any]], list[Any]]) -> None:
     lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines(lines(kept)))
 
 
+def _stretch(lake: Any) -> None:
+    path = lake.log / f"{1:020d}.{2:020d}.compacted.json"
+    path.rename(lake.log / f"{1:020d}.{7:020d}.compacted.json")
+
+
 def _hint(lake: Any, text: str | None = None, **changes: Any) -> None:
     lake.basic()
     rows = lake.rows()
@@ -146,6 +151,23 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"LOG-004"},
         lambda x: _more(x, '{"commitInfo":NaN}'),
     ),
+    "a line is blank": (
+        {"LOG-004"},
+        lambda x: _more(x, {"commitInfo": {}}, "", {"commitInfo": {}}),
+    ),
+    "a compaction has a blank line": (
+        {"COMP-005"},
+        lambda x: _compaction(x, lines=lambda kept: ["", *kept]),
+    ),
+    "a compaction reaches beyond the log": (
+        {"COMP-012"},
+        lambda x: _compaction(x, lines=list) or _stretch(x),
+    ),
+    "a commit adds and removes one file": (
+        {"WLOG-001"},
+        lambda x: _more(x, x.file("a.parquet"), x.remove("a.parquet")),
+    ),
+    "a tag is a number": ({"ADD-011"}, lambda x: _more(x, x.file("c.parquet", tags={"a": 1}))),
     "a line holds two actions": (
         {"LOG-004"},
         lambda x: _more(x, {"commitInfo": {}, "txn": {"appId": "a", "version": 1}}),
@@ -240,6 +262,11 @@ def test_an_empty_first_commit_is_an_error(lake: Any) -> None:
     lake.commit()
     severities = {f.requirement: f.severity for f in lake.audit()}
     assert severities["LOG-007"] == "error"
+
+
+def test_a_malformed_optional_field_is_an_error(lake: Any) -> None:
+    _more(lake, lake.file("c.parquet", tags={"a": 1}))
+    assert [finding.severity for finding in lake.audit()] == ["error"]
 
 
 def test_findings_name_file_and_line(lake: Any) -> None:

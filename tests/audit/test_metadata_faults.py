@@ -130,7 +130,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "version 0 has no protocol": ({"REC-002"}, lambda x: _create(x, x.metadata())),
     "the protocol is newer": ({"PROTO-005"}, lambda x: _schema(x, protocol=x.protocol(reader=4))),
     "a feature is unknown": ({"FEAT-003"}, lambda x: _schema(x, protocol=x.protocol("r:futures"))),
-    "data files are not Parquet": ({"META-014"}, _other_format),
+    "data files are not Parquet": ({"META-015"}, _other_format),
     "the schema is not JSON": ({"SCH-001"}, lambda x: _raw_schema(x, "{")),
     "the schema breaks a rule": (
         {"SCH-024"},
@@ -283,6 +283,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "Iceberg V1 has an uncounted file": ({"ICE1-009"}, lambda x: _uncounted(x, "V1")),
     "Iceberg V2 has an uncounted file": ({"ICE2-016"}, lambda x: _uncounted(x, "V2")),
     "a remove names no live file": ({"REC-018"}, lambda x: _basic(x, x.remove("z.parquet"))),
+    "a remove spells its path otherwise": (
+        {"REM-002"},
+        lambda x: _basic(x, x.remove("%61.parquet")),
+    ),
     "a remove forgets the vector": ({"REM-014"}, _remove_without_vector),
     "a path comes back with another vector": ({"FA-019", "REC-021"}, _two_vectors),
     "a path is removed twice": (

@@ -125,7 +125,7 @@ def test_a_place_without_a_log_is_no_table(tmp_path: Path) -> None:
 
 
 def test_findings_come_gravest_first(lake: Any) -> None:
-    lake.basic().commit(lake.file("c.parquet", size=1), lake.remove("z.parquet"))
+    lake.basic().commit(lake.file("_change_data/c.parquet"), lake.file("d.parquet", size=1))
     lake.write("_last_checkpoint", '{"version":9,"size":1}')
     assert [finding.severity for finding in lake.audit()] == ["error", "warning", "info"]
 
