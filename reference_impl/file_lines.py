@@ -70,11 +70,17 @@ def _fast(action: str, lines: Sequence[bytes]) -> pa.Table | None:
     text = b"\n".join(lines)
     if not 0 < len(text) < _LIMIT:
         return None
+    # Most lines have the fields of the first, and columns of nothing but nulls are not free.
+    table = _read(action, lines, text, bare=True)
+    return table if table is not None else _read(action, lines, text, bare=False)
+
+
+def _read(action: str, lines: Sequence[bytes], text: bytes, *, bare: bool) -> pa.Table | None:
     block = max(_BLOCK, 2 * max(map(len, lines)))
     try:
         if not text.isascii():
             text.decode()  # Arrow takes any bytes for text.
-        schema = _schema(action, lines[0])
+        schema = _schema(action, lines[0], bare=bare)
         table = pj.read_json(
             pa.BufferReader(text),
             read_options=pj.ReadOptions(block_size=block),
@@ -89,11 +95,16 @@ def _fast(action: str, lines: Sequence[bytes]) -> pa.Table | None:
         return None
 
 
-def _schema(action: str, line: bytes) -> pa.Schema:
-    """Give the exact schema of regular lines; the keys of maps are those of the first line."""
+def _schema(action: str, line: bytes, *, bare: bool) -> pa.Schema:
+    """Give the exact schema of regular lines; the keys of maps are those of the first line.
+
+    ``bare`` leaves out the fields that the first line does not have.
+    """
     first = orjson.loads(line)[action]
     fields = []
     for field in FILE_ACTIONS[action].schema:
+        if bare and first.get(field.name) is None:
+            continue
         data_type = field.type
         if data_type == _MAP:
             keys = (first.get(field.name) or {}).keys()
@@ -107,7 +118,11 @@ def _columns(action: str, column: pa.ChunkedArray) -> pa.Table | None:
     batches = []
     for chunk in column.chunks:
         arrays = []
-        for field, array in zip(kind.schema, chunk.flatten(), strict=True):
+        given = dict(zip((field.name for field in chunk.type), chunk.flatten(), strict=True))
+        for field in kind.schema:
+            array = given.get(field.name)
+            if array is None:
+                array = pa.nulls(len(chunk), field.type)
             if field.name in kind.required and array.null_count:
                 return None
             converted = _converted(array, field.type)
@@ -119,6 +134,8 @@ def _columns(action: str, column: pa.ChunkedArray) -> pa.Table | None:
 
 
 def _converted(array: pa.Array, target: pa.DataType) -> pa.Array | None:
+    if array.type == target and target != DELETION_VECTOR:
+        return array
     if target == _MAP:
         return _map(array)
     if target == DELETION_VECTOR:

@@ -6,7 +6,7 @@ columns. Only paths that a commit after the checkpoint touches are looked up in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -126,63 +126,89 @@ def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _joined(first: pa.Array, second: pa.Array) -> pa.Array:
-    """Put two arrays together, without a copy where one is empty."""
-    if len(first) == 0 or len(second) == 0:
-        return first if len(first) else second
-    return pa.concat_arrays([first, second])
+def _decoded(table: pa.Table) -> pa.ChunkedArray:
+    chunks = [decode_paths(chunk) for chunk in table["path"].chunks]
+    return pa.chunked_array(chunks, pa.string())
 
 
-def _keys(table: pa.Table) -> tuple[pa.Array, pa.Array]:
-    """Give decoded paths and logical keys of file actions."""
-    paths = decode_paths(_combine(table["path"]))
-    return paths, logical_keys(paths, _combine(table["deletionVector"]))
+def _both(columns: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Put the columns of adds and removes one after the other, without a copy."""
+    chunks = [chunk for kind in _KINDS for chunk in columns[kind].chunks]
+    return pa.chunked_array(chunks, columns["add"].type)
+
+
+def _logical_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray) -> pa.Array:
+    return logical_keys(_combine(paths), _combine(vectors))
 
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The newest reference to each logical file among commits."""
+    """The newest reference to each logical file among commits.
+
+    Attributes:
+        tables: action to table.
+        paths: action to the decoded paths of the table.
+
+    """
 
     tables: dict[str, pa.Table]
+    paths: dict[str, pa.ChunkedArray]
+
+    @classmethod
+    def of(cls, committed: CommittedFiles) -> _Newest:
+        tables = committed.tables
+        paths = {kind: _decoded(tables[kind]) for kind in _KINDS}
+        if all_distinct(_both(paths)):
+            return cls(tables, paths)
+        rows = _newest_rows(committed, paths)
+        split = tables["add"].num_rows
+        taken = {
+            "add": rows.filter(pc.less(rows, split)),
+            "remove": pc.subtract(rows.filter(pc.greater_equal(rows, split)), split),
+        }
+        return cls(
+            {kind: tables[kind].take(taken[kind]) for kind in _KINDS},
+            {kind: paths[kind].take(taken[kind]) for kind in _KINDS},
+        )
+
+
+def _newest_rows(committed: CommittedFiles, paths: Mapping[str, pa.ChunkedArray]) -> pa.Array:
+    """Give the rows, adds before removes, that are the newest of their logical file."""
+    vectors = {kind: committed.tables[kind]["deletionVector"] for kind in _KINDS}
+    keys = _logical_keys(_both(paths), _both(vectors))
+    codes = keys.dictionary_encode().indices.cast(pa.int64())
+    orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
+    _check_commits(committed, _combine(_both(paths)), codes, orders)
+    # One number per row that grows with the commit and tells the row: its maximum per key is
+    # the newest reference.
+    total = len(codes)
+    rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
+    table = pa.table({"key": codes, "rank": rank})
+    best = _combine(table.group_by("key").aggregate([("rank", "max")])["rank_max"])
+    return pc.subtract(best, pc.multiply(pc.divide(best, total), total)).sort()
+
+
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """The logical files to which commits refer, as sets to look up."""
+
     paths: pa.Array
     keys: pa.Array
 
     @classmethod
-    def of(cls, committed: CommittedFiles) -> _Newest:
-        keyed = {kind: _keys(committed.tables[kind]) for kind in _KINDS}
-        paths = _joined(keyed["add"][0], keyed["remove"][0])
-        if all_distinct(paths):
-            return cls(committed.tables, paths, _joined(keyed["add"][1], keyed["remove"][1]))
-        keys = _joined(keyed["add"][1], keyed["remove"][1]).dictionary_encode()
-        orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
-        codes = keys.indices.cast(pa.int64())
-        _check_commits(committed, paths, codes, orders)
-        # One number per row that grows with the commit and tells the row: its maximum per key
-        # is the newest reference.
-        total = len(keys)
-        rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
-        grouped = (
-            pa.table({"key": codes, "rank": rank}).group_by("key").aggregate([("rank", "max")])
-        )
-        best = _combine(grouped["rank_max"])
-        rows = pc.subtract(best, pc.multiply(pc.divide(best, total), total)).sort()
-        split = committed.tables["add"].num_rows
-        adds = committed.tables["add"].take(rows.filter(pc.less(rows, split)))
-        late = pc.subtract(rows.filter(pc.greater_equal(rows, split)), split)
-        removes = committed.tables["remove"].take(late)
-        return cls({"add": adds, "remove": removes}, pc.unique(paths), keys.dictionary)
+    def of(cls, newest: _Newest) -> _Touched:
+        vectors = {kind: newest.tables[kind]["deletionVector"] for kind in _KINDS}
+        paths = _both(newest.paths)
+        return cls(_combine(paths), _logical_keys(paths, _both(vectors)))
 
     def untouched(self, batch: pa.RecordBatch, paths: pa.Array) -> pa.Array | None:
         """Mark the actions to whose logical file no commit refers; ``None`` for all of them."""
-        if len(self.keys) == 0:
-            return None
-        touched = pc.is_in(paths, value_set=self.paths)
-        rows = pc.indices_nonzero(touched)
+        rows = pc.indices_nonzero(pc.is_in(paths, value_set=self.paths))
         if len(rows) == 0:
             return None
         keys = logical_keys(paths.take(rows), batch["deletionVector"].take(rows))
-        gone = rows.filter(pc.is_in(keys, value_set=self.keys))
-        return pc.invert(pc.is_in(pa.arange(0, len(paths)), value_set=gone.cast(pa.int64())))
+        gone = rows.filter(pc.is_in(keys, value_set=self.keys)).cast(pa.int64())
+        return pc.invert(pc.is_in(pa.arange(0, len(paths)), value_set=gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +228,20 @@ class _Survivors:
     def of(cls, newest: _Newest, kind: str, batches: Iterable[pa.RecordBatch]) -> _Survivors:
         committed = newest.tables[kind]
         tables, paths = [], []
+        touched: _Touched | None = None
         for batch in batches:
+            touched = touched or _Touched.of(newest)
             decoded = decode_paths(batch["path"])
-            kept = newest.untouched(batch, decoded)
+            kept = touched.untouched(batch, decoded)
             tables.append(batch if kept is None else batch.filter(kept))
             paths.append(decoded if kept is None else decoded.filter(kept))
-        table = pa.concat_tables([pa.Table.from_batches(tables, committed.schema), committed])
-        paths.append(decode_paths(_combine(committed["path"])))
-        return cls(table, pa.chunked_array(paths, pa.string()))
+        return cls(
+            pa.concat_tables([pa.Table.from_batches(tables, committed.schema), committed]),
+            pa.chunked_array([*paths, *newest.paths[kind].chunks], pa.string()),
+        )
 
     def keys(self) -> pa.Array:
-        return logical_keys(_combine(self.paths), _combine(self.table["deletionVector"]))
+        return _logical_keys(self.paths, self.table["deletionVector"])
 
 
 def _check_commits(

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
 import obstore
@@ -138,17 +138,28 @@ class LocalStorage:
         rest = path[match.end() - 1 :]
         return "/" + rest[2:].partition("/")[2] if rest.startswith("//") else rest
 
-    def _file(self, path: str) -> str:
-        """Give the local path of a regular file: a table may name a pipe, which never ends."""
-        local = self._local(path)
+    def _open(self, path: str) -> BinaryIO:
+        """Open a regular file: a table may name a pipe, which would never end."""
         try:
-            regular = S_ISREG(os.stat(local).st_mode)  # noqa: PTH116  as _local
-        except NotADirectoryError:
-            regular = False
-        if not regular:
+            descriptor = os.open(self._local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except NotADirectoryError as error:
+            raise FileNotFoundError(str(error)) from error
+        file = os.fdopen(descriptor, "rb") if S_ISREG(os.fstat(descriptor).st_mode) else None
+        if file is None:
+            os.close(descriptor)
             msg = f"{path} is not a file"
             raise FileNotFoundError(msg)
-        return local
+        return file
+
+    def _stat(self, path: str) -> os.stat_result:
+        try:
+            stat = os.stat(self._local(path))  # noqa: PTH116  as _local
+        except NotADirectoryError as error:
+            raise FileNotFoundError(str(error)) from error
+        if not S_ISREG(stat.st_mode):
+            msg = f"{path} is not a file"
+            raise FileNotFoundError(msg)
+        return stat
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
         """List the files right in a directory, sorted by name; empty when there is none."""
@@ -173,27 +184,27 @@ class LocalStorage:
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
-        stat = os.stat(self._file(path))  # noqa: PTH116  as _local
+        stat = self._stat(path)
         return Entry(path, stat.st_size, stat.st_mtime_ns // 1_000_000)
 
     def get(self, path: str) -> bytes:
         """Read a whole file."""
-        return Path(self._file(path)).read_bytes()
+        with self._open(path) as file:
+            return file.read()
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
-        with Path(self._file(path)).open("rb") as file:
+        with self._open(path) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(min(start, size))
             return file.read(min(length, max(size - start, 0)))
 
     def open_input(self, path: str) -> Any:
         """Map a file into memory for pyarrow."""
-        local = self._file(path)
         # An empty file cannot be mapped on every system.
-        if os.stat(local).st_size == 0:  # noqa: PTH116  as _local
+        if self._stat(path).st_size == 0:
             return pa.BufferReader(b"")
-        return pa.memory_map(local, "r")
+        return pa.memory_map(self._local(path), "r")
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file as a whole, replacing one that is there."""
