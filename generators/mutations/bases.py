@@ -79,7 +79,8 @@ def drop_commits(root: Path, below: int) -> None:
 
 
 def _checkpoint_only(root: Path) -> TableBuilder:
-    builder = _checkpointed(root)
+    builder = _plain(root)
+    builder.checkpoint(version=2, hint=False)
     drop_commits(root, 3)
     return builder
 

@@ -324,6 +324,7 @@ MUTATIONS: Final = (
         "SIDE-004 SIDE-005",
         _sidecar_elsewhere,
         base=SIDECARS_ONLY,
+        noticed_by="audit",
         tolerated=("refused",),
         reason="implementations are encouraged, not bound, to store the bare name",
     ),

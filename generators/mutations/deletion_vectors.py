@@ -18,6 +18,7 @@ from generators.materialise.deletion_vectors import (
     serialize_vector_native,
     z85_encode,
 )
+from generators.materialise.log_files import write_commit
 from generators.mutations.bases import VECTORS, VECTORS_INLINE
 from generators.mutations.edits import edit_action
 from generators.mutations.mutation import Change, Chapter
@@ -73,6 +74,11 @@ def _inline(data: bytes, cardinality: int = 2) -> Change:
 
 def _gone(root: Path, _builder: TableBuilder) -> None:
     next(root.glob("deletion_vector_*.bin")).unlink()
+
+
+def _property_off(root: Path, builder: TableBuilder) -> None:
+    metadata = {**builder.metadata(), "configuration": {}}
+    write_commit(root, builder.version + 1, [{"metaData": metadata}])
 
 
 def _high_key(data: bytes) -> bytes:
@@ -307,9 +313,8 @@ MUTATIONS: Final = (
         "vector-property-off",
         "tables keep their vectors when the property is not set",
         "DV-004 DVDESC-020",
-        edit_action(0, "metaData", lambda body: body.update(configuration={})),
+        _property_off,
         base=VECTORS,
-        noticed_by="nobody",
     ),
     _DESCRIPTORS.survived(
         "vector-unknown-field",

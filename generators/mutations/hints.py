@@ -56,6 +56,12 @@ def _hint_fields(*, checked: bool = True, **fields: Any) -> Change:
     return edit_bytes("_last_checkpoint", edit)
 
 
+def _without_checksum(data: bytes) -> bytes:
+    document = json.loads(data)
+    del document["checksum"]
+    return json.dumps(document).encode("utf-8")
+
+
 def _checksum_fields(**fields: Any) -> Change:
     return edit_bytes(
         _LAST, lambda data: json.dumps({**json.loads(data), **fields}).encode("utf-8")
@@ -173,7 +179,7 @@ MUTATIONS: Final = (
         "hint-without-checksum",
         "the hint carries no checksum",
         "LASTS-009",
-        edit_bytes("_last_checkpoint", lambda _data: b'{"version":2,"size":6}'),
+        edit_bytes("_last_checkpoint", _without_checksum),
         base=CHECKPOINTED,
     ),
     _CHECKSUMS.survived(
@@ -269,5 +275,6 @@ MUTATIONS: Final = (
         "LOG-002",
         _near_commits,
         base=PLAIN,
+        noticed_by="audit",
     ),
 )
