@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import schemas
 from conformance.audit import CHECKS, run_audit_cli
 
 
@@ -44,9 +45,9 @@ def test_many_findings_of_a_kind_are_cut_in_text_and_whole_in_json(
     assert "  … and 4 more\n" in capsys.readouterr().out
     assert run_audit_cli([str(lake.root), "--format=json"]) == 1
     document = json.loads(capsys.readouterr().out)
+    assert schemas.errors("kit/audit", document) == []
     assert document["counts"] == {"error": 14, "warning": 0, "info": 0}
     assert document["table"] == str(lake.root)
-    assert set(document["findings"][0]) == {"requirement", "severity", "place", "message", "hint"}
 
 
 def test_data_files_can_be_left_alone(lake: Any) -> None:
