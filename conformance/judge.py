@@ -6,7 +6,8 @@ from the spec, the claims and the answer, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from conformance.faults import AdapterError
 from conformance.limits import InProcessLimit
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.questions import ask, lacking, unclaimed_features
+from conformance.recipes import AdapterFaultError, replay_recipe
 from conformance.tables import TableStore
 from conformance.verify import describe_expected, verify
 
@@ -54,9 +56,13 @@ class Judge:
     limit: InProcessLimit = field(default_factory=InProcessLimit)
     selected: Collection[str] | None = None
     _roots: dict[str, Verdict] = field(default_factory=dict)
+    _current: Case | None = None
 
     def judge(self, case: Case, spec: Spec) -> Verdict:
         """Ask one spec; never raises for what the adapter does."""
+        if self._current is not None and self._current.id != case.id:
+            self.store.release(self._current)
+        self._current = case
         root = self._prerequisite(case)
         if root is None or root.id == spec.id:
             return self._root(case, spec) if root else self._judge(case, spec)
@@ -68,12 +74,18 @@ class Judge:
             return _blocked(root, verdict)
         return verdict
 
-    def judge_alone(self, case: Case, spec: Spec) -> Verdict:
-        """Ask one spec of a table that was made for it; nothing else can explain its failure."""
+    @contextmanager
+    def alone(self, case: Case) -> Iterator[None]:
+        """Ask about a table that was made for one item, and remove it afterwards."""
+        self.store.adopt(case)
         try:
-            return self._judge(case, spec)
+            yield
         finally:
             self.store.release(case)
+
+    def judge_once(self, case: Case, spec: Spec) -> Verdict:
+        """Ask one spec, whatever other specs of the case do."""
+        return self._judge(case, spec)
 
     def _prerequisite(self, case: Case) -> Spec | None:
         """Choose the plainest question of a case: its failure explains like failures of others."""
@@ -96,6 +108,8 @@ class Judge:
         missing = lacking(spec, self.claims)
         if missing:
             return Verdict(Outcome.UNSUPPORTED, f"{missing} is not claimed, so not asked")
+        if spec.type == "write":
+            return self._replay(case, spec)
         table = self.store.table(case)
         answer, fault = self._run(ask(spec, table))
         altered = self.store.alterations(case)
@@ -115,6 +129,14 @@ class Judge:
             verdict = self._decide(case, spec, answer)
         except AdapterError as error:
             return _error(error, table)
+        return replace(verdict, message=_stable(verdict.message, table))
+
+    def _replay(self, case: Case, spec: Spec) -> Verdict:
+        table = self.store.fresh(case if "given" in spec.parameters else None)
+        try:
+            verdict = replay_recipe(self._run, spec, table)
+        except AdapterFaultError as error:
+            return _error(error.fault, table)
         return replace(verdict, message=_stable(verdict.message, table))
 
     def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:

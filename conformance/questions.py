@@ -23,6 +23,7 @@ from conformance.adapter import (
     Txn,
 )
 from conformance.cases import Case, Spec
+from conformance.recipes import unclaimed_operations
 
 __all__ = ["ask", "lacking", "milliseconds", "unclaimed_features"]
 
@@ -92,6 +93,8 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
 
     A type that is asked by no request (as ``checksum``) is nobody's to claim.
     """
+    if spec.type == "write":
+        return next(iter(unclaimed_operations(spec, claims)), None)
     question = _QUESTIONS.get(spec.type)
     if question is None:
         return spec.type

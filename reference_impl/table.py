@@ -20,6 +20,7 @@ from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage, open_storage
 from reference_impl.types.model import Struct
 from reference_impl.write import rows as row_operations
+from reference_impl.write import settings
 from reference_impl.write.checkpoint import write_checkpoint
 from reference_impl.write.create import Definition, create_table, read_schema
 from reference_impl.write.rows import Filter
@@ -177,6 +178,64 @@ class Table:
 
         """
         return row_operations.overwrite(self.snapshot(), rows, filter)
+
+    def update(
+        self,
+        values: Mapping[str, Any],
+        filter: Filter = None,  # noqa: A002  the word of the contract
+    ) -> int:
+        """Set columns of the rows for which a filter is true, and give the version.
+
+        Args:
+            values: column to its new value, as Arrow takes it for the column's type.
+            filter: which rows; all by default.
+
+        Raises:
+            AppendOnlyViolation: the table only grows.
+            DeltaError: as :meth:`append`; or the filter does not fit the schema.
+
+        """
+        return row_operations.update(self.snapshot(), values, filter)
+
+    def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
+        """Set table properties, support features, and give the version.
+
+        Raises:
+            InvalidMetadata: a property has a value that it cannot have.
+            UnsupportedError: the table would need what this implementation does not write.
+            ConflictError: another writer changed the table in the meantime.
+
+        """
+        return settings.set_properties(self.snapshot(), properties, features)
+
+    def unset_properties(self, names: Iterable[str]) -> int:
+        """Unset table properties, and give the version.
+
+        Raises:
+            InvalidMetadata: a property cannot be unset.
+            ConflictError: another writer changed the table in the meantime.
+
+        """
+        return settings.unset_properties(self.snapshot(), names)
+
+    def set_transaction(self, app_id: str, version: int) -> int:
+        """Record the progress of an application, and give the table's version.
+
+        Raises:
+            ConflictError: the application made progress in the meantime.
+
+        """
+        return settings.set_transaction(self.snapshot(), app_id, version)
+
+    def set_domain(self, domain: str, configuration: str | None) -> int:
+        """Set a metadata domain, remove it for ``None``, and give the version.
+
+        Raises:
+            ConstraintViolation: the domain is the system's.
+            UnsupportedFeatures: the table does not support metadata domains.
+
+        """
+        return settings.set_domain(self.snapshot(), domain, configuration)
 
     def checkpoint(self) -> int:
         """Write a checkpoint of the latest version, and give that version.

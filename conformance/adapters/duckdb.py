@@ -83,6 +83,11 @@ class _Engine:
     """One in-memory database that lives as long as its adapter."""
 
     def __init__(self) -> None:
+        self.connection: duckdb.DuckDBPyConnection
+        self.open()
+
+    def open(self) -> None:
+        """Start an empty database."""
         self.connection = duckdb.connect(
             config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         )
@@ -97,8 +102,18 @@ class _Engine:
         self.connection.execute(f"ATTACH {DUCKDB.string(table)} AS tck ({options})")
         try:
             yield "tck"
-        finally:
+        except (duckdb.FatalException, duckdb.InternalException):
+            # A database that broke an invariant answers nobody again.
+            self.open()
+            raise
+        except BaseException:
             self.connection.execute("DETACH tck")
+            raise
+        self.connection.execute("DETACH tck")
+
+    def close(self) -> None:
+        """End the database that runs."""
+        self.connection.close()
 
     def rows(self, text: str) -> pa.Table:
         table: pa.Table = self.connection.execute(text).to_arrow_table()
@@ -164,5 +179,5 @@ def create() -> EngineAdapter:
         refusals=_REFUSALS,
         reads=reads,
         writes={"append": engine.append, "checkpoint": engine.checkpoint},
-        release=engine.connection.close,
+        release=engine.close,
     )

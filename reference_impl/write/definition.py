@@ -22,7 +22,7 @@ from reference_impl.write.protocols import (
 )
 from reference_impl.write.transaction import Transaction, replace_configuration
 
-__all__ = ["define"]
+__all__ = ["define", "undefine"]
 
 _REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
 _BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
@@ -64,6 +64,18 @@ def define(
     schema = parse_schema(metadata.schema_string)
     needed = features_needed(schema, kept) | asked
     transaction.define(with_features(protocol, needed), replace_configuration(metadata, kept))
+
+
+def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str]) -> None:
+    """Stage metadata without some properties; the protocol stays as it is.
+
+    Raises:
+        InvalidMetadata: a property cannot be unset.
+
+    """
+    gone = set(names)
+    kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
+    transaction.define(metadata=replace_configuration(metadata, kept))
 
 
 def _require(name: str, value: str, values: tuple[str, ...]) -> None:

@@ -10,15 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.errors import ConstraintViolation
+from reference_impl.errors import ConstraintViolation, SchemaMismatch
 from reference_impl.filters import Node, bind_filter, evaluate
 from reference_impl.snapshot import Snapshot
+from reference_impl.types.arrow import arrow_type
+from reference_impl.types.model import Struct
 from reference_impl.write.changes import Changes
 from reference_impl.write.incoming import prepare
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.transaction import Transaction
 
-__all__ = ["Filter", "append", "bound", "delete", "overwrite"]
+__all__ = ["Filter", "append", "bound", "delete", "overwrite", "update"]
 
 Filter = Mapping[str, Any] | str | None
 """A filter tree, a Spark SQL predicate, or ``None`` for all rows."""
@@ -82,6 +84,61 @@ def refuse_outside(rows: pa.Table, condition: Node) -> None:
             hint="append it, or widen the filter",
             requirement="SCH-001",
         )
+
+
+def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) -> int:
+    """Set columns of the rows for which a filter is true, and give the version.
+
+    Where no row is updated nothing is committed.
+
+    Args:
+        snapshot: the latest version.
+        values: column to the value that it gets, as Arrow takes it for the column's type.
+        given: which rows; all by default.
+
+    Raises:
+        SchemaMismatch: there is no such column, or a value does not fit its type.
+
+    """
+    transaction = Transaction(snapshot.storage, snapshot, "UPDATE", {"predicate": told(given)})
+    condition = bound(given, transaction)
+    changes = Changes(transaction)
+    files = LiveFiles(snapshot, transaction.read_target)
+    candidates = files.candidates(condition)
+    transaction.read(condition, candidates)
+    scalars = _scalars(values, transaction.target.schema)
+    for file in files.open(candidates):
+        chosen = file.matching(condition)
+        if chosen.any():
+            rows = _assigned(file.take(chosen).select(transaction.target.schema.names), scalars)
+            changes.update(file, chosen, prepare(transaction, rows))
+    if transaction.is_empty:
+        return int(snapshot.version)
+    changes.finish()
+    return transaction.commit()
+
+
+def _scalars(values: Mapping[str, Any], schema: Struct) -> dict[str, pa.Scalar]:
+    folded = {f.name.lower(): f for f in schema.fields}
+    found: dict[str, pa.Scalar] = {}
+    for name, value in values.items():
+        column = folded.get(name.lower())
+        if column is None:
+            raise SchemaMismatch(f"the table has no column {name!r} to set")
+        try:
+            found[column.name] = pa.scalar(value, arrow_type(column.type))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise SchemaMismatch(
+                f"the value for column {column.name} is no {column.type}: {str(error)[:200]}"
+            ) from None
+    return found
+
+
+def _assigned(rows: pa.Table, values: Mapping[str, pa.Scalar]) -> pa.Table:
+    for name, value in values.items():
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, pa.field(name, value.type), pa.repeat(value, rows.num_rows))
+    return rows
 
 
 def told(given: Filter) -> str:

@@ -24,6 +24,7 @@ from generators.golden.chapters import (
     types,
     v2_checkpoints,
     writer_features,
+    writing,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
@@ -46,6 +47,7 @@ _MODULES = (
     evolution,
     time_travel,
     writer_features,
+    writing,
 )
 
 
@@ -59,7 +61,7 @@ def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Defini
     """Give the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
     if builder == "deltalake":
         # Only here, because this hand needs its engine to be installed.
-        from generators.golden.deltalake import DEFINITIONS  # noqa: PLC0415
+        from generators.golden.delta_rs import DEFINITIONS  # noqa: PLC0415
 
         return list(DEFINITIONS)
     definitions = [each for chapter in all_chapters() for each in chapter]
