@@ -8,15 +8,16 @@ as one version of the Parquet library goes: no clock, no random name, no environ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.delta_schema import Field, Primitive, Struct, arrow_field
+from generators.delta_schema import Array, DataType, Field, Map, Primitive, Struct, arrow_field
 from generators.materialise.arrow_rows import Row, arrow_column
+from generators.materialise.legacy_parquet import ListLayout, relabel_lists_and_maps
 from generators.materialise.partition_values import TimestampStyle, serialize
 from generators.materialise.paths import encode_path, place
 from generators.materialise.statistics import dump_statistics, file_statistics
@@ -58,6 +59,8 @@ class FileLayout:
         dictionary: dictionary-encode.
         compression: the codec of every column.
         page_bytes: aim for data pages of this many bytes.
+        lists: how lists are laid out; ``two-level`` ones cannot hold nulls.
+        legacy_maps: lay maps out as early writers did.
 
     """
 
@@ -72,6 +75,8 @@ class FileLayout:
     dictionary: bool = True
     compression: Compression = "snappy"
     page_bytes: int | None = None
+    lists: ListLayout = "standard"
+    legacy_maps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,23 @@ def write_parquet(path: Path, table: pa.Table, layout: FileLayout | None = None)
         data_page_size=layout.page_bytes,
         store_schema=False,
     )
+    if layout.lists != "standard" or layout.legacy_maps:
+        return relabel_lists_and_maps(path, lists=layout.lists, legacy_maps=layout.legacy_maps)
     return path.stat().st_size
+
+
+def _without_null_elements(data_type: DataType) -> DataType:
+    match data_type:
+        case Array(element):
+            return Array(_without_null_elements(element), contains_null=False)
+        case Map(key, value):
+            return replace(data_type, key=key, value=_without_null_elements(value))
+        case Struct(fields):
+            return Struct(
+                tuple(replace(each, type=_without_null_elements(each.type)) for each in fields)
+            )
+        case _:
+            return data_type
 
 
 def _build(
@@ -116,6 +137,8 @@ def _build(
         for name in names
         if name not in layout.omit and schema[name].type != Primitive("void")
     )
+    if layout.lists == "two-level":
+        columns = tuple(replace(each, type=_without_null_elements(each.type)) for each in columns)
     fields = [arrow_field(each, physical=True) for each in columns]
     if not layout.field_ids:
         fields = [each.remove_metadata() for each in fields]

@@ -242,6 +242,12 @@ LAYOUTS: Final = (
         "PQ-012",
         files=FileLayout(short_decimals=True, compression="zstd"),
     ),
+    _layout(
+        "legacy-lists",
+        _plain,
+        "PQ-015 PQ-016",
+        files=FileLayout(lists="bag", legacy_maps=True),
+    ),
     _layout("partitions-inside", _plain, "DATA-003", files=FileLayout(partitions_inside=True)),
 )
 """Every layout; the first one is the log of plain commits that the others are compared with."""

@@ -168,7 +168,7 @@ def test_a_layout_leaves_the_files_of_its_name(tmp_path: Path, name: str, files:
 
 def test_layout_names_are_unique() -> None:
     names = [each.name for each in LAYOUTS]
-    assert len(set(names)) == len(names) == 25
+    assert len(set(names)) == len(names) == 26
 
 
 def test_a_history_begins_with_create(tmp_path: Path) -> None:
