@@ -49,6 +49,9 @@ Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 _TITLE_LIMIT: Final = 70
 
+_COUNTS: Final = ("numAddFiles", "numRemoveFiles", "sizeInBytes", "numCommits", "numActions")
+"""Counts that ``table_info.json`` always has."""
+
 _ERROR_CODES: Final[Mapping[tuple[str, str], str]] = {
     ("unsupported", "load"): "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
     ("unsupported", "read"): "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
@@ -203,7 +206,8 @@ class CaseWriter:
             schema: the table schema as a JSON document; of an invalid table, the intended one.
             protocol: the protocol action's body, likewise.
             configuration: the table properties.
-            log_info: counts of the log, as ``numAddFiles``; counts that do not apply are absent.
+            log_info: counts of the log, as ``lastCheckpointVersion``. Those that every log has are 0
+                unless given, the others absent.
             data_layout: partition or clustering counts, empty for neither.
 
         """
@@ -213,12 +217,12 @@ class CaseWriter:
             "schema": dict(schema),
             "protocol": dict(protocol),
             "properties": dict(configuration),
-            "logInfo": dict(log_info),
+            "logInfo": {**dict.fromkeys(_COUNTS, 0), **log_info},
             "dataLayout": dict(data_layout or {}),
             "tags": [self.info.chapter],
         }
 
-    def read(
+    def read(  # noqa: PLR0913  one argument per field of the format
         self,
         slug: str,
         schema: Struct,
@@ -253,7 +257,7 @@ class CaseWriter:
         expected = {"rowCount": len(kept)}
         self.spec("read", slug, title=title, expected=expected, parameters=parameters, **options)
 
-    def row_spec(
+    def row_spec(  # noqa: PLR0913  one argument per field of the format
         self,
         type: Literal["row_ids", "changes", "write"],  # noqa: A002  the word of the wire
         slug: str,

@@ -227,7 +227,7 @@ def _literal_node(value: Any, type_name: str) -> dict[str, Any]:
     return {"literal": _wire_literal(value, type_name), "type": type_name}
 
 
-def _wire_literal(value: Any, type_name: str) -> Any:
+def _wire_literal(value: Any, type_name: str) -> Any:  # noqa: PLR0911  a table of types
     match value:
         case None | bool():
             return value
@@ -247,7 +247,7 @@ def _wire_literal(value: Any, type_name: str) -> Any:
             return value
 
 
-def _sql_literal(value: Any, type_name: str) -> str:
+def _sql_literal(value: Any, type_name: str) -> str:  # noqa: PLR0911  a table of types
     match value:
         case None:
             return "NULL"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.golden.case import CaseWriter, Refusal
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.golden.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.log_files import LOG_DIRECTORY, commit_name
@@ -19,6 +19,7 @@ from generators.materialise.log_state import dv_unique_id
 
 __all__ = [
     "describe",
+    "earlier_spec",
     "file_entries",
     "files_spec",
     "filtered",
@@ -41,7 +42,7 @@ _FILE_KEYS = (
 )
 
 
-def publish(
+def publish(  # noqa: PLR0913  the standing questions, each of which may be left out
     case: CaseWriter,
     table: GoldenTable,
     *,
@@ -107,9 +108,7 @@ def describe(
     )
 
 
-def read_spec(
-    case: CaseWriter, table: GoldenTable, version: int | None, **options: Any
-) -> None:
+def read_spec(case: CaseWriter, table: GoldenTable, version: int | None, **options: Any) -> None:
     """Write the full read of a version, the newest one for ``None``."""
     number = table.version if version is None else version
     slug, where = _place(version)
@@ -167,7 +166,7 @@ def file_entries(table: GoldenTable, version: int | None = None) -> list[dict[st
     return sorted(entries, key=lambda entry: (entry["path"], entry.get("dvId", "")))
 
 
-def filtered(
+def filtered(  # noqa: PLR0913  one argument per field of the format
     case: CaseWriter,
     table: GoldenTable,
     slug: str,
@@ -213,6 +212,30 @@ def pin_times(case: CaseWriter, table: GoldenTable) -> None:
     """Ask for commit files whose modification times are the commits' own timestamps."""
     for version in table.versions:
         case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * version)
+
+
+def earlier_spec(case: CaseWriter, table: GoldenTable, version: int) -> None:
+    """Write the read of a version ahead of one that is broken.
+
+    The text promises every version of a valid table. It obliges nobody to serve an old version of
+    a broken one, and some readers load the newest version first whatever is asked for.
+    """
+    accepted = [
+        Accepted("rows", "the version itself is whole", rows=table.rows(version)),
+        Accepted(
+            "refused",
+            "readers that load the newest version first meet the broken one",
+            refusal=Refusal("invalid_table", "read", "SNAP-002"),
+        ),
+    ]
+    case.contest(
+        "read",
+        f"read-v{version}",
+        accepted,
+        title=f"Version {version}, ahead of the broken one, reads or is refused",
+        schema=table.schema_at(version),
+        version=version,
+    )
 
 
 def _place(version: int | None) -> tuple[str, str]:

@@ -270,7 +270,9 @@ class GoldenTable:
         """Give the ``protocol`` action in force."""
         return {"protocol": dict(self.protocol)}
 
-    def create(self, *actions: Action | str, operation: str = "CREATE TABLE", **options: Any) -> int:
+    def create(
+        self, *actions: Action | str, operation: str = "CREATE TABLE", **options: Any
+    ) -> int:
         """Commit version 0: protocol, metadata and the actions."""
         return self.commit(
             self.protocol_action(), self.metadata(), *actions, operation=operation, **options
@@ -349,7 +351,9 @@ def _changed(body: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return {key: value for key, value in merged.items() if value is not ...}
 
 
-def _translated(value: Any, written: DataType, wanted: DataType) -> Any:
+def _translated(  # noqa: PLR0911  a table of type pairs
+    value: Any, written: DataType, wanted: DataType
+) -> Any:
     """Give a value as a later schema sees it: fields by physical name, types widened."""
     if value is None:
         return None

@@ -58,7 +58,7 @@ def _instant(version: int) -> Any:
     return utc(2023, 11, 14 + days, rest // 3600, rest // 60 % 60, rest % 60)
 
 
-def _ask(
+def _ask(  # noqa: PLR0913, PLR0917  a sentence: what, called what, from, to, gives what
     case: CaseWriter,
     table: GoldenTable,
     slug: str,
@@ -106,7 +106,12 @@ def _change_file(
     return {"cdc": body}
 
 
-@ACTIONS.case("inferred", "Without change files adds are inserts, removes deletes", "CDC-004 CDFF-005 CDC-014 CDC-015 CDC-017", since="2025")
+@ACTIONS.case(
+    "inferred",
+    "Without change files adds are inserts, removes deletes",
+    "CDC-004 CDFF-005 CDC-014 CDC-015 CDC-017",
+    since="2025",
+)
 def _inferred(case: CaseWriter) -> None:
     table = _table(case)
     first, second = table.file(_rows(0)), table.file(_rows(10))
@@ -129,7 +134,12 @@ def _inferred(case: CaseWriter) -> None:
     _ask(case, table, "changes-3-3", 3, 3, changes, "A range may be one version")
 
 
-@FILES.case("files-win", "Change files alone tell the changes of their version", "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009", since="2025")
+@FILES.case(
+    "files-win",
+    "Change files alone tell the changes of their version",
+    "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009",
+    since="2025",
+)
 def _files_win(case: CaseWriter) -> None:
     table = _table(case)
     first = table.file(_rows(0, 3))
@@ -153,7 +163,12 @@ def _files_win(case: CaseWriter) -> None:
     _ask(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
 
 
-@ACTIONS.case("partitioned", "Change files have partition values of their own", "CDC-006 CDC-007 CDFF-002", since="2025")
+@ACTIONS.case(
+    "partitioned",
+    "Change files have partition values of their own",
+    "CDC-006 CDC-007 CDFF-002",
+    since="2025",
+)
 def _partitioned(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "string"))
     table = _table(case, schema, partition_columns=["p"])
@@ -174,7 +189,12 @@ def _partitioned(case: CaseWriter) -> None:
     _ask(case, table, "changes-all", 0, None, changes, "Changes have their partition values")
 
 
-@ACTIONS.case("rearrangement", "A commit that only rearranges has no changes", "CDC-004 FA-017 FA-018", since="2025")
+@ACTIONS.case(
+    "rearrangement",
+    "A commit that only rearranges has no changes",
+    "CDC-004 FA-017 FA-018",
+    since="2025",
+)
 def _rearranged(case: CaseWriter) -> None:
     table = _table(case)
     parts = [table.file(_rows(10 * n, 1)) for n in range(3)]
@@ -197,7 +217,13 @@ def _rearranged(case: CaseWriter) -> None:
     _ask(case, table, "changes-1-1", 1, 1, changes, "Alone it brings none either")
 
 
-@ACTIONS.case("vector-pairs", "A changed vector changes just the rows it differs in", "CDC-004 DVD-008 FA-013", since="2025", features=("deletionVectors",))
+@ACTIONS.case(
+    "vector-pairs",
+    "A changed vector changes just the rows it differs in",
+    "CDC-004 DVD-008 FA-013",
+    since="2025",
+    features=("deletionVectors",),
+)
 def _vector_pairs(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
     properties = {**_PROPERTY, "delta.enableDeletionVectors": "true"}
@@ -225,7 +251,13 @@ def _vector_pairs(case: CaseWriter) -> None:
         _ask(case, table, slug, version, version, changes, "One pair gives its difference")
 
 
-@ACTIONS.case("remove-with-vector", "Removing a file deletes the rows that its vector left", "CDC-004 REM-014", since="2025", features=("deletionVectors",))
+@ACTIONS.case(
+    "remove-with-vector",
+    "Removing a file deletes the rows that its vector left",
+    "CDC-004 REM-014",
+    since="2025",
+    features=("deletionVectors",),
+)
 def _remove_with_vector(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
     table = _table(case, protocol=protocol)
@@ -240,7 +272,12 @@ def _remove_with_vector(case: CaseWriter) -> None:
     _ask(case, table, "changes-all", 0, None, changes, "Deleted rows neither come nor go")
 
 
-@ACTIONS.case("change-type-column-hidden", "A _change_type column in a data file is not read", "CDC-018 CDC-019 CDC-002", since="2025")
+@ACTIONS.case(
+    "change-type-column-hidden",
+    "A _change_type column in a data file is not read",
+    "CDC-018 CDC-019 CDC-002",
+    since="2025",
+)
 def _hidden(case: CaseWriter) -> None:
     table = _table(case)
     layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(["insert", None])),))
@@ -249,7 +286,12 @@ def _hidden(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case("actions-ignored-by-reads", "cdc actions do not disturb an ordinary read", "CDC-005 CDC-008 CDC-009 FA-014", since="2025")
+@ACTIONS.case(
+    "actions-ignored-by-reads",
+    "cdc actions do not disturb an ordinary read",
+    "CDC-005 CDC-008 CDC-009 FA-014",
+    since="2025",
+)
 def _ordinary(case: CaseWriter) -> None:
     table = _table(case)
     table.create(add(table.file(_rows(0))), _change_file(table, _rows(50), ["insert", "insert"]))

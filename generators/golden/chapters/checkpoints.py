@@ -71,21 +71,33 @@ def _at(version: int) -> dict[str, int]:
     return {"lastCheckpointVersion": version}
 
 
-@CHECKPOINTS.case("without-hint", "A checkpoint is used or not, the answer is the same", "CKPT-009 CKPT-018 LAST-004")
+@CHECKPOINTS.case(
+    "without-hint",
+    "A checkpoint is used or not, the answer is the same",
+    "CKPT-009 CKPT-018 LAST-004",
+)
 def _no_hint(case: CaseWriter) -> None:
     table = grown(case, 7)
     _checkpoint(table, 4)
     publish(case, table, log_info=_at(4))
 
 
-@CHECKPOINTS.case("with-hint", "A checkpoint with its hint gives every version", "CKPT-003 CKPT-004 LAST-001 LAST-002")
+@CHECKPOINTS.case(
+    "with-hint",
+    "A checkpoint with its hint gives every version",
+    "CKPT-003 CKPT-004 LAST-001 LAST-002",
+)
 def _with_hint(case: CaseWriter) -> None:
     table = grown(case, 7)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     publish(case, table, log_info=_at(4))
 
 
-@CHECKPOINTS.case("at-every-version", "With a checkpoint at every version all of them agree", "CKPT-001 CKPT-004 CKPT-005")
+@CHECKPOINTS.case(
+    "at-every-version",
+    "With a checkpoint at every version all of them agree",
+    "CKPT-001 CKPT-004 CKPT-005",
+)
 def _everywhere(case: CaseWriter) -> None:
     table = grown(case, 5)
     for version in table.versions:
@@ -93,14 +105,20 @@ def _everywhere(case: CaseWriter) -> None:
     publish(case, table, log_info=_at(4))
 
 
-@CHECKPOINTS.case("newer-than-asked", "Time travel does not start from a newer checkpoint", "CKPT-004")
+@CHECKPOINTS.case(
+    "newer-than-asked", "Time travel does not start from a newer checkpoint", "CKPT-004"
+)
 def _newer(case: CaseWriter) -> None:
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 5, table.states[5]))
     publish(case, table, versions=[0, 3, 4, 5], log_info=_at(5))
 
 
-@CHECKPOINTS.case("log-cut", "A log cut below a checkpoint still gives what follows", "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007")
+@CHECKPOINTS.case(
+    "log-cut",
+    "A log cut below a checkpoint still gives what follows",
+    "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007",
+)
 def _cut(case: CaseWriter) -> None:
     table = grown(case, 8)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
@@ -111,7 +129,9 @@ def _cut(case: CaseWriter) -> None:
     refuse_load(case, refusal, "So is version 0", slug="v0", version=0)
 
 
-@CHECKPOINTS.case("log-cut-without-hint", "The checkpoint of a cut log is found by listing", "CKPT-011 LAST-004")
+@CHECKPOINTS.case(
+    "log-cut-without-hint", "The checkpoint of a cut log is found by listing", "CKPT-011 LAST-004"
+)
 def _cut_no_hint(case: CaseWriter) -> None:
     table = grown(case, 8)
     _checkpoint(table, 2)
@@ -120,7 +140,11 @@ def _cut_no_hint(case: CaseWriter) -> None:
     publish(case, table, versions=[2, 3, 4, 5, 6, 7], log_info=_at(5))
 
 
-@CHECKPOINTS.case("gap-after-checkpoint", "A gap after the checkpoint makes later versions invalid", "SNAP-001 CKPT-003")
+@CHECKPOINTS.case(
+    "gap-after-checkpoint",
+    "A gap after the checkpoint makes later versions invalid",
+    "SNAP-001 CKPT-003",
+)
 def _gap(case: CaseWriter) -> None:
     table = grown(case, 7)
     _checkpoint(table, 3)
@@ -130,7 +154,11 @@ def _gap(case: CaseWriter) -> None:
     refuse_load(case, refusal, "The latest version cannot be told")
 
 
-@CHECKPOINTS.case("gap-below-checkpoint", "A gap below the checkpoint does not matter after it", "CKPT-003 CKPT-011")
+@CHECKPOINTS.case(
+    "gap-below-checkpoint",
+    "A gap below the checkpoint does not matter after it",
+    "CKPT-003 CKPT-011",
+)
 def _gap_below(case: CaseWriter) -> None:
     table = grown(case, 7)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
@@ -138,7 +166,11 @@ def _gap_below(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5, 6], log_info=_at(4))
 
 
-@CHECKPOINTS.case("commit-at-checkpoint-missing", "The commit of the checkpoint's version may be gone", "CKPT-003 CKPT-005")
+@CHECKPOINTS.case(
+    "commit-at-checkpoint-missing",
+    "The commit of the checkpoint's version may be gone",
+    "CKPT-003 CKPT-005",
+)
 def _commit_missing(case: CaseWriter) -> None:
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 3, table.states[3]))
@@ -146,7 +178,9 @@ def _commit_missing(case: CaseWriter) -> None:
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
 
-@CHECKPOINTS.case("multi-part", "The parts of a checkpoint read as one", "CKPT-021 CKPT-022 CKPT-023 CKPT-N-002")
+@CHECKPOINTS.case(
+    "multi-part", "The parts of a checkpoint read as one", "CKPT-021 CKPT-022 CKPT-023 CKPT-N-002"
+)
 def _multi(case: CaseWriter) -> None:
     table = grown(case, 10)
     written = write_multi_part(table.root, 6, table.states[6], 3)
@@ -164,7 +198,11 @@ def _incomplete(case: CaseWriter) -> None:
     publish(case, table, log_info=_at(2))
 
 
-@CHECKPOINTS.case("multi-part-incomplete-cut", "Without older state an incomplete one is fatal", "CKPT-030 SNAP-001")
+@CHECKPOINTS.case(
+    "multi-part-incomplete-cut",
+    "Without older state an incomplete one is fatal",
+    "CKPT-030 SNAP-001",
+)
 def _incomplete_cut(case: CaseWriter) -> None:
     table = grown(case, 8)
     write_multi_part(table.root, 5, table.states[5], 2)
@@ -175,7 +213,9 @@ def _incomplete_cut(case: CaseWriter) -> None:
     refuse_load(case, refusal, "Nothing whole is left to start from")
 
 
-@CHECKPOINTS.case("two-part-counts", "Two complete checkpoints of one version agree", "CKPT-029 CKPT-N-001")
+@CHECKPOINTS.case(
+    "two-part-counts", "Two complete checkpoints of one version agree", "CKPT-029 CKPT-N-001"
+)
 def _two_counts(case: CaseWriter) -> None:
     table = grown(case, 8)
     write_multi_part(table.root, 5, table.states[5], 2)
@@ -185,7 +225,11 @@ def _two_counts(case: CaseWriter) -> None:
     publish(case, table, log_info={**_at(5), "numCheckpointFiles": 4})
 
 
-@CHECKPOINTS.case("parts-of-two-counts-mixed", "Parts of different counts do not make a whole", "CKPT-030 CKPT-021")
+@CHECKPOINTS.case(
+    "parts-of-two-counts-mixed",
+    "Parts of different counts do not make a whole",
+    "CKPT-030 CKPT-021",
+)
 def _mixed_counts(case: CaseWriter) -> None:
     table = grown(case, 8)
     write_multi_part(table.root, 5, table.states[5], 2)
@@ -196,7 +240,11 @@ def _mixed_counts(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CHECKPOINTS.case("foreign-names", "Files of almost a checkpoint's name are ignored", "CKPT-018 CKPT-019 CKPT-024 CKPT-025")
+@CHECKPOINTS.case(
+    "foreign-names",
+    "Files of almost a checkpoint's name are ignored",
+    "CKPT-018 CKPT-019 CKPT-024 CKPT-025",
+)
 def _foreign(case: CaseWriter) -> None:
     table = grown(case, 6)
     log = table.root / LOG_DIRECTORY
@@ -214,7 +262,11 @@ def _foreign(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CHECKPOINTS.case("corrupt-with-full-log", "A corrupt checkpoint beside a full log is contested", "CKPT-009 CKPT-029")
+@CHECKPOINTS.case(
+    "corrupt-with-full-log",
+    "A corrupt checkpoint beside a full log is contested",
+    "CKPT-009 CKPT-029",
+)
 def _corrupt(case: CaseWriter) -> None:
     table = grown(case, 6)
     _checkpoint(table, 3)
@@ -225,7 +277,9 @@ def _corrupt(case: CaseWriter) -> None:
         "read",
         "read-latest",
         [
-            Accepted("fallback", "a checkpoint is an aid, the commits are whole", rows=table.rows()),
+            Accepted(
+                "fallback", "a checkpoint is an aid, the commits are whole", rows=table.rows()
+            ),
             Accepted("refused", "a damaged log file is reported", refusal=refusal),
         ],
         title="The reader falls back to the commits or refuses",
@@ -234,7 +288,9 @@ def _corrupt(case: CaseWriter) -> None:
     read_spec(case, table, 2)
 
 
-@CHECKPOINTS.case("corrupt-cut-log", "A corrupt checkpoint of a cut log is refused", "CKPT-005 CKPT-011")
+@CHECKPOINTS.case(
+    "corrupt-cut-log", "A corrupt checkpoint of a cut log is refused", "CKPT-005 CKPT-011"
+)
 def _corrupt_cut(case: CaseWriter) -> None:
     table = grown(case, 6)
     _checkpoint(table, 3)
@@ -267,15 +323,17 @@ def _no_metadata(case: CaseWriter) -> None:
     _lacking(case, "metaData", "CKC-003")
 
 
-@CHECKPOINTS.case("partition-filters", "Filters on partitions hold across a checkpoint", "CKPT-005 CKC-004 PART-003")
+@CHECKPOINTS.case(
+    "partition-filters",
+    "Filters on partitions hold across a checkpoint",
+    "CKPT-005 CKC-004 PART-003",
+)
 def _partition_filters(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
     for value in ("a", "b", "c", None):
-        table.commit(
-            *(add(table.file([{"id": n}], partition={"p": value})) for n in range(3))
-        )
+        table.commit(*(add(table.file([{"id": n}], partition={"p": value})) for n in range(3)))
     _checkpoint(table, table.version, stats_parsed=True)
     table.commit(add(table.file([{"id": 9}], partition={"p": "a"})))
     publish(case, table, versions=[4, 5], log_info=_at(4))
@@ -333,22 +391,34 @@ def _styled(case: CaseWriter, **style: Any) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
-@SCHEMA.case("statistics-json", "A checkpoint with JSON statistics answers filters", "CKC-018 CKC-019")
+@SCHEMA.case(
+    "statistics-json", "A checkpoint with JSON statistics answers filters", "CKC-018 CKC-019"
+)
 def _json_stats(case: CaseWriter) -> None:
     _styled(case)
 
 
-@SCHEMA.case("statistics-struct", "A checkpoint with parsed statistics only answers filters", "CKC-020 CKC-021 CKC-015 CKSCH-004")
+@SCHEMA.case(
+    "statistics-struct",
+    "A checkpoint with parsed statistics only answers filters",
+    "CKC-020 CKC-021 CKC-015 CKSCH-004",
+)
 def _struct_stats(case: CaseWriter) -> None:
     _styled(case, stats_json=False, stats_parsed=True)
 
 
-@SCHEMA.case("statistics-both", "A checkpoint with both kinds of statistics answers filters", "CKC-018 CKC-021 CKC-016")
+@SCHEMA.case(
+    "statistics-both",
+    "A checkpoint with both kinds of statistics answers filters",
+    "CKC-018 CKC-021 CKC-016",
+)
 def _both_stats(case: CaseWriter) -> None:
     _styled(case, stats_parsed=True)
 
 
-@SCHEMA.case("statistics-none", "A checkpoint without statistics answers filters", "CKC-020 CKC-023")
+@SCHEMA.case(
+    "statistics-none", "A checkpoint without statistics answers filters", "CKC-020 CKC-023"
+)
 def _no_stats(case: CaseWriter) -> None:
     _styled(case, stats_json=False)
 
@@ -366,14 +436,18 @@ def _absent(case: CaseWriter) -> None:
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
 
-@SCHEMA.case("without-tombstones", "A checkpoint may leave expired tombstones out", "CKPT-008 CKC-005")
+@SCHEMA.case(
+    "without-tombstones", "A checkpoint may leave expired tombstones out", "CKPT-008 CKC-005"
+)
 def _no_tombstones(case: CaseWriter) -> None:
     table = grown(case, 8)
     _checkpoint(table, 6, tombstones=False)
     publish(case, table, log_info=_at(6))
 
 
-@SCHEMA.case("data-change-either-way", "dataChange in a checkpoint does not affect a read", "CKC-004 ADD-008")
+@SCHEMA.case(
+    "data-change-either-way", "dataChange in a checkpoint does not affect a read", "CKC-004 ADD-008"
+)
 def _data_change(case: CaseWriter) -> None:
     table = grown(case, 6)
     state = table.states[4]
@@ -388,7 +462,9 @@ def _data_change(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case("unknown-columns", "Columns that a checkpoint adds are ignored", "PROTO-008 PROTO-009 CKC-010")
+@SCHEMA.case(
+    "unknown-columns", "Columns that a checkpoint adds are ignored", "PROTO-008 PROTO-009 CKC-010"
+)
 def _unknown(case: CaseWriter) -> None:
     table = grown(case, 6)
     state = table.states[4]
@@ -402,7 +478,9 @@ def _unknown(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case("required-leaves", "Required leaves below null groups read as null groups", "CKC-010 ADD-012")
+@SCHEMA.case(
+    "required-leaves", "Required leaves below null groups read as null groups", "CKC-010 ADD-012"
+)
 def _required(case: CaseWriter) -> None:
     table = grown(case, 6)
     state = table.states[4]
@@ -417,7 +495,7 @@ def _required(case: CaseWriter) -> None:
         "deletionVector": {"storageType", "pathOrInlineDv", "sizeInBytes", "cardinality"},
     }
 
-    def tightened(part: pa.Field) -> pa.Field:
+    def tightened(part: Any) -> Any:
         if not pa.types.is_struct(part.type):
             return part
         inner = [
@@ -433,7 +511,11 @@ def _required(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case("not-null-partition-parsed", "Parsed values of a not-null partition column read", "CKC-016 CKC-015")
+@SCHEMA.case(
+    "not-null-partition-parsed",
+    "Parsed values of a not-null partition column read",
+    "CKC-016 CKC-015",
+)
 def _not_null_partition(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
@@ -446,7 +528,11 @@ def _not_null_partition(case: CaseWriter) -> None:
     publish(case, table, versions=[1, 2], log_info=_at(1))
 
 
-@SCHEMA.case("columns-without-bounds", "Types without bounds do not disturb parsed statistics", "CKSCH-005 CKC-021")
+@SCHEMA.case(
+    "columns-without-bounds",
+    "Types without bounds do not disturb parsed statistics",
+    "CKSCH-005 CKC-021",
+)
 def _no_bounds(case: CaseWriter) -> None:
     schema = struct(
         field("flag", "boolean"),
@@ -461,7 +547,7 @@ def _no_bounds(case: CaseWriter) -> None:
     table.commit(add(table.file([{"flag": False}])))
     cut_log(table, 1)
     publish(case, table, versions=[0, 1], log_info=_at(0))
-    kept = compare("flag", "=", True, "boolean")
+    kept = compare("flag", "=", True, "boolean")  # noqa: FBT003  a boolean value, not a flag
     filtered(case, table, "filter-flag", kept, "A filter on a column without bounds works")
 
 

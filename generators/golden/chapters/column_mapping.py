@@ -22,10 +22,10 @@ from generators.golden.catalog import Chapter
 from generators.golden.filters import compare, is_null
 from generators.golden.publish import (
     describe,
+    earlier_spec,
     filtered,
     projected,
     publish,
-    read_spec,
     refuse_load,
 )
 from generators.golden.table import DataFile, GoldenTable, add, feature_protocol, legacy_protocol
@@ -41,7 +41,7 @@ _FEATURE_PROTOCOL = feature_protocol(["columnMapping"])
 _PLAIN = struct(field("id", "long"), field("name", "string"), field("p", "string"))
 
 
-def mapped_table(
+def mapped_table(  # noqa: PLR0913  what a mapped table is made of
     case: CaseWriter,
     schema: Struct = _PLAIN,
     *,
@@ -95,17 +95,28 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
     projected(case, table, "project-partition", ["p"], "So is a mapped partition column")
 
 
-@MAPPING.case("name-mode", "In mode name columns are found by physical name", "CM-029 CM-030 CM-016 CM-017 RVER-001")
+@MAPPING.case(
+    "name-mode",
+    "In mode name columns are found by physical name",
+    "CM-029 CM-030 CM-016 CM-017 RVER-001",
+)
 def _name_mode(case: CaseWriter) -> None:
     _basic(case, "name", MAPPED_PROTOCOL)
 
 
-@MAPPING.case("id-mode", "In mode id columns are found by field id", "CM-025 CM-026 CM-015 RVER-001")
+@MAPPING.case(
+    "id-mode", "In mode id columns are found by field id", "CM-025 CM-026 CM-015 RVER-001"
+)
 def _id_mode(case: CaseWriter) -> None:
     _basic(case, "id", MAPPED_PROTOCOL)
 
 
-@MAPPING.case("name-mode-feature", "Mode name works as a table feature", "CM-006 CM-029 PROTO-012", since="2025")
+@MAPPING.case(
+    "name-mode-feature",
+    "Mode name works as a table feature",
+    "CM-006 CM-029 PROTO-012",
+    since="2025",
+)
 def _name_feature(case: CaseWriter) -> None:
     _basic(case, "name", _FEATURE_PROTOCOL)
 
@@ -115,7 +126,12 @@ def _id_feature(case: CaseWriter) -> None:
     _basic(case, "id", _FEATURE_PROTOCOL)
 
 
-@MAPPING.case("two-seven", "Reader version 2 with writer version 7 carries the mapping", "PROTO-011 PROTO-012 CM-006", since="2025")
+@MAPPING.case(
+    "two-seven",
+    "Reader version 2 with writer version 7 carries the mapping",
+    "PROTO-011 PROTO-012 CM-006",
+    since="2025",
+)
 def _two_seven(case: CaseWriter) -> None:
     protocol = {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["columnMapping"]}
     _basic(case, "name", protocol)
@@ -137,12 +153,20 @@ def _renames(case: CaseWriter, mode: str) -> None:
     filtered(case, table, "filter-swapped", swapped, "A name that moved means its new column")
 
 
-@MAPPING.case("renamed-name-mode", "Renamed and swapped columns keep their data by name", "CM-008 CM-014 CM-029 CM-030")
+@MAPPING.case(
+    "renamed-name-mode",
+    "Renamed and swapped columns keep their data by name",
+    "CM-008 CM-014 CM-029 CM-030",
+)
 def _renamed_name(case: CaseWriter) -> None:
     _renames(case, "name")
 
 
-@MAPPING.case("renamed-id-mode", "Renamed and swapped columns keep their data by id", "CM-008 CM-014 CM-025 CM-026")
+@MAPPING.case(
+    "renamed-id-mode",
+    "Renamed and swapped columns keep their data by id",
+    "CM-008 CM-014 CM-025 CM-026",
+)
 def _renamed_id(case: CaseWriter) -> None:
     _renames(case, "id")
 
@@ -164,12 +188,20 @@ def _re_added(case: CaseWriter, mode: str) -> None:
     filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
 
 
-@MAPPING.case("dropped-and-re-added-name", "A re-added column does not get dropped data by name", "CM-018 CM-019 CM-031 CM-008")
+@MAPPING.case(
+    "dropped-and-re-added-name",
+    "A re-added column does not get dropped data by name",
+    "CM-018 CM-019 CM-031 CM-008",
+)
 def _re_added_name(case: CaseWriter) -> None:
     _re_added(case, "name")
 
 
-@MAPPING.case("dropped-and-re-added-id", "A re-added column does not get dropped data by id", "CM-018 CM-019 CM-028 CM-008")
+@MAPPING.case(
+    "dropped-and-re-added-id",
+    "A re-added column does not get dropped data by id",
+    "CM-018 CM-019 CM-028 CM-008",
+)
 def _re_added_id(case: CaseWriter) -> None:
     _re_added(case, "id")
 
@@ -237,9 +269,7 @@ def _without_ids(case: CaseWriter) -> None:
 
 def _with_ids(schema: Struct, ids: Mapping[str, int]) -> Struct:
     return Struct(
-        tuple(
-            replace(each, metadata={**each.metadata, ID_KEY: ids[each.name]}) for each in schema
-        )
+        tuple(replace(each, metadata={**each.metadata, ID_KEY: ids[each.name]}) for each in schema)
     )
 
 
@@ -260,7 +290,7 @@ def _swapped_names(case: CaseWriter) -> None:
         replace(a, metadata={**a.metadata, PHYSICAL_NAME_KEY: b.physical_name}),
         replace(b, metadata={**b.metadata, PHYSICAL_NAME_KEY: a.physical_name}),
     )
-    rows = [{"a": "in a", "b": "in b"}, {"a": None, "b": "x"}]
+    rows: list[dict[str, Any]] = [{"a": "in a", "b": "in b"}, {"a": None, "b": "x"}]
     written = table.file(rows, written_as=crossed, statistics=False)
     # The file was written under crossed names; by id its columns are the table's own.
     file = table.register(DataFile(written.body, written.rows, table.schema))
@@ -268,7 +298,9 @@ def _swapped_names(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("id-mode-without-ids", "In mode id a file without ids gives nulls or is refused", "CM-027")
+@MAPPING.case(
+    "id-mode-without-ids", "In mode id a file without ids gives nulls or is refused", "CM-027"
+)
 def _id_without(case: CaseWriter) -> None:
     table = mapped_table(case, mode="id")
     table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
@@ -294,7 +326,9 @@ def _missing_id(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("mode-none-with-annotations", "Left-over annotations mean nothing in mode none", "CM-024 CM-023")
+@MAPPING.case(
+    "mode-none-with-annotations", "Left-over annotations mean nothing in mode none", "CM-024 CM-023"
+)
 def _annotations(case: CaseWriter) -> None:
     table = mapped_table(case, mode="none")
     plain = struct(*(Field(each.name, each.type) for each in table.schema))
@@ -303,7 +337,9 @@ def _annotations(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("mode-on-plain-protocol", "A mapping mode under version 1 has no effect", "CM-006", features=())
+@MAPPING.case(
+    "mode-on-plain-protocol", "A mapping mode under version 1 has no effect", "CM-006", features=()
+)
 def _plain_protocol(case: CaseWriter) -> None:
     table = mapped_table(case, protocol=legacy_protocol(1, 2))
     plain = struct(*(Field(each.name, each.type) for each in table.schema))
@@ -329,7 +365,7 @@ def _no_physical(case: CaseWriter) -> None:
     table.schema = table.schema.with_fields(field("bare", "long"))
     table.commit(table.metadata())
     refuse_load(case, Refusal("invalid_table", "load", "CM-001"), "The new column has no mapping")
-    read_spec(case, table, 0)
+    earlier_spec(case, table, 0)
 
 
 @MAPPING.case("physical-name-twice", "Two columns of one physical name are contradictory", "CM-003")
@@ -348,7 +384,7 @@ def _twice(case: CaseWriter) -> None:
     )
     title = "Physical names are unique"
     case.contest("read", "read-latest", [refused], title=title, schema=table.schema)
-    read_spec(case, table, 0)
+    earlier_spec(case, table, 0)
 
 
 @MAPPING.case("odd-names", "With mapping a name may have any character", "CM-009")
@@ -360,7 +396,11 @@ def _odd_names(case: CaseWriter) -> None:
     projected(case, table, "project-odd", ["a b", "h=i"], "Odd names can be projected")
 
 
-@MAPPING.case("upgraded-table", "Files from before the mapping keep their names", "CM-010 CM-014 CM-024 CM-029")
+@MAPPING.case(
+    "upgraded-table",
+    "Files from before the mapping keep their names",
+    "CM-010 CM-014 CM-024 CM-029",
+)
 def _upgraded(case: CaseWriter) -> None:
     table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
     table.create(add(table.file(_rows(0))))
@@ -382,7 +422,12 @@ def _upgraded(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("feature-for-writers-only", "The feature listed for writers alone is contested", "TF-018 CM-006", since="2025")
+@MAPPING.case(
+    "feature-for-writers-only",
+    "The feature listed for writers alone is contested",
+    "TF-018 CM-006",
+    since="2025",
+)
 def _writers_only(case: CaseWriter) -> None:
     protocol = {**_FEATURE_PROTOCOL, "readerFeatures": []}
     table = mapped_table(case, protocol=protocol)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
@@ -134,7 +135,7 @@ def _define_partitions() -> None:
             f"{partition.slug}-column",
             f"A table partitioned by {partition.slug} reads and filters right",
             partition.requirements,
-            lambda case, partition=partition: _partition_case(partition, case),
+            partial(_partition_case, partition),
             features=needs,
             since="2025" if needs else "2021",
         )
@@ -162,7 +163,11 @@ def _odd_table(case: CaseWriter) -> GoldenTable:
     return table
 
 
-@VALUES.case("string-odd-texts", "Partition texts are taken as they stand in the log", "PART-003 DATA-003 ADD-003")
+@VALUES.case(
+    "string-odd-texts",
+    "Partition texts are taken as they stand in the log",
+    "PART-003 DATA-003 ADD-003",
+)
 def _odd(case: CaseWriter) -> None:
     table = _odd_table(case)
     publish(case, table)
@@ -173,7 +178,9 @@ def _odd(case: CaseWriter) -> None:
     filtered(case, table, "filter-in", several, "A list of odd texts finds each of them")
 
 
-@VALUES.case("string-odd-checkpoint", "Odd partition texts survive a checkpoint", "PART-003 CKPT-005 CKC-001")
+@VALUES.case(
+    "string-odd-checkpoint", "Odd partition texts survive a checkpoint", "PART-003 CKPT-005 CKC-001"
+)
 def _odd_checkpoint(case: CaseWriter) -> None:
     table = _odd_table(case)
     write_classic(case.delta, table.version, table.states[table.version])
@@ -184,7 +191,9 @@ def _odd_checkpoint(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", kept, "An odd text is found by value")
 
 
-@VALUES.case("null-values", "A null partition value reads as null for every type", "ADD-005 PART-001")
+@VALUES.case(
+    "null-values", "A null partition value reads as null for every type", "ADD-005 PART-001"
+)
 def _nulls(case: CaseWriter) -> None:
     types = {"s": "string", "i": "integer", "d": "date", "t": "timestamp", "b": "boolean"}
     schema = struct(field("id", "long"), *(field(name, kind) for name, kind in types.items()))
@@ -200,19 +209,25 @@ def _nulls(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{name}", is_null(name), f"Nulls of {name} are found")
 
 
-@VALUES.case("empty-string-typed", "An empty text is null for a type without empty value", "PART-002")
+@VALUES.case(
+    "empty-string-typed", "An empty text is null for a type without empty value", "PART-002"
+)
 def _empty_typed(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("i", "integer"), field("d", "date"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["i", "d"])
     table.create()
     empty = table.file([{"id": 1}], partitionValues={"i": "", "d": ""})
-    table.commit(add(empty), add(table.file([{"id": 2}], partition={"i": 5, "d": date(2020, 1, 1)})))
+    table.commit(
+        add(empty), add(table.file([{"id": 2}], partition={"i": 5, "d": date(2020, 1, 1)}))
+    )
     publish(case, table, files=False)
     filtered(case, table, "filter-null", is_null("i"), "The empty text counts as null")
     filtered(case, table, "filter-equal", compare("i", "=", 5, "integer"), "A value is found")
 
 
-@VALUES.case("empty-string-text", "An empty text of a string column is null by the text", "PART-002")
+@VALUES.case(
+    "empty-string-text", "An empty text of a string column is null by the text", "PART-002"
+)
 def _empty_text(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
@@ -243,7 +258,11 @@ _SPELLINGS = (
 )
 
 
-@VALUES.case("timestamp-spellings", "Timestamps with a zone read as the instant they name", "PART-008 PART-010")
+@VALUES.case(
+    "timestamp-spellings",
+    "Timestamps with a zone read as the instant they name",
+    "PART-008 PART-010",
+)
 def _timestamp_spellings(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
@@ -257,7 +276,11 @@ def _timestamp_spellings(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", probe, "A filter finds the microsecond")
 
 
-@VALUES.case("timestamp-without-zone", "A timestamp text without zone leaves its zone open", "PART-006 PART-007 PART-009")
+@VALUES.case(
+    "timestamp-without-zone",
+    "A timestamp text without zone leaves its zone open",
+    "PART-006 PART-007 PART-009",
+)
 def _timestamp_zoneless(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
@@ -347,7 +370,9 @@ def _binary_high(case: CaseWriter) -> None:
     )
 
 
-@VALUES.case("column-order", "Partition columns keep their place in the schema", "META-009 DATA-002")
+@VALUES.case(
+    "column-order", "Partition columns keep their place in the schema", "META-009 DATA-002"
+)
 def _column_order(case: CaseWriter) -> None:
     schema = struct(
         field("p", "integer"),
@@ -369,7 +394,9 @@ def _column_order(case: CaseWriter) -> None:
     filtered(case, table, "filter-mixed", mixed, "So does one with a data column")
 
 
-@VALUES.case("odd-column-names", "Partition columns of odd names read their values", "PART-001 ADD-005")
+@VALUES.case(
+    "odd-column-names", "Partition columns of odd names read their values", "PART-001 ADD-005"
+)
 def _odd_columns(case: CaseWriter) -> None:
     names = ("x%20x", "with.dot", "\u00e9", "UPPER")
     schema = struct(field("id", "long"), *(field(name, "string") for name in names))
@@ -382,7 +409,11 @@ def _odd_columns(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VALUES.case("all-columns-but-one", "Many partition columns of many types read together", "PART-001 PART-004 PART-005 PART-013")
+@VALUES.case(
+    "all-columns-but-one",
+    "Many partition columns of many types read together",
+    "PART-001 PART-004 PART-005 PART-013",
+)
 def _many(case: CaseWriter) -> None:
     kinds: dict[str, tuple[str, Any]] = {
         "a": ("string", "x y"),

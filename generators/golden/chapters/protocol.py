@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.filters import compare
-from generators.golden.publish import describe, filtered, publish, refuse_load
+from generators.golden.publish import describe, earlier_spec, filtered, publish, refuse_load
 from generators.golden.table import (
     GoldenTable,
     add,
@@ -30,7 +31,7 @@ VERSIONS = Chapter("version-requirements")
 METADATA = Chapter("change-metadata")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))
-_ROWS = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+_ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
 def _table(case: CaseWriter, **options: Any) -> GoldenTable:
@@ -48,7 +49,7 @@ def _define_legacy() -> None:
             f"legacy-{reader}-{writer}",
             f"A table of versions {reader} and {writer} is read by any reader",
             "PROTO-001 PROTO-002 WVER-007",
-            lambda case, body=legacy_protocol(reader, writer): _readable(case, body),
+            partial(_readable, protocol=legacy_protocol(reader, writer)),
         )
 
 
@@ -67,7 +68,12 @@ _WRITER_FEATURES = (
 )  # fmt: skip
 
 
-@FEATURES.case("writer-features-ignored", "Writer-only features do not stop a reader", "TF-002 TF-019", since="2025")
+@FEATURES.case(
+    "writer-features-ignored",
+    "Writer-only features do not stop a reader",
+    "TF-002 TF-019",
+    since="2025",
+)
 def _writer_features(case: CaseWriter) -> None:
     listed = ["appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"]
     protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
@@ -77,7 +83,9 @@ def _writer_features(case: CaseWriter) -> None:
 def _define_writer_features() -> None:
     for name in _WRITER_FEATURES:
         # Clustering and row tracking need domains beside them.
-        listed = sorted({name, "domainMetadata"}) if name in {"clustering", "rowTracking"} else [name]
+        listed = (
+            sorted({name, "domainMetadata"}) if name in {"clustering", "rowTracking"} else [name]
+        )
         if name.startswith("iceberg"):
             continue  # needs column mapping, which is a reader's business
         protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
@@ -85,7 +93,7 @@ def _define_writer_features() -> None:
             f"writer-{name.lower()}",
             f"A table that lists {name} for writers is read normally",
             "TF-002 TF-019",
-            lambda case, protocol=protocol: _readable(case, protocol),
+            partial(_readable, protocol=protocol),
             since="2025",
         )
 
@@ -93,28 +101,57 @@ def _define_writer_features() -> None:
 _define_writer_features()
 
 
-@FEATURES.case("unknown-writer-feature", "An unknown writer feature does not stop a reader", "TF-002", since="2025")
+@FEATURES.case(
+    "unknown-writer-feature",
+    "An unknown writer feature does not stop a reader",
+    "TF-002",
+    since="2025",
+)
 def _unknown_writer(case: CaseWriter) -> None:
     listed = ["appendOnly", "somethingNobodyKnows"]
     _readable(case, {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed})
 
 
-@FEATURES.case("unknown-writer-feature-3-7", "An unknown writer feature on versions 3 and 7 is ignored", "TF-002 PROTO-003", since="2025")
+@FEATURES.case(
+    "unknown-writer-feature-3-7",
+    "An unknown writer feature on versions 3 and 7 is ignored",
+    "TF-002 PROTO-003",
+    since="2025",
+)
 def _unknown_writer_three(case: CaseWriter) -> None:
     _readable(case, feature_protocol(writers=["appendOnly", "somethingNobodyKnows"]))
 
 
-@FEATURES.case("reader-version-2-writer-7", "Reader version 2 may go with writer version 7", "PROTO-011 TF-007", since="2025", features=("columnMapping",))
+@FEATURES.case(
+    "reader-version-2-writer-7",
+    "Reader version 2 may go with writer version 7",
+    "PROTO-011 TF-007",
+    since="2025",
+    features=("columnMapping",),
+)
 def _two_seven(case: CaseWriter) -> None:
-    _readable(case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]})
+    _readable(
+        case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]}
+    )
 
 
-@FEATURES.case("vacuum-protocol-check", "A reader has to accept vacuumProtocolCheck by name only", "VPC-003", since="2025", features=("vacuumProtocolCheck",))
+@FEATURES.case(
+    "vacuum-protocol-check",
+    "A reader has to accept vacuumProtocolCheck by name only",
+    "VPC-003",
+    since="2025",
+    features=("vacuumProtocolCheck",),
+)
 def _vacuum_check(case: CaseWriter) -> None:
     _readable(case, feature_protocol(["vacuumProtocolCheck"]))
 
 
-@FEATURES.case("empty-feature-lists", "Versions 3 and 7 without any feature read normally", "PROTO-003 PROTO-004 TF-011", since="2025")
+@FEATURES.case(
+    "empty-feature-lists",
+    "Versions 3 and 7 without any feature read normally",
+    "PROTO-003 PROTO-004 TF-011",
+    since="2025",
+)
 def _empty_lists(case: CaseWriter) -> None:
     _readable(case, feature_protocol())
 
@@ -269,7 +306,7 @@ def _refused(case: CaseWriter, wrong: _Refused) -> None:
     else:
         refuse_load(case, wrong.refusal, wrong.title)
         refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
-    case.read("read-v0", _PAIR, intended.rows(0), title="The version before it reads", version=0)
+    earlier_spec(case, intended, 0)
 
 
 def _define_refused() -> None:
@@ -278,7 +315,7 @@ def _define_refused() -> None:
             name,
             wrong.title,
             wrong.requirements,
-            lambda case, wrong=wrong: _refused(case, wrong),
+            partial(_refused, wrong=wrong),
             since=wrong.since,
         )
 
@@ -286,17 +323,25 @@ def _define_refused() -> None:
 _define_refused()
 
 
-@FEATURES.case("feature-lists-on-legacy", "Empty feature lists on legacy versions are contested", "PROTO-003 PROTO-004")
+@FEATURES.case(
+    "feature-lists-on-legacy",
+    "Empty feature lists on legacy versions are contested",
+    "PROTO-003 PROTO-004",
+)
 def _lists_on_legacy(case: CaseWriter) -> None:
     table = _table(case)
     table.create(add(table.file(_ROWS)))
     describe(case, table)
-    table.commit({"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}})
+    table.commit(
+        {"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}}
+    )
     case.contest(
         "read",
         "read-latest",
         [
-            Accepted("read", "some writers leave empty lists, most readers accept", rows=table.rows()),
+            Accepted(
+                "read", "some writers leave empty lists, most readers accept", rows=table.rows()
+            ),
             Accepted("refused", "protocol: no lists below 3 and 7", refusal=_invalid("PROTO-003")),
         ],
         title="Empty lists are ignored or refused",
@@ -332,10 +377,20 @@ def _unknown_fields(case: CaseWriter) -> None:
     describe(case, table)
     case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
     case.read("read-v0", _PAIR, table.rows(0), title="Version 0 reads too", version=0)
-    case.spec("txn", "txn-app", title="The transaction is known", expected={"txnVersion": 1}, parameters={"appId": "app"})
+    case.spec(
+        "txn",
+        "txn-app",
+        title="The transaction is known",
+        expected={"txnVersion": 1},
+        parameters={"appId": "app"},
+    )
 
 
-@EVOLUTION.case("unknown-fields-checkpoint", "Fields unknown to a checkpoint's reader are ignored", "PROTO-009 CKC-011")
+@EVOLUTION.case(
+    "unknown-fields-checkpoint",
+    "Fields unknown to a checkpoint's reader are ignored",
+    "PROTO-009 CKC-011",
+)
 def _unknown_checkpoint(case: CaseWriter) -> None:
     table = _table(case)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
@@ -409,7 +464,9 @@ _BAD_METADATA = {
         {"partitionColumns": ["missing"]},
     ),
     "partition-columns-missing": _BadMetadata(
-        "metaData without partitionColumns is refused", "META-009", {"partitionColumns": ...},
+        "metaData without partitionColumns is refused",
+        "META-009",
+        {"partitionColumns": ...},
         "absent partition columns are taken as none",
     ),
     "id-missing": _BadMetadata(
@@ -434,7 +491,7 @@ def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
         case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
     else:
         refuse_load(case, refusal, wrong.title)
-    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+    earlier_spec(case, table, 0)
 
 
 def _define_bad_metadata() -> None:
@@ -443,7 +500,7 @@ def _define_bad_metadata() -> None:
             name,
             wrong.title,
             [wrong.requirement],
-            lambda case, wrong=wrong: _bad_metadata(case, wrong),
+            partial(_bad_metadata, wrong=wrong),
             since="2025" if wrong.requirement == "SCH-028" else "2021",
         )
 
@@ -479,10 +536,14 @@ def _provider(case: CaseWriter) -> None:
     table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
     refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
     case.refuse("read", "read-latest", refusal, title="The files cannot be read as Parquet")
-    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+    earlier_spec(case, table, 0)
 
 
-@METADATA.case("optional-fields-absent", "Name, description and created time may be absent", "META-005 META-006 META-010")
+@METADATA.case(
+    "optional-fields-absent",
+    "Name, description and created time may be absent",
+    "META-005 META-006 META-010",
+)
 def _optional(case: CaseWriter) -> None:
     table = _table(case)
     table.commit(
@@ -508,7 +569,11 @@ def _properties(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@METADATA.case("missing-field-in-new-schema", "A dropped column without mapping leaves the rest", "META-002 WCON-005")
+@METADATA.case(
+    "missing-field-in-new-schema",
+    "A dropped column without mapping leaves the rest",
+    "META-002 WCON-005",
+)
 def _replace_schema(case: CaseWriter) -> None:
     table = _table(case)
     file = table.file(_ROWS)
@@ -519,7 +584,9 @@ def _replace_schema(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@METADATA.case("partitioning-replaced", "A replaced table has its new partitioning", "META-002 REC-013")
+@METADATA.case(
+    "partitioning-replaced", "A replaced table has its new partitioning", "META-002 REC-013"
+)
 def _replace_partitioning(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, publish
+from generators.golden.publish import describe, earlier_spec, publish
 from generators.golden.table import DataFile, GoldenTable, add, domain, remove, txn
 from generators.materialise.checkpoints import write_classic
 from generators.materialise.log_files import json_text
@@ -27,7 +28,11 @@ def _table(case: CaseWriter, **options: Any) -> GoldenTable:
     return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
 
 
-@RECONCILIATION.case("newest-wins", "Of add and remove of one file the newest counts", "REC-006 REC-008 REC-018 REC-001")
+@RECONCILIATION.case(
+    "newest-wins",
+    "Of add and remove of one file the newest counts",
+    "REC-006 REC-008 REC-018 REC-001",
+)
 def _newest(case: CaseWriter) -> None:
     table = _table(case)
     table.create()
@@ -40,7 +45,11 @@ def _newest(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case("newest-wins-checkpoint", "The newest action counts across a checkpoint", "REC-018 CKPT-005 CKPT-007")
+@RECONCILIATION.case(
+    "newest-wins-checkpoint",
+    "The newest action counts across a checkpoint",
+    "REC-018 CKPT-005 CKPT-007",
+)
 def _newest_checkpoint(case: CaseWriter) -> None:
     table = _table(case)
     a, b, c = (table.file([{"id": n, "name": "x"}]) for n in (1, 2, 3))
@@ -51,7 +60,11 @@ def _newest_checkpoint(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
-@RECONCILIATION.case("metadata-replaced-whole", "A later metaData replaces the earlier entirely", "REC-003 REC-013 META-002")
+@RECONCILIATION.case(
+    "metadata-replaced-whole",
+    "A later metaData replaces the earlier entirely",
+    "REC-003 REC-013 META-002",
+)
 def _metadata(case: CaseWriter) -> None:
     table = _table(case, properties={"old": "1", "kept": "2"}, name="first")
     table.create(add(table.file([{"id": 1, "name": "a"}])))
@@ -175,7 +188,7 @@ def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
     ]
     refused = Accepted("refused", "a commit that breaks the clause is invalid", refusal=refusal)
     case.contest("read", "read-latest", [refused, *readings], title=wrong.title, schema=_PAIR)
-    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+    earlier_spec(case, table, 0)
 
 
 def _define_contradictions() -> None:
@@ -184,7 +197,7 @@ def _define_contradictions() -> None:
             name,
             wrong.title,
             [wrong.requirement],
-            lambda case, wrong=wrong: _contradiction(case, wrong),
+            partial(_contradiction, wrong=wrong),
         )
 
 
@@ -204,11 +217,17 @@ def _txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | N
     )
 
 
-@TRANSACTIONS.case("latest-per-application", "Each application has its own latest version", "TXN-001 TXN-002 REC-004")
+@TRANSACTIONS.case(
+    "latest-per-application",
+    "Each application has its own latest version",
+    "TXN-001 TXN-002 REC-004",
+)
 def _txn_latest(case: CaseWriter) -> None:
     table = _table(case)
     table.create(txn("a", 1), txn("b", 10))
-    table.commit(txn("a", 2, lastUpdated=1_700_000_000_000), add(table.file([{"id": 1, "name": "x"}])))
+    table.commit(
+        txn("a", 2, lastUpdated=1_700_000_000_000), add(table.file([{"id": 1, "name": "x"}]))
+    )
     table.commit(txn("b", 2**40))
     publish(case, table)
     for app, expected in (("a", 2), ("b", 2**40), ("c", None)):
@@ -217,7 +236,9 @@ def _txn_latest(case: CaseWriter) -> None:
     _txn_spec(case, "b", 10, 1)
 
 
-@TRANSACTIONS.case("newest-entry-wins", "The newest entry wins even when it is lower", "TXN-005 REC-004")
+@TRANSACTIONS.case(
+    "newest-entry-wins", "The newest entry wins even when it is lower", "TXN-005 REC-004"
+)
 def _txn_lower(case: CaseWriter) -> None:
     table = _table(case)
     table.create(txn("app", 7))
@@ -227,7 +248,9 @@ def _txn_lower(case: CaseWriter) -> None:
     _txn_spec(case, "app", 7, 0)
 
 
-@TRANSACTIONS.case("kept-in-checkpoint", "A checkpoint carries the transactions", "TXN-005 CKC-006 CKPT-005")
+@TRANSACTIONS.case(
+    "kept-in-checkpoint", "A checkpoint carries the transactions", "TXN-005 CKC-006 CKPT-005"
+)
 def _txn_checkpoint(case: CaseWriter) -> None:
     table = _table(case)
     table.create(txn("early", 1), txn("both", 9))
@@ -248,7 +271,9 @@ _DOMAIN_WRITER = {
 }
 
 
-def _domain_spec(case: CaseWriter, name: str, expected: str | None, version: int | None = None) -> None:
+def _domain_spec(
+    case: CaseWriter, name: str, expected: str | None, version: int | None = None
+) -> None:
     slug = "domain-" + name.replace(".", "-").lower() + ("" if version is None else f"-v{version}")
     case.spec(
         "domain_metadata",
@@ -260,7 +285,12 @@ def _domain_spec(case: CaseWriter, name: str, expected: str | None, version: int
     )
 
 
-@DOMAINS.case("set-replace-remove", "A domain has its newest configuration or none", "REC-005 REC-014 REC-015 REC-016 REC-017", since="2025")
+@DOMAINS.case(
+    "set-replace-remove",
+    "A domain has its newest configuration or none",
+    "REC-005 REC-014 REC-015 REC-016 REC-017",
+    since="2025",
+)
 def _domains(case: CaseWriter) -> None:
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("app.one", '{"k":1}'), domain("app.two", "plain text"))
@@ -275,7 +305,12 @@ def _domains(case: CaseWriter) -> None:
     _domain_spec(case, "never.set", None)
 
 
-@DOMAINS.case("unknown-domains-ignored", "Domains that a reader does not know change no read", "PROTO-010 DOM-010 DOM-011 DOM-013", since="2025")
+@DOMAINS.case(
+    "unknown-domains-ignored",
+    "Domains that a reader does not know change no read",
+    "PROTO-010 DOM-010 DOM-011 DOM-013",
+    since="2025",
+)
 def _unknown_domains(case: CaseWriter) -> None:
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
@@ -284,7 +319,12 @@ def _unknown_domains(case: CaseWriter) -> None:
     _domain_spec(case, "vendor.x", "[1,2")
 
 
-@DOMAINS.case("kept-in-checkpoint", "A checkpoint carries live domains only", "DOM-014 CKC-007 CKC-008", since="2025")
+@DOMAINS.case(
+    "kept-in-checkpoint",
+    "A checkpoint carries live domains only",
+    "DOM-014 CKC-007 CKC-008",
+    since="2025",
+)
 def _domain_checkpoint(case: CaseWriter) -> None:
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("kept", "1"), domain("gone", "2"), domain("later", "3"))

@@ -115,7 +115,9 @@ def _numbered(start: int, count: int) -> list[dict[str, Any]]:
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
-@TRACKING.case("default-ids", "Without materialised ids a row's id is its position", "RT-024 RT-026 RT-005")
+@TRACKING.case(
+    "default-ids", "Without materialised ids a row's id is its position", "RT-024 RT-026 RT-005"
+)
 def _default(case: CaseWriter) -> None:
     tracked = _Tracked(case)
     table = tracked.table
@@ -125,7 +127,11 @@ def _default(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("materialised-ids", "Materialised ids and versions come before default ones", "RT-023 RT-025 RT-022 RT-017")
+@TRACKING.case(
+    "materialised-ids",
+    "Materialised ids and versions come before default ones",
+    "RT-023 RT-025 RT-022 RT-017",
+)
 def _materialised(case: CaseWriter) -> None:
     tracked = _Tracked(case)
     table = tracked.table
@@ -138,7 +144,11 @@ def _materialised(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("one-column-materialised", "A materialised column that would be null may be absent", "RT-022 RT-023 RT-026")
+@TRACKING.case(
+    "one-column-materialised",
+    "A materialised column that would be null may be absent",
+    "RT-022 RT-023 RT-026",
+)
 def _one_column(case: CaseWriter) -> None:
     tracked = _Tracked(case)
     table = tracked.table
@@ -150,7 +160,12 @@ def _one_column(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("ids-under-vectors", "A deleted row keeps its place in the numbering", "RT-024 DVDESC-021 RT-030", features=("deletionVectors",))
+@TRACKING.case(
+    "ids-under-vectors",
+    "A deleted row keeps its place in the numbering",
+    "RT-024 DVDESC-021 RT-030",
+    features=("deletionVectors",),
+)
 def _vectors(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
@@ -165,7 +180,12 @@ def _vectors(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("ids-under-mapping", "Ids work under column mapping", "RT-023 RT-024 RT-044", features=("columnMapping",))
+@TRACKING.case(
+    "ids-under-mapping",
+    "Ids work under column mapping",
+    "RT-023 RT-024 RT-044",
+    features=("columnMapping",),
+)
 def _mapped(case: CaseWriter) -> None:
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
     schema, highest = assign_column_mapping(_PAIR, case.info.id)
@@ -184,7 +204,9 @@ def _mapped(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("ids-in-checkpoint", "A checkpoint keeps base ids and default versions", "RT-031 CKSCH-003")
+@TRACKING.case(
+    "ids-in-checkpoint", "A checkpoint keeps base ids and default versions", "RT-031 CKSCH-003"
+)
 def _checkpoint(case: CaseWriter) -> None:
     tracked = _Tracked(case)
     table = tracked.table
@@ -199,7 +221,9 @@ def _checkpoint(case: CaseWriter) -> None:
     tracked.ask(case, [1, 2])
 
 
-@TRACKING.case("supported-not-enabled", "A table that only supports tracking reads normally", "RT-001 RT-003")
+@TRACKING.case(
+    "supported-not-enabled", "A table that only supports tracking reads normally", "RT-001 RT-003"
+)
 def _supported(case: CaseWriter) -> None:
     tracked = _Tracked(case, properties={})
     table = tracked.table
@@ -208,11 +232,15 @@ def _supported(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@TRACKING.case("high-water-mark-spellings", "Both spellings of the high water mark read", "RT-034 RT-035")
+@TRACKING.case(
+    "high-water-mark-spellings", "Both spellings of the high water mark read", "RT-034 RT-035"
+)
 def _spellings(case: CaseWriter) -> None:
     tracked = _Tracked(case)
     table = tracked.table
-    table.create(add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}'))
+    table.create(
+        add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')
+    )
     publish(case, table)
     tracked.ask(case, [0])
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
@@ -131,7 +132,7 @@ def _define_broken() -> None:
             f"shape-{name}",
             title,
             "ADD-010 STAT-006",
-            lambda case, statistics=statistics: _broken(case, statistics),
+            partial(_broken, statistics=statistics),
         )
 
 
@@ -144,14 +145,16 @@ def _define_shapes() -> None:
             f"shape-{name}",
             title,
             requirements,
-            lambda case, statistics=statistics: _shape(case, statistics),
+            partial(_shape, statistics=statistics),
         )
 
 
 _define_shapes()
 
 
-@STATISTICS.case("all-types", "Statistics of every type keep their rows", "STAT-006 STAT-007 STAT-012")
+@STATISTICS.case(
+    "all-types", "Statistics of every type keep their rows", "STAT-006 STAT-007 STAT-012"
+)
 def _all_types(case: CaseWriter) -> None:
     kinds: dict[str, tuple[str, list[Any]]] = {
         "b": ("byte", [-3, 0, 3]),
@@ -207,7 +210,9 @@ def _strings(case: CaseWriter) -> None:
     _probes(case, table, {"prefix": starts_with("s", "a" * 32)})
 
 
-@STATISTICS.case("timestamp-truncated", "Bounds cut to milliseconds lose no microsecond", "STAT-016 STAT-006")
+@STATISTICS.case(
+    "timestamp-truncated", "Bounds cut to milliseconds lose no microsecond", "STAT-016 STAT-006"
+)
 def _timestamps(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -228,7 +233,9 @@ def _timestamps(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case("nan-beside-finite-bounds", "NaN is found beside bounds that leave it out", "STAT-006 STAT-012")
+@STATISTICS.case(
+    "nan-beside-finite-bounds", "NaN is found beside bounds that leave it out", "STAT-006 STAT-012"
+)
 def _nan(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("d", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -245,7 +252,11 @@ def _nan(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case("booleans-without-bounds", "A boolean column needs no bounds to be filtered", "STAT-007 CKSCH-005")
+@STATISTICS.case(
+    "booleans-without-bounds",
+    "A boolean column needs no bounds to be filtered",
+    "STAT-007 CKSCH-005",
+)
 def _booleans(case: CaseWriter) -> None:
     schema = struct(
         field("flag", "boolean"), field("at", "timestamp"), field("amount", "decimal(10,2)")
@@ -257,14 +268,16 @@ def _booleans(case: CaseWriter) -> None:
         table.commit(add(table.file([row])))
     publish(case, table, versions=[])
     probes = {
-        "true": compare("flag", "=", True, "boolean"),
-        "false": compare("flag", "=", False, "boolean"),
+        "true": compare("flag", "=", True, "boolean"),  # noqa: FBT003  a boolean value, not a flag
+        "false": compare("flag", "=", False, "boolean"),  # noqa: FBT003  a boolean value, not a flag
         "null": is_null("flag"),
     }
     _probes(case, table, probes)
 
 
-@STATISTICS.case("nested-columns", "Statistics of nested fields keep their rows", "STAT-007 STAT-006")
+@STATISTICS.case(
+    "nested-columns", "Statistics of nested fields keep their rows", "STAT-007 STAT-006"
+)
 def _nested(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"), field("s", struct(field("a", "integer"), field("b", "string")))
@@ -283,7 +296,9 @@ def _nested(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case("partition-and-data", "Partition columns need no statistics", "STAT-006 PART-003 ADD-005")
+@STATISTICS.case(
+    "partition-and-data", "Partition columns need no statistics", "STAT-006 PART-003 ADD-005"
+)
 def _partitioned(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
@@ -325,7 +340,9 @@ def _extended(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case("decimal-beyond-double", "Decimal bounds are compared exactly", "STAT-012 STAT-006")
+@STATISTICS.case(
+    "decimal-beyond-double", "Decimal bounds are compared exactly", "STAT-012 STAT-006"
+)
 def _decimals(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("m", "decimal(38,0)"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)

@@ -44,7 +44,9 @@ def _travel(case: CaseWriter, table: GoldenTable, slug: str, instant: int, versi
     )
 
 
-def _history(case: CaseWriter, table: GoldenTable, times: Mapping[int, int], limit: int | None = None) -> None:
+def _history(
+    case: CaseWriter, table: GoldenTable, times: Mapping[int, int], limit: int | None = None
+) -> None:
     commits = [
         {
             "version": version,
@@ -73,7 +75,11 @@ def _plain(case: CaseWriter, versions: int, **options: Any) -> GoldenTable:
     return table
 
 
-@PROVENANCE.case("file-times", "Without in-commit timestamps file times date the commits", "CINFO-001 CINFO-003 ICT-015")
+@PROVENANCE.case(
+    "file-times",
+    "Without in-commit timestamps file times date the commits",
+    "CINFO-001 CINFO-003 ICT-015",
+)
 def _file_times(case: CaseWriter) -> None:
     table = _plain(case, 4)
     pin_times(case, table)
@@ -123,7 +129,11 @@ def _stamped(
 _ENABLED = {"delta.enableInCommitTimestamps": "true"}
 
 
-@TIMESTAMPS.case("file-times-contradict", "In-commit timestamps count, file times do not", "ICT-004 ICT-007 ICT-009 ICT-013")
+@TIMESTAMPS.case(
+    "file-times-contradict",
+    "In-commit timestamps count, file times do not",
+    "ICT-004 ICT-007 ICT-009 ICT-013",
+)
 def _contradict(case: CaseWriter) -> None:
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(4)}
     table = _stamped(case, stamps, properties=_ENABLED)
@@ -139,7 +149,11 @@ def _contradict(case: CaseWriter) -> None:
     _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
 
 
-@TIMESTAMPS.case("enabled-in-mid-life", "Before enablement file times count, after it the stamps", "ICT-010 ICT-011 ICT-014 ICT-015 ICT-016 ICT-017")
+@TIMESTAMPS.case(
+    "enabled-in-mid-life",
+    "Before enablement file times count, after it the stamps",
+    "ICT-010 ICT-011 ICT-014 ICT-015 ICT-016 ICT-017",
+)
 def _mid_life(case: CaseWriter) -> None:
     enabled = EPOCH + 100 * MINUTE
     properties = {
@@ -162,7 +176,9 @@ def _mid_life(case: CaseWriter) -> None:
     _history(case, table, times)
 
 
-@TIMESTAMPS.case("small-values", "A timestamp of a few milliseconds is a timestamp", "ICT-007 ICT-013")
+@TIMESTAMPS.case(
+    "small-values", "A timestamp of a few milliseconds is a timestamp", "ICT-007 ICT-013"
+)
 def _small(case: CaseWriter) -> None:
     table = _stamped(case, {0: 1, 1: 2, 2: 2**31 + 5}, properties=_ENABLED)
     publish(case, table)
@@ -195,7 +211,9 @@ def _after_checkpoint(case: CaseWriter) -> None:
         _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
 
 
-@TIMESTAMPS.case("plural-name", "The plural of the feature's name is read as well", "ICT-002 ICT-003")
+@TIMESTAMPS.case(
+    "plural-name", "The plural of the feature's name is read as well", "ICT-002 ICT-003"
+)
 def _plural(case: CaseWriter) -> None:
     protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
     table = GoldenTable(

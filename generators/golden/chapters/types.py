@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -48,7 +49,7 @@ class _Primitive:
 
 
 _PRIMITIVES = (
-    _Primitive("boolean", "boolean", (True, False), "SCH-011 PQ-002", True),
+    _Primitive("boolean", "boolean", (True, False), "SCH-011 PQ-002", pivot=True),
     _Primitive("byte", "byte", (-128, -1, 0, 1, 127), "SCH-006 PQ-003", 0),
     _Primitive("short", "short", (-(2**15), -1, 0, 2**15 - 1), "SCH-005 PQ-004", 0),
     _Primitive("integer", "integer", (-(2**31), -1, 0, 2**31 - 1), "SCH-004 PQ-005", 0),
@@ -58,16 +59,32 @@ _PRIMITIVES = (
     _Primitive(
         "float",
         "float",
-        (-3.4028234663852886e38, -0.0, 1.401298464324817e-45, 0.5, 3.4028234663852886e38)
-        + (math.inf, -math.inf, math.nan),
+        (
+            -3.4028234663852886e38,
+            -0.0,
+            1.401298464324817e-45,
+            0.5,
+            3.4028234663852886e38,
+            math.inf,
+            -math.inf,
+            math.nan,
+        ),
         "SCH-007 PQ-010",
         0.5,
     ),
     _Primitive(
         "double",
         "double",
-        (-1.7976931348623157e308, -0.0, 5e-324, 0.1, 1.7976931348623157e308)
-        + (math.inf, -math.inf, math.nan),
+        (
+            -1.7976931348623157e308,
+            -0.0,
+            5e-324,
+            0.1,
+            1.7976931348623157e308,
+            math.inf,
+            -math.inf,
+            math.nan,
+        ),
         "SCH-008 PQ-011",
         0.1,
     ),
@@ -105,11 +122,19 @@ _PRIMITIVES = (
         "SCH-002 PQ-013",
         "a",
     ),
-    _Primitive("binary", "binary", (b"", b"\x00", b"\xff\xfe", bytes(range(256))), "SCH-012 PQ-014"),
+    _Primitive(
+        "binary", "binary", (b"", b"\x00", b"\xff\xfe", bytes(range(256))), "SCH-012 PQ-014"
+    ),
     _Primitive(
         "date",
         "date",
-        (date(1, 1, 1), date(1582, 10, 15), date(1969, 12, 31), date(1970, 1, 1), date(9999, 12, 31)),
+        (
+            date(1, 1, 1),
+            date(1582, 10, 15),
+            date(1969, 12, 31),
+            date(1970, 1, 1),
+            date(9999, 12, 31),
+        ),
         "SCH-013 PQ-007",
         date(1970, 1, 1),
     ),
@@ -175,7 +200,7 @@ def _define_primitives() -> None:
             f"{primitive.slug}-extremes",
             f"A {primitive.slug} column keeps its extreme values and nulls",
             primitive.requirements,
-            lambda case, primitive=primitive: _primitive_case(primitive, case),
+            partial(_primitive_case, primitive),
             features=needs,
             since="2025" if needs else "2021",
         )
@@ -184,7 +209,9 @@ def _define_primitives() -> None:
 _define_primitives()
 
 
-def _nested(case: CaseWriter, schema: Struct, files: Sequence[Sequence[Mapping[str, Any]]]) -> GoldenTable:
+def _nested(
+    case: CaseWriter, schema: Struct, files: Sequence[Sequence[Mapping[str, Any]]]
+) -> GoldenTable:
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
     for rows in files:
@@ -192,7 +219,9 @@ def _nested(case: CaseWriter, schema: Struct, files: Sequence[Sequence[Mapping[s
     return table
 
 
-@MAPPINGS.case("array-nesting", "Arrays keep nulls, emptiness and nesting", "SCH-029 SCH-030 SCH-031 PQ-015")
+@MAPPINGS.case(
+    "array-nesting", "Arrays keep nulls, emptiness and nesting", "SCH-029 SCH-030 SCH-031 PQ-015"
+)
 def _arrays(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"),
@@ -215,7 +244,11 @@ def _arrays(case: CaseWriter) -> None:
     projected(case, table, "project-points", ["points"], "An array of structs is read alone")
 
 
-@MAPPINGS.case("map-nesting", "Maps keep null values, emptiness and nesting", "SCH-032 SCH-033 SCH-034 SCH-035 PQ-016")
+@MAPPINGS.case(
+    "map-nesting",
+    "Maps keep null values, emptiness and nesting",
+    "SCH-032 SCH-033 SCH-034 SCH-035 PQ-016",
+)
 def _maps(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"),
@@ -237,7 +270,9 @@ def _maps(case: CaseWriter) -> None:
     projected(case, table, "project-counts", ["counts"], "A map is read alone")
 
 
-@MAPPINGS.case("struct-nesting", "Structs keep null members and null themselves", "SCH-021 SCH-022 PQ-017")
+@MAPPINGS.case(
+    "struct-nesting", "Structs keep null members and null themselves", "SCH-021 SCH-022 PQ-017"
+)
 def _structs(case: CaseWriter) -> None:
     inner = struct(field("c", "string"), field("d", "decimal(5,2)"))
     schema = struct(
@@ -254,12 +289,12 @@ def _structs(case: CaseWriter) -> None:
     publish(case, table)
     deep = compare("outer.b.c", "=", "x", "string")
     filtered(case, table, "filter-deep", deep, "A filter on a nested leaf keeps its row")
-    filtered(
-        case, table, "filter-leaf-null", is_null("outer.a"), "A leaf of a null struct is null"
-    )
+    filtered(case, table, "filter-leaf-null", is_null("outer.a"), "A leaf of a null struct is null")
 
 
-@MAPPINGS.case("mixed-deep-nesting", "A column of all nested kinds reads whole", "PQ-015 PQ-016 PQ-017")
+@MAPPINGS.case(
+    "mixed-deep-nesting", "A column of all nested kinds reads whole", "PQ-015 PQ-016 PQ-017"
+)
 def _deep(case: CaseWriter) -> None:
     leaf = struct(field("tags", array("string")), field("when", "timestamp"))
     schema = struct(field("id", "long"), field("tree", array(map_of("string", array(leaf)))))
@@ -276,7 +311,7 @@ def _int96(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("at", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
-    old = [
+    old: list[dict[str, Any]] = [
         {"id": 1, "at": utc(1900, 1, 1)},
         {"id": 2, "at": utc(1969, 12, 31, 23, 59, 59, 999999)},
         {"id": 3, "at": utc(2024, 6, 1, 12, 34, 56, 789012)},
@@ -312,7 +347,7 @@ def _decimal_encodings(case: CaseWriter) -> None:
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
     for start, short in ((0, True), (10, False)):
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"id": start + 1, "small": Decimal("-1234.567"), "large": Decimal("123456789012.3456")},
             {"id": start + 2, "small": Decimal("0.001"), "large": Decimal("-0.0001")},
             {"id": start + 3, "small": None, "large": None},
@@ -326,7 +361,9 @@ def _decimal_encodings(case: CaseWriter) -> None:
 _CODECS = ("none", "snappy", "gzip", "lz4", "zstd")
 
 
-@MAPPINGS.case("codecs-mixed", "Files of one table may use different codecs", "PROP-005", since="upstream")
+@MAPPINGS.case(
+    "codecs-mixed", "Files of one table may use different codecs", "PROP-005", since="upstream"
+)
 def _codecs(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("codec", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -338,7 +375,9 @@ def _codecs(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPINGS.case("row-groups-and-order", "Column order and row groups of a file do not matter", "PQ-001 DATA-001")
+@MAPPINGS.case(
+    "row-groups-and-order", "Column order and row groups of a file do not matter", "PQ-001 DATA-001"
+)
 def _physical_order(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("name", "string"), field("score", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -352,12 +391,14 @@ def _physical_order(case: CaseWriter) -> None:
     filtered(case, table, "filter-score", some, "A filter works across row groups")
 
 
-@MAPPINGS.case("extra-file-columns", "Columns of a file outside the schema are ignored", "WCON-005 CDC-019")
+@MAPPINGS.case(
+    "extra-file-columns", "Columns of a file outside the schema are ignored", "WCON-005 CDC-019"
+)
 def _extra_columns(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("name", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
-    rows = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+    rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
     extra = (
         ExtraColumn("_change_type", pa.array(["insert", "insert"])),
         ExtraColumn("leftover", pa.array([1.5, 2.5])),
@@ -366,7 +407,9 @@ def _extra_columns(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SCHEMAS.case("all-types-in-one", "A table of every type reads row by row", "SCH-001 SCH-038 PQ-001")
+@SCHEMAS.case(
+    "all-types-in-one", "A table of every type reads row by row", "SCH-001 SCH-038 PQ-001"
+)
 def _all_types(case: CaseWriter) -> None:
     schema = struct(
         field("s", "string"),
@@ -398,7 +441,9 @@ def _all_types(case: CaseWriter) -> None:
         projected(case, table, f"project-{name}", [name], f"Column {name} is read alone")
 
 
-@SCHEMAS.case("column-metadata-kept", "Unknown column metadata does not disturb a reader", "SCH-026 SCH-036")
+@SCHEMAS.case(
+    "column-metadata-kept", "Unknown column metadata does not disturb a reader", "SCH-026 SCH-036"
+)
 def _column_metadata(case: CaseWriter) -> None:
     metadata = {"comment": "the key", "custom": {"nested": [1, 2]}, "maxLength": 10}
     schema = struct(
@@ -419,7 +464,9 @@ def _odd_names(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SCHEMAS.case("empty-table", "A table without files reads as no rows with its schema", "SNAP-004 WCON-002")
+@SCHEMAS.case(
+    "empty-table", "A table without files reads as no rows with its schema", "SNAP-004 WCON-002"
+)
 def _empty(case: CaseWriter) -> None:
     schema = struct(field("id", "long", nullable=False), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])

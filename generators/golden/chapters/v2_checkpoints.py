@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
@@ -136,7 +137,7 @@ def _define_shapes() -> None:
                 name + suffix,
                 title + (" (hint)" if hint else ""),
                 requirements + " V2F-001" + (" LAST-002" if hint else " LAST-004"),
-                lambda case, hint=hint, options=options: _shape(case, hint=hint, **options),
+                partial(_shape, hint=hint, **options),
             )
 
 
@@ -170,7 +171,12 @@ def _both_specs(case: CaseWriter) -> None:
     publish(case, table, versions=[3, 4, 5, 6, 7, 8], log_info={"lastCheckpointVersion": 6})
 
 
-@V2.case("with-vectors", "Sidecars carry deletion vectors and tombstones", "CKPT-V2-003 CKC-004 CKC-005", features=("deletionVectors", "v2Checkpoint"))
+@V2.case(
+    "with-vectors",
+    "Sidecars carry deletion vectors and tombstones",
+    "CKPT-V2-003 CKC-004 CKC-005",
+    features=("deletionVectors", "v2Checkpoint"),
+)
 def _vectors(case: CaseWriter) -> None:
     table = GoldenTable(
         case.delta,
@@ -195,7 +201,9 @@ def _vectors(case: CaseWriter) -> None:
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
 
 
-@SIDECARS.case("unreferenced-ignored", "A sidecar that nothing refers to does not count", "SIDE-005 CLEAN-011")
+@SIDECARS.case(
+    "unreferenced-ignored", "A sidecar that nothing refers to does not count", "SIDE-005 CLEAN-011"
+)
 def _unreferenced(case: CaseWriter) -> None:
     table = _table(case, 7)
     stray = table.states[5].copy()
@@ -222,11 +230,13 @@ def _missing(case: CaseWriter) -> None:
     cut_log(table, 6)
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     written.files[1].unlink()
-    refusal = Refusal("invalid_table", "read", "SIDE-005", code="DELTA_MISSING_SIDECAR")
+    refusal = Refusal("not_found", "read", "SIDE-005", code="DELTA_MISSING_SIDECAR")
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
 
 
-@SIDECARS.case("corrupt", "A sidecar that is no Parquet fails the read of a cut log", "SIDE-001 SIDE-005")
+@SIDECARS.case(
+    "corrupt", "A sidecar that is no Parquet fails the read of a cut log", "SIDE-001 SIDE-005"
+)
 def _corrupt(case: CaseWriter) -> None:
     table = _table(case, 7)
     written = _write(table, 5, sidecars=2)
@@ -258,7 +268,9 @@ def _encoded(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case("uuid-name-malformed", "A name without a UUID is no checkpoint's name", "CKPT-013 CKPT-014")
+@V2.case(
+    "uuid-name-malformed", "A name without a UUID is no checkpoint's name", "CKPT-013 CKPT-014"
+)
 def _malformed_name(case: CaseWriter) -> None:
     table = _table(case, 6)
     written = _write(table, 5, extension="json")
@@ -336,7 +348,12 @@ def _tags(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case("v2-under-plain-protocol", "A V2 checkpoint of a table that lacks the feature", "CKPT-V2-001", features=())
+@V2.case(
+    "v2-under-plain-protocol",
+    "A V2 checkpoint of a table that lacks the feature",
+    "CKPT-V2-001",
+    features=(),
+)
 def _unlisted(case: CaseWriter) -> None:
     table = grown(case, 7)
     _write(table, 5, extension="json", sidecars=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import Struct, assign_column_mapping, field, map_of, struct
@@ -34,7 +35,7 @@ VACUUM = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtoco
 CATALOG = Chapter("catalog-managed-tables", since="upstream")
 
 _PLAIN = struct(field("c", "long"), field("name", "string"))
-_ROWS = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
+_ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
 _INVARIANT = json.dumps({"expression": {"expression": "c > 3"}})
 _IDENTITY = {
     "delta.identity.start": 1,
@@ -129,7 +130,7 @@ def _define_features() -> None:
                 f"active-{suffix}",
                 f"A table with active {feature.name} reads normally ({suffix})",
                 feature.requirements,
-                lambda case, feature=feature, protocol=protocol: _active(case, feature, protocol),
+                partial(_active, feature=feature, protocol=protocol),
                 since=since,
             )
 
@@ -141,7 +142,11 @@ def _writers(*names: str) -> dict[str, Any]:
     return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": sorted(names)}
 
 
-@DEFAULTS.case("defaults-do-not-affect-reads", "A column default never shows in a read", "DFT-001 DFT-002 DFT-004")
+@DEFAULTS.case(
+    "defaults-do-not-affect-reads",
+    "A column default never shows in a read",
+    "DFT-001 DFT-002 DFT-004",
+)
 def _defaults(case: CaseWriter) -> None:
     table = GoldenTable(
         case.delta, _PLAIN, seed=case.info.id, protocol=_writers("allowColumnDefaults")
@@ -157,12 +162,16 @@ def _defaults(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CLUSTERED.case("by-name-parts", "A clustered table reads like any other", "CLUS-001 CLUS-006 CLUS-007 CLUS-011")
+@CLUSTERED.case(
+    "by-name-parts", "A clustered table reads like any other", "CLUS-001 CLUS-006 CLUS-007 CLUS-011"
+)
 def _clustered(case: CaseWriter) -> None:
     _clustering(case, '{"clusteringColumns":[["c"],["name"]]}')
 
 
-@CLUSTERED.case("flat-columns", "The flat spelling of clustering columns reads as well", "CLUS-007 CLUS-006")
+@CLUSTERED.case(
+    "flat-columns", "The flat spelling of clustering columns reads as well", "CLUS-007 CLUS-006"
+)
 def _clustered_flat(case: CaseWriter) -> None:
     _clustering(case, '{"clusteringColumns":["c"]}')
 
@@ -209,12 +218,16 @@ def _iceberg(case: CaseWriter, name: str) -> None:
     publish(case, table)
 
 
-@ICEBERG_V1.case("active", "A table with Iceberg compatibility V1 reads normally", "ICE1-001 ICE1-003 ICE1-004")
+@ICEBERG_V1.case(
+    "active", "A table with Iceberg compatibility V1 reads normally", "ICE1-001 ICE1-003 ICE1-004"
+)
 def _iceberg_v1(case: CaseWriter) -> None:
     _iceberg(case, "icebergCompatV1")
 
 
-@ICEBERG_V2.case("active", "A table with Iceberg compatibility V2 reads normally", "ICE2-001 ICE2-003 ICE2-004")
+@ICEBERG_V2.case(
+    "active", "A table with Iceberg compatibility V2 reads normally", "ICE2-001 ICE2-003 ICE2-004"
+)
 def _iceberg_v2(case: CaseWriter) -> None:
     _iceberg(case, "icebergCompatV2")
 
@@ -229,7 +242,11 @@ def _vacuum(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CATALOG.case("without-catalog", "A catalog-managed table is refused without its catalog", "CAT-001 CAT-007 CAT-016")
+@CATALOG.case(
+    "without-catalog",
+    "A catalog-managed table is refused without its catalog",
+    "CAT-001 CAT-007 CAT-016",
+)
 def _catalog(case: CaseWriter) -> None:
     table = GoldenTable(
         case.delta,
@@ -253,7 +270,11 @@ def _catalog(case: CaseWriter) -> None:
     )
 
 
-@CATALOG.case("stray-staged-commit", "A staged commit is no version until it is ratified", "CAT-002 CAT-004 CAT-005")
+@CATALOG.case(
+    "stray-staged-commit",
+    "A staged commit is no version until it is ratified",
+    "CAT-002 CAT-004 CAT-005",
+)
 def _staged(case: CaseWriter) -> None:
     table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
     table.create(add(table.file(_ROWS)))

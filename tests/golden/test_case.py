@@ -1,0 +1,143 @@
+"""The case writer: what it writes, and what it refuses to write."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from generators.delta_schema import array, field, map_of, struct
+from generators.golden.case import Accepted, CaseError, CaseInfo, CaseWriter, Refusal
+from generators.golden.filters import compare
+
+_SCHEMA = struct(field("id", "long", nullable=False), field("name", "string"))
+_ROWS = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+
+
+def _info(**changes: Any) -> CaseInfo:
+    fields = {"id": "chapter/case", "title": "A thing holds", "requirements": ("SNAP-001",)}
+    return CaseInfo(**{**fields, **changes})
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> CaseWriter:
+    return CaseWriter(_info(), tmp_path / "chapter" / "case")
+
+
+def _document(case: CaseWriter, place: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((case.directory / place).read_text(encoding="utf-8"))
+    return content
+
+
+def _expected(case: CaseWriter, place: str) -> pa.Table:
+    return pq.read_table(case.directory / "expected" / place / "expected_data" / "part-0.parquet")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": "no-chapter"},
+        {"id": "Chapter/case"},
+        {"title": ""},
+        {"title": "x" * 71},
+        {"title": "A sentence."},
+        {"requirements": ()},
+    ],
+)
+def test_a_malformed_description_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(CaseError):
+        _info(**changes)
+
+
+def test_a_read_has_its_rows_under_projection_and_filter(case: CaseWriter) -> None:
+    kept = compare("id", ">", 1, "long")
+    case.read("r", _SCHEMA, _ROWS, title="Rows", columns=["id"], filter=kept, version=3)
+    spec = _document(case, "specs/r.json")
+    assert spec["expected"] == {"rowCount": 1}
+    assert spec["version"] == 3
+    assert spec["columns"] == ["id"]
+    assert spec["predicate"] == "id > 1"
+    assert spec["requirements"] == ["SNAP-001"]
+    table = _expected(case, "r")
+    assert table.to_pylist() == [{"id": 2}]
+    assert table.schema == pa.schema([pa.field("id", pa.int64(), nullable=False)])
+
+
+def test_expected_data_has_delta_types_and_names(case: CaseWriter) -> None:
+    schema = struct(
+        field("t", "timestamp"),
+        field("n", "timestamp_ntz"),
+        field("l", array("integer", contains_null=False)),
+        field("m", map_of("string", "long")),
+    )
+    row = {"t": datetime(2024, 1, 1, tzinfo=UTC), "n": None, "l": [1], "m": {"k": None}}
+    case.read("r", schema, [row], title="Rows")
+    place = case.directory / "expected" / "r" / "expected_data" / "part-0.parquet"
+    found = pq.read_schema(place)
+    assert found.field("t").type == pa.timestamp("us", "UTC")
+    assert found.field("n").type == pa.timestamp("us")
+    assert found.field("l").type.value_field == pa.field("element", pa.int32(), nullable=False)
+    assert found.field("m").type.key_field.name == "key"
+    assert b"ARROW:schema" not in (pq.read_metadata(place).metadata or {})
+
+
+def test_a_refusal_names_code_kind_stage_and_clause(case: CaseWriter) -> None:
+    refusal = Refusal("unsupported", "load", "TF-001")
+    case.refuse("read", "r", refusal, title="Refused")
+    assert _document(case, "specs/r.json")["error"] == {
+        "errorCode": "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
+        "kind": "unsupported",
+        "stage": "load",
+        "requirement": "TF-001",
+    }
+
+
+def test_a_contested_question_hides_from_harnesses_that_want_one_answer(case: CaseWriter) -> None:
+    answers = [
+        Accepted("rows", "one reading", rows=_ROWS),
+        Accepted("refused", "another", refusal=Refusal("invalid_table", "read", "SNAP-001")),
+    ]
+    case.contest("read", "r", answers, title="Open", schema=_SCHEMA)
+    spec = _document(case, "specs/r.json")
+    assert (spec["type"], spec["of"]) == ("contested", "read")
+    assert [answer["name"] for answer in spec["contested"]["accepted"]] == ["rows", "refused"]
+    assert _expected(case, "r/rows").num_rows == 2
+
+
+def test_slugs_are_unique_and_answers_exactly_one(case: CaseWriter) -> None:
+    case.spec("txn", "a", title="One", expected={"txnVersion": 1})
+    with pytest.raises(CaseError, match="unique"):
+        case.spec("txn", "a", title="Again", expected={"txnVersion": 1})
+    with pytest.raises(CaseError, match="exactly one"):
+        case.spec("txn", "b", title="None")
+    with pytest.raises(CaseError, match="exactly one"):
+        case.spec("txn", "c", title="Two", expected={}, error={})
+
+
+def test_a_case_without_questions_is_not_finished(case: CaseWriter) -> None:
+    with pytest.raises(CaseError, match="described table"):
+        case.finish()
+
+
+def test_a_finished_case_has_its_description_and_the_table_info(case: CaseWriter) -> None:
+    case.describe(
+        schema=_SCHEMA.to_json(),
+        protocol={"minReaderVersion": 1, "minWriterVersion": 2},
+        configuration={},
+        log_info={"numCommits": 1},
+    )
+    case.read("r", _SCHEMA, _ROWS, title="Rows")
+    case.file_time("_delta_log/0.json", 5)
+    case.finish()
+    description = _document(case, "case.json")
+    assert description["provenance"]["derivation"] == "clause"
+    assert description["file_times"] == {"_delta_log/0.json": 5}
+    info = _document(case, "table_info.json")
+    assert info["name"] == "chapter-case"
+    assert info["logInfo"]["numCommits"] == 1
+    assert info["logInfo"]["numRemoveFiles"] == 0

@@ -1,0 +1,131 @@
+"""The corpus in the repository: every file keeps to its format and to its builders."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import schemas
+from conformance.registry import load_registry
+from generators.golden.build import CORPUS, check_corpus, read_manifest
+from generators.golden.chapters import all_definitions
+
+_REBUILT_EVERY = 15
+"""One case in so many is rebuilt here; the golden check of the continuous build does all."""
+
+
+def _documents(pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted(CORPUS.glob(pattern)):
+        yield path, json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def specs() -> list[tuple[Path, dict[str, Any]]]:
+    return list(_documents("*/*/specs/*.json"))
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[tuple[Path, dict[str, Any]]]:
+    return list(_documents("*/*/case.json"))
+
+
+def test_the_corpus_has_its_size(cases: list[Any], specs: list[Any]) -> None:
+    assert len(cases) >= 400
+    assert len(specs) >= 2000
+
+
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("kit/case", "*/*/case.json"),
+        ("kit/table-info", "*/*/table_info.json"),
+        ("kit/spec", "*/*/specs/*.json"),
+    ],
+)
+def test_every_file_is_valid_under_its_schema(schema: str, pattern: str) -> None:
+    validator = schemas.validator(schema)
+    wrong = [str(path) for path, content in _documents(pattern) if not validator.is_valid(content)]
+    assert wrong == []
+
+
+def test_ids_are_places_and_chapters_are_the_registrys(
+    cases: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    chapters = set(load_registry().chapters)
+    for path, case in cases:
+        assert case["id"] == path.parent.relative_to(CORPUS).as_posix()
+        assert case["id"].split("/")[0] in chapters
+
+
+def test_every_requirement_is_in_the_registry(
+    cases: list[tuple[Path, dict[str, Any]]], specs: list[tuple[Path, dict[str, Any]]]
+) -> None:
+    registry = load_registry()
+    unknown = {
+        (str(path), cited)
+        for path, content in [*cases, *specs]
+        for cited in content["requirements"]
+        if cited not in registry
+    }
+    assert unknown == set()
+
+
+def test_a_refusal_names_a_clause_that_readers_have_to_notice(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    registry = load_registry()
+    for path, spec in specs:
+        if spec["type"] != "write" and "error" in spec:
+            assert "reader" in registry[spec["error"]["requirement"]].notice, path
+
+
+def test_expected_data_has_the_rows_that_the_spec_counts(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    seen = 0
+    for path, spec in specs:
+        folder = path.parents[1] / "expected" / path.stem
+        answers = {"": spec.get("expected")}
+        if spec["type"] == "contested":
+            answers = {each["name"]: each.get("expected") for each in spec["contested"]["accepted"]}
+        for name, answer in answers.items():
+            place = folder / name / "expected_data" / "part-0.parquet"
+            if answer is not None and "rowCount" in answer:
+                assert pq.read_metadata(place).num_rows == answer["rowCount"], place
+                seen += 1
+    assert seen > 1000
+
+
+def test_titles_state_what_holds(
+    cases: list[tuple[Path, dict[str, Any]]], specs: list[tuple[Path, dict[str, Any]]]
+) -> None:
+    for path, content in [*cases, *specs]:
+        words = content["title"].lower().split()
+        assert "should" not in words, path
+        assert len(content["title"]) <= 70, path
+
+
+def test_several_hands_wrote_the_corpus(cases: list[tuple[Path, dict[str, Any]]]) -> None:
+    builders = Counter(case["provenance"]["builder"] for _, case in cases)
+    assert builders["kit"] >= 300
+    assert builders["deltalake"] >= 8
+    assert builders["spark"] >= 10
+
+
+def test_every_defined_case_is_in_the_corpus_and_the_reverse() -> None:
+    manifest = read_manifest()["cases"]
+    defined = {definition.info.id for definition in all_definitions()}
+    assert defined == {name for name, entry in manifest.items() if entry["builder"] == "kit"}
+
+
+def test_a_sample_of_the_corpus_rebuilds_to_itself() -> None:
+    sample = all_definitions()[::_REBUILT_EVERY]
+    assert len(sample) > 25
+    drifts = check_corpus(sample)
+    assert [(drift.case_id, drift.details) for drift in drifts] == []
