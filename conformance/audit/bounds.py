@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -59,6 +60,9 @@ def wrong_statistics(judged: Judged) -> Iterator[Finding]:
         if column.physical[0] in names and isinstance(column.type, str):
             yield from _column(judged, column, wanted)
 
+
+_FAR: Final = re.compile(r"[+-]\d{4,9}-\d\d-\d\d")
+"""Dates before year 1 and after 9999, which Python has none of."""
 
 _NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 """How writers spell what JSON has no number for."""
@@ -121,7 +125,7 @@ def _bounds(
         values = values.filter(pc.invert(pc.is_nan(values)))
     tight = judged.stats.get("tightBounds") is not False
     for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
-        if stated is None or actual is None:
+        if stated is None or actual is None or _FAR.match(str(stated)):
             continue
         try:
             limit, value = _comparable(stated, actual, column.type)

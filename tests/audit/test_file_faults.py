@@ -303,6 +303,11 @@ GOOD: dict[str, tuple[str, Any, dict[str, Any]]] = {
         _micro(datetime(9999, 12, 31, 23, 59, 59, 999999)),  # noqa: DTZ001  as T
         {"maxValues": "9999-12-31T23:59:59.999999"},
     ),
+    "a year of five digits": (
+        "timestamp_ntz",
+        _micro(T),
+        {"maxValues": "+48690-07-02T16:00:00.000"},
+    ),
     "wide bounds": ("long", [1, 5], {"minValues": 0, "maxValues": 9, "tightBounds": False}),
     "only nulls": ("long", pa.array([None], pa.int64()), {"nullCount": 1}),
     "null bounds": ("long", [1], {"minValues": None, "maxValues": None}),
