@@ -49,9 +49,11 @@ _ALL: Final = (
     Feature("appendOnly", legacy_writer=2, activation="delta.appendOnly", writes=True),
     Feature("invariants", legacy_writer=2, writes=True),
     Feature("checkConstraints", legacy_writer=3),
-    Feature("changeDataFeed", legacy_writer=4, activation="delta.enableChangeDataFeed"),
+    Feature(
+        "changeDataFeed", legacy_writer=4, activation="delta.enableChangeDataFeed", writes=True
+    ),
     Feature("generatedColumns", legacy_writer=4),
-    Feature("columnMapping", "reader_writer", legacy_reader=2, legacy_writer=5),
+    Feature("columnMapping", "reader_writer", legacy_reader=2, legacy_writer=5, writes=True),
     Feature("identityColumns", legacy_writer=6),
     Feature(
         "deletionVectors", "reader_writer", activation="delta.enableDeletionVectors", writes=True
@@ -60,7 +62,12 @@ _ALL: Final = (
     Feature("v2Checkpoint", "reader_writer", writes=True),
     Feature("vacuumProtocolCheck", "reader_writer", writes=True),
     Feature("allowColumnDefaults"),
-    Feature("rowTracking", requires=("domainMetadata",), activation="delta.enableRowTracking"),
+    Feature(
+        "rowTracking",
+        requires=("domainMetadata",),
+        activation="delta.enableRowTracking",
+        writes=True,
+    ),
     Feature("domainMetadata", writes=True),
     Feature(
         "icebergCompatV1", requires=("columnMapping",), activation="delta.enableIcebergCompatV1"
@@ -78,6 +85,7 @@ _ALL: Final = (
         "inCommitTimestamp",
         aliases=("inCommitTimestamps", "inCommitTimestamp-preview"),
         activation="delta.enableInCommitTimestamps",
+        writes=True,
     ),
     Feature(
         "typeWidening",

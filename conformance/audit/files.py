@@ -156,6 +156,7 @@ def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
     layout, schema = opened.view.layout, opened.file.schema_arrow
     stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
     int96 = {column.path for column in stored_columns if column.physical_type == "INT96"}
+    numbered = any(b"PARQUET:field_id" in (field.metadata or {}) for field in schema)
     for field in schema:
         column = wanted.get(field.name)
         if column is None or layout.mode == "id":
@@ -167,7 +168,10 @@ def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
         if mapped and (stored is None or int(stored) != column.field_id):
             given = "no field id" if stored is None else f"field id {int(stored)}"
             message = f"column {column.name} has id {column.field_id}, the file gives it {given}"
-            yield finding("CM-015", opened.path, message)
+            # A table that was mapped by name later on keeps the files that it had.
+            older = layout.mode == "name" and not numbered
+            severity: Severity | None = "info" if older else None
+            yield finding("CM-015", opened.path, message, severity=severity)
 
 
 FILE_CHECKS: Final = (

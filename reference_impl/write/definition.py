@@ -7,12 +7,16 @@ feature is switched on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from reference_impl.actions import Metadata, Protocol
+from reference_impl.column_mapping import MODE_PROPERTY
 from reference_impl.errors import InvalidMetadata
 from reference_impl.features import FEATURES
-from reference_impl.types.schema import parse_schema
+from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns
 from reference_impl.write.protocols import (
     FEATURE_PREFIX,
     READER_VERSION_KEY,
@@ -20,9 +24,13 @@ from reference_impl.write.protocols import (
     features_needed,
     with_features,
 )
-from reference_impl.write.transaction import Transaction, replace_configuration
+from reference_impl.write.tracking import backfill, name_columns
+from reference_impl.write.transaction import Transaction
 
 __all__ = ["define", "undefine"]
+
+_KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
+"""Properties that tell what is in data files."""
 
 _REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
 _BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
@@ -61,9 +69,16 @@ def define(
             if name in _BOOLEANS:
                 _require(name, value, ("true", "false"))
             kept[name] = value
-    schema = parse_schema(metadata.schema_string)
-    needed = features_needed(schema, kept) | asked
-    transaction.define(with_features(protocol, needed), replace_configuration(metadata, kept))
+    base = transaction.base
+    before = {} if base is None else base.metadata.configuration
+    schema, kept = map_columns(
+        parse_schema(metadata.schema_string), before, name_columns(kept), new=base is None
+    )
+    metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
+    tracked = base is not None and transaction.read_target.active("rowTracking")
+    transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
+    if base is not None and not tracked and transaction.target.active("rowTracking"):
+        backfill(transaction, base)
 
 
 def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str]) -> None:
@@ -74,8 +89,15 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
 
     """
     gone = set(names)
+    held = sorted(gone & _KEPT & metadata.configuration.keys())
+    if held:
+        raise InvalidMetadata(
+            f"{held[0]} cannot be unset: files that are there rely on it",
+            action="metaData",
+            stage="commit",
+        )
     kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
-    transaction.define(metadata=replace_configuration(metadata, kept))
+    transaction.define(metadata=replace(metadata, configuration=kept))
 
 
 def _require(name: str, value: str, values: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -48,6 +48,7 @@ _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
 _CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 _DEFAULT_INTERVAL: Final = 10
+_SUSPENDED: Final = "delta.rowTrackingSuspended"
 _ICT: Final = "inCommitTimestamp"
 _ENABLING_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
 _ENABLING_TIME: Final = "delta.inCommitTimestampEnablementTimestamp"
@@ -283,7 +284,7 @@ class Transaction:
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
         adds = staged.adds
-        if target.supports("rowTracking"):
+        if target.supports("rowTracking") and not target.flag(_SUSPENDED):
             adds, mark = assign_row_ids(adds, self.base, version)
             if mark is not None:
                 domains[mark.domain] = mark
@@ -316,6 +317,8 @@ class Transaction:
             "engineInfo": ENGINE,
             "txnId": self._id,
         }
+        if self.target.active("rowTracking"):
+            info["tags"] = {"delta.rowTracking.preserved": "true"}
         if self._read_version is not None:
             info["readVersion"] = self._read_version
         return info
@@ -346,7 +349,7 @@ class Transaction:
             return metadata
         assert metadata is not None
         told = {_ENABLING_VERSION: str(version), _ENABLING_TIME: str(timestamp)}
-        return replace_configuration(metadata, {**metadata.configuration, **told})
+        return replace(metadata, configuration={**metadata.configuration, **told})
 
     def _after(
         self, version: int, lines: Sequence[Mapping[str, Any]], timestamp: int | None
@@ -377,7 +380,7 @@ class Transaction:
         for line in lines:
             if "metaData" in line:
                 configuration = line["metaData"]["configuration"]
-                metadata = replace_configuration(metadata, configuration)
+                metadata = replace(metadata, configuration=configuration)
         live = {name: domain for name, domain in domains.items() if not domain.removed}
         state = State(protocol, metadata, txns, live, timestamp, self._id)
         write_checksum(self.storage, version, state, self._totals(version))
@@ -403,20 +406,6 @@ def _replaces(adds: Sequence[Mapping[str, Any]], removes: Sequence[Mapping[str, 
     """Tell whether an add may stand for a file that is live: it then counts once, not twice."""
     removed = {body["path"] for body in removes}
     return any(not body["dataChange"] and body["path"] not in removed for body in adds)
-
-
-def replace_configuration(metadata: Metadata, configuration: Mapping[str, str]) -> Metadata:
-    """Give metadata with other table properties."""
-    return Metadata(
-        metadata.id,
-        metadata.format,
-        metadata.schema_string,
-        metadata.partition_columns,
-        dict(configuration),
-        metadata.name,
-        metadata.description,
-        metadata.created_time,
-    )
 
 
 def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict[str, Any]:
