@@ -157,6 +157,9 @@ def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
     stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
     int96 = {column.path for column in stored_columns if column.physical_type == "INT96"}
     numbered = any(b"PARQUET:field_id" in (field.metadata or {}) for field in schema)
+    if layout.mode == "id" and not numbered:
+        message = "the file has no field ids, and its columns would be found by nothing else"
+        yield finding("CM-015", opened.path, message)
     for field in schema:
         column = wanted.get(field.name)
         if column is None or layout.mode == "id":

@@ -12,6 +12,7 @@ from generators.mutations import (
     actions,
     checkpoints,
     deletion_vectors,
+    features,
     hints,
     log_entries,
     metadata,
@@ -33,6 +34,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = unique(
         *checkpoints.MUTATIONS,
         *hints.MUTATIONS,
         *deletion_vectors.MUTATIONS,
+        *features.MUTATIONS,
     )
 )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from generators.delta_schema import array, field, map_of, struct
+from generators.delta_schema import Primitive, Struct, array, field, map_of, struct
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log_files import LOG_DIRECTORY, commit_name
 from generators.materialise.staging import StageOptions
 from generators.mutations.mutation import Base
+from generators.operations import widened_field
 
 __all__ = [
     "BASES",
@@ -24,10 +25,13 @@ __all__ = [
     "MULTI_PART_ONLY",
     "PARTITIONED",
     "PLAIN",
+    "ROW_TRACKED",
     "SIDECARS",
     "SIDECARS_ONLY",
+    "TIMED",
     "VECTORS",
     "VECTORS_INLINE",
+    "WIDENED",
     "drop_commits",
 ]
 
@@ -177,6 +181,39 @@ def _change_feed(root: Path) -> TableBuilder:
     return builder
 
 
+def _row_tracked(root: Path) -> TableBuilder:
+    builder = TableBuilder(
+        root, _SCHEMA, properties={"delta.enableRowTracking": "true"}, seed="row-tracked"
+    )
+    builder.create()
+    builder.append(_rows(0, 4))
+    builder.append(_rows(4, 4))
+    return builder
+
+
+def _timed(root: Path) -> TableBuilder:
+    builder = TableBuilder(
+        root, _SCHEMA, properties={"delta.enableInCommitTimestamps": "true"}, seed="timed"
+    )
+    builder.create()
+    builder.append(_rows(0, 3))
+    builder.append(_rows(3, 3))
+    return builder
+
+
+def _widened(root: Path) -> TableBuilder:
+    schema = struct(field("n", "integer"), field("name", "string"))
+    builder = TableBuilder(
+        root, schema, properties={"delta.enableTypeWidening": "true"}, seed="widened"
+    )
+    builder.create()
+    builder.append([{"n": each, "name": "narrow"} for each in range(3)])
+    wide = Struct((widened_field(builder.schema["n"], Primitive("long")), builder.schema["name"]))
+    builder.change_table(schema=wide)
+    builder.append([{"n": 2**40, "name": "wide"}])
+    return builder
+
+
 PLAIN: Final = Base("plain", (), _plain)
 CHECKPOINTED: Final = Base("checkpointed", (), _checkpointed)
 CHECKSUMMED: Final = Base("checksummed", (), _checksummed)
@@ -192,6 +229,9 @@ VECTORS_INLINE: Final = Base("vectors-inline", ("deletionVectors",), _vectors_in
 MAPPED: Final = Base("mapped", ("columnMapping",), _mapped)
 MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), _mapped_by_id)
 CHANGE_FEED: Final = Base("change-feed", (), _change_feed)
+ROW_TRACKED: Final = Base("row-tracked", (), _row_tracked)
+TIMED: Final = Base("timed", (), _timed)
+WIDENED: Final = Base("widened", ("typeWidening",), _widened)
 
 BASES: Final = (
     PLAIN,
@@ -209,5 +249,8 @@ BASES: Final = (
     MAPPED,
     MAPPED_BY_ID,
     CHANGE_FEED,
+    ROW_TRACKED,
+    TIMED,
+    WIDENED,
 )
 """Every base table, each valid and readable as it is."""
