@@ -70,6 +70,7 @@ _REFUSALS: Final = Refusals(
         Rule(re.compile(r"^TableNotFoundError|No files in log segment"), "not_found", "load"),
         Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
         Rule(re.compile(r"Invariant violations|[Cc]onstraint|check failed"), "constraint"),
+        Rule(re.compile(r"append-only"), "constraint", "commit"),
         Rule(re.compile(r"^CommitFailedError"), "conflict", "commit"),
     ),
 )
@@ -163,6 +164,7 @@ def _create(request: Write) -> dict[str, Any]:
         mode="error",
         partition_by=list(arguments.get("partition_columns") or ()),
         configuration=dict(arguments.get("properties") or {}),
+        raise_if_key_not_exists=False,
     )
     for feature in arguments.get("features") or ():
         table.alter.add_feature(_feature(feature), allow_protocol_versions_increase=True)

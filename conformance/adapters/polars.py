@@ -41,6 +41,7 @@ _REFUSALS: Final = Refusals(
         Rule(re.compile(r"^TableNotFoundError|No files in log"), "not_found"),
         Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
         Rule(re.compile(r"[Ii]nvariant|[Cc]onstraint"), "constraint"),
+        Rule(re.compile(r"append-only"), "constraint", "commit"),
         Rule(re.compile(r"^CommitFailedError"), "conflict", "commit"),
     ),
 )
