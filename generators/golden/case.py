@@ -206,8 +206,8 @@ class CaseWriter:
             schema: the table schema as a JSON document; of an invalid table, the intended one.
             protocol: the protocol action's body, likewise.
             configuration: the table properties.
-            log_info: counts of the log, as ``lastCheckpointVersion``. Those that every log has are 0
-                unless given, the others absent.
+            log_info: counts of the log, as ``lastCheckpointVersion``. Those that every log has
+                are 0 unless given, the others absent.
             data_layout: partition or clustering counts, empty for neither.
 
         """

@@ -446,7 +446,9 @@ def _no_tombstones(case: CaseWriter) -> None:
 
 
 @SCHEMA.case(
-    "data-change-either-way", "dataChange in a checkpoint does not affect a read", "CKC-004 ADD-008"
+    "data-change-either-way",
+    "dataChange in a checkpoint does not affect a read",
+    "CKC-004 CKC-027 ADD-008",
 )
 def _data_change(case: CaseWriter) -> None:
     table = grown(case, 6)

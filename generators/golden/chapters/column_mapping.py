@@ -98,14 +98,16 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
 @MAPPING.case(
     "name-mode",
     "In mode name columns are found by physical name",
-    "CM-029 CM-030 CM-016 CM-017 RVER-001",
+    "CM-029 CM-030 CM-016 CM-017 CM-020 RVER-001 CKSCH-012 CKSCH-013",
 )
 def _name_mode(case: CaseWriter) -> None:
     _basic(case, "name", MAPPED_PROTOCOL)
 
 
 @MAPPING.case(
-    "id-mode", "In mode id columns are found by field id", "CM-025 CM-026 CM-015 RVER-001"
+    "id-mode",
+    "In mode id columns are found by field id",
+    "CM-025 CM-026 CM-015 RVER-001 CKSCH-012 CKSCH-013",
 )
 def _id_mode(case: CaseWriter) -> None:
     _basic(case, "id", MAPPED_PROTOCOL)

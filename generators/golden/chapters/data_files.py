@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
@@ -286,6 +289,19 @@ def _remove_unknown(case: CaseWriter) -> None:
 
 
 @ACTIONS.case(
+    "remove-other-case", "Paths that differ in case name different files", "REC-006 REM-002 FA-007"
+)
+def _remove_other_case(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}])
+    table.create(add(file))
+    # The other spelling is no file on disk: a checkout on any file system holds the table.
+    other = {"path": file.path.upper(), "deletionTimestamp": 1, "dataChange": True}
+    table.commit({"remove": other})
+    publish(case, table)
+
+
+@ACTIONS.case(
     "null-optional-fields",
     "Optional fields that are null count as absent",
     "ADD-010 ADD-011 ADD-012 ADD-013",
@@ -317,18 +333,67 @@ def _no_change(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case("add-without-path", "An add without path is invalid", "ADD-001")
-def _without_path(case: CaseWriter) -> None:
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """A required field that an action lacks, and why a reader may read on all the same."""
+
+    action: str
+    field: str
+    requirement: str
+    lenient: str = ""
+
+
+_MISSING = (
+    _Missing("add", "path", "ADD-001"),
+    _Missing("remove", "path", "REM-001"),
+    _Missing("add", "size", "ADD-006", "the size changes no row"),
+    _Missing("add", "modificationTime", "ADD-007", "the time changes no row"),
+    _Missing("add", "dataChange", "ADD-008", "the flag changes no row"),
+    _Missing("remove", "dataChange", "REM-004", "the flag changes no row"),
+    _Missing("add", "partitionValues", "ADD-005", "the table has no partition columns"),
+)
+
+
+def _field_missing(case: CaseWriter, missing: _Missing) -> None:
     table = _pair_table(case)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
-    broken = dict(table.file([{"id": 2, "name": "b"}]).body)
-    del broken["path"]
+    file = table.file([{"id": 1, "name": "a"}])
+    table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
+    whole = (add if missing.action == "add" else remove)(
+        table.file([{"id": 3, "name": "c"}]) if missing.action == "add" else file
+    )
     describe(case, table)
-    # As text, so that the ledger does not try to understand it.
-    table.commit(json_text({"add": broken}))
-    refusal = Refusal("invalid_table", "read", "ADD-001")
-    case.refuse("read", "read-latest", refusal, title="The read is refused")
+    if missing.field == "path":
+        # As text, so that the ledger does not try to understand it.
+        table.commit(json_text(_lacking(whole, missing)))
+    else:
+        table.commit(_lacking(whole, missing))
+    title = f"{missing.action} without {missing.field} is refused"
+    refusal = Refusal("invalid_table", "read", missing.requirement)
+    if missing.lenient:
+        refused = Accepted("refused", "the field is required", refusal=refusal)
+        read = Accepted("read", missing.lenient, rows=table.rows())
+        case.contest("read", "read-latest", [refused, read], title=f"{title} or read", schema=_PAIR)
+    else:
+        case.refuse("read", "read-latest", refusal, title=title)
     earlier_spec(case, table, 0)
+
+
+def _lacking(action: Mapping[str, Any], missing: _Missing) -> dict[str, Any]:
+    body = {key: value for key, value in action[missing.action].items() if key != missing.field}
+    return {missing.action: body}
+
+
+def _define_missing() -> None:
+    for missing in _MISSING:
+        ACTIONS.define(
+            f"{missing.action}-without-{missing.field.lower()}",
+            f"{missing.action} without {missing.field} breaks its clause",
+            [missing.requirement],
+            partial(_field_missing, missing=missing),
+        )
+
+
+_define_missing()
 
 
 @FILES.case(

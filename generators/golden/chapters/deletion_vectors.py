@@ -1,17 +1,16 @@
-"""Cases of deletion vectors: every storage, every boundary, every kind of damage."""
+"""Cases of deletion vectors: every storage, every boundary, the life of a vector."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from generators.delta_schema import Struct, assign_column_mapping, field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.filters import Filter, compare, is_null
+from generators.golden.filters import Filter, compare, is_not_null, is_null
 from generators.golden.publish import (
     describe,
     filtered,
@@ -25,28 +24,33 @@ from generators.materialise.data_files import FileLayout
 from generators.materialise.deletion_vectors import (
     StoredVector,
     inline_descriptor,
-    serialize_vector,
-    serialize_vector_native,
-    vector_file_name,
     write_vector_file,
 )
 from generators.materialise.log_files import json_text
 
-__all__ = ["CHAPTERS", "VECTOR_PROTOCOL", "store"]
+__all__ = [
+    "CHAPTERS",
+    "VECTOR_PROTOCOL",
+    "numbered",
+    "store",
+    "vector_table",
+    "with_vector",
+]
 
 VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
-FORMAT = Chapter("deletion-vector-format", since="2025", features=("deletionVectors",))
 
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
 _PAIR = struct(field("id", "long"), field("name", "string"))
 _PROPERTY = {"delta.enableDeletionVectors": "true"}
 
 
-def _numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
+def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
+    """Give rows of consecutive ids."""
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
-def _table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
+def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
+    """Give an empty table that supports and enables deletion vectors."""
     options = {"protocol": VECTOR_PROTOCOL, "properties": _PROPERTY, **options}
     return GoldenTable(case.delta, schema, seed=case.info.id, **options)
 
@@ -66,7 +70,7 @@ def _inline(table: GoldenTable, rows: Sequence[int]) -> dict[str, Any]:
     return table.register_vector(inline_descriptor(rows), rows)
 
 
-def _deleted(file: DataFile, vector: Mapping[str, Any], old: Any = ...) -> list[dict[str, Any]]:
+def with_vector(file: DataFile, vector: Mapping[str, Any], old: Any = ...) -> list[dict[str, Any]]:
     """Give the two actions that put a vector on a live file."""
     return [remove(file, deletionVector=old), add(file, deletionVector=dict(vector))]
 
@@ -88,10 +92,10 @@ def _probe(case: CaseWriter, table: GoldenTable) -> None:
     "DVDESC-004 DVDESC-005 DVDESC-017 DVDESC-020",
 )
 def _inline_case(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(10))
-    table.create(add(file), add(table.file(_numbered(3, 100))))
-    table.commit(*_deleted(file, _inline(table, [0, 3, 9])), operation="DELETE")
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file), add(table.file(numbered(3, 100))))
+    table.commit(*with_vector(file, _inline(table, [0, 3, 9])), operation="DELETE")
     publish(case, table)
     _probe(case, table)
 
@@ -99,13 +103,13 @@ def _inline_case(case: CaseWriter) -> None:
 @VECTORS.case(
     "relative",
     "A vector in a file beside the data deletes its rows",
-    "DVDESC-002 DVDESC-016 DVDESC-020 DVFILE-001",
+    "DVDESC-002 DVDESC-016 DVDESC-020 DVFILE-001 DVFMT-010 DVSTO-002",
 )
 def _relative(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(10))
+    table = vector_table(case)
+    file = table.file(numbered(10))
     table.create(add(file))
-    table.commit(*_deleted(file, store(table, [1, 2, 5])[0]), operation="DELETE")
+    table.commit(*with_vector(file, store(table, [1, 2, 5])[0]), operation="DELETE")
     publish(case, table)
     _probe(case, table)
 
@@ -116,13 +120,13 @@ def _relative(case: CaseWriter) -> None:
     "DVDESC-003 DVDESC-016 DVDESC-018",
 )
 def _prefixed(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(10))
+    table = vector_table(case)
+    file = table.file(numbered(10))
     table.create(add(file))
     for prefix, rows in (("ab", [1]), ("Zz9.a", [1, 4]), ("", [1, 4, 7])):
         state = next(iter(table.states[table.version].adds.values()))
         old = state.get("deletionVector", ...)
-        table.commit(*_deleted(file, store(table, rows, prefix=prefix)[0], old))
+        table.commit(*with_vector(file, store(table, rows, prefix=prefix)[0], old))
     publish(case, table)
 
 
@@ -133,14 +137,14 @@ def _prefixed(case: CaseWriter) -> None:
 )
 def _several(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "string"))
-    table = _table(case, schema, partition_columns=["p"])
+    table = vector_table(case, schema, partition_columns=["p"])
     files = [
         table.file([{"id": 10 * n + i} for i in range(5)], partition={"p": f"p {n}"})
         for n in range(3)
     ]
     table.create(*(add(file) for file in files))
     vectors = store(table, [0], [1, 2], [0, 1, 2, 3, 4])
-    actions = [each for pair in zip(files, vectors, strict=True) for each in _deleted(*pair)]
+    actions = [each for pair in zip(files, vectors, strict=True) for each in with_vector(*pair)]
     table.commit(*actions, operation="DELETE")
     publish(case, table)
     kept = compare("p", "=", "p 1", "string")
@@ -155,10 +159,10 @@ def _several(case: CaseWriter) -> None:
     root="a b%20c",
 )
 def _odd_root(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(4))
+    table = vector_table(case)
+    file = table.file(numbered(4))
     table.create(add(file))
-    table.commit(*_deleted(file, store(table, [2], prefix="xy")[0]))
+    table.commit(*with_vector(file, store(table, [2], prefix="xy")[0]))
     publish(case, table)
 
 
@@ -175,10 +179,10 @@ _ROW_SETS: Mapping[str, tuple[str, int, Sequence[int]]] = {
 
 
 def _row_set(case: CaseWriter, count: int, rows: Sequence[int]) -> None:
-    table = _table(case)
-    file = table.file(_numbered(count))
+    table = vector_table(case)
+    file = table.file(numbered(count))
     table.create(add(file))
-    table.commit(*_deleted(file, store(table, rows)[0]), operation="DELETE")
+    table.commit(*with_vector(file, store(table, rows)[0]), operation="DELETE")
     publish(case, table)
     _probe(case, table)
 
@@ -200,11 +204,11 @@ _define_row_sets()
     "row-groups", "Row indexes count through all row groups of a file", "DVDESC-021 DVDESC-020"
 )
 def _row_groups(case: CaseWriter) -> None:
-    table = _table(case)
+    table = vector_table(case)
     layout = FileLayout(row_group_rows=7, page_bytes=64, dictionary=False)
-    file = table.file(_numbered(40), layout=layout)
+    file = table.file(numbered(40), layout=layout)
     table.create(add(file))
-    table.commit(*_deleted(file, store(table, [0, 6, 7, 13, 14, 21, 39])[0]), operation="DELETE")
+    table.commit(*with_vector(file, store(table, [0, 6, 7, 13, 14, 21, 39])[0]), operation="DELETE")
     publish(case, table)
     _probe(case, table)
     late = compare("id", ">=", 21, "long")
@@ -220,13 +224,13 @@ def _row_groups(case: CaseWriter) -> None:
     "REC-009 REC-010 FA-013 DVDESC-013 DVDESC-014 DVD-018",
 )
 def _life(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(6))
+    table = vector_table(case)
+    file = table.file(numbered(6))
     table.create(add(file))
     first, second = store(table, [1], [1, 3])
-    table.commit(*_deleted(file, first), operation="DELETE")
-    table.commit(*_deleted(file, second, first), operation="DELETE")
-    table.commit(*_deleted(file, first, second), operation="RESTORE")
+    table.commit(*with_vector(file, first), operation="DELETE")
+    table.commit(*with_vector(file, second, first), operation="DELETE")
+    table.commit(*with_vector(file, first, second), operation="RESTORE")
     table.commit(remove(file, deletionVector=first), add(file), operation="RESTORE")
     table.commit(remove(file), operation="DELETE")
     publish(case, table)
@@ -238,14 +242,14 @@ def _life(case: CaseWriter) -> None:
     "REC-009 CKC-004 CKC-005 ADD-012",
 )
 def _life_checkpoint(case: CaseWriter) -> None:
-    table = _table(case)
-    file, plain = table.file(_numbered(6)), table.file(_numbered(3, 50))
+    table = vector_table(case)
+    file, plain = table.file(numbered(6)), table.file(numbered(3, 50))
     table.create(add(file), add(plain))
     first, second = store(table, [1], [1, 3])
-    table.commit(*_deleted(file, first))
-    table.commit(*_deleted(file, second, first))
+    table.commit(*with_vector(file, first))
+    table.commit(*with_vector(file, second, first))
     write_classic(table.root, 2, table.states[2], CheckpointStyle(stats_parsed=True))
-    table.commit(*_deleted(plain, _inline(table, [0])))
+    table.commit(*with_vector(plain, _inline(table, [0])))
     for version in range(3):
         (table.root / "_delta_log" / f"{version:020d}.json").unlink()
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
@@ -258,8 +262,8 @@ def _life_checkpoint(case: CaseWriter) -> None:
     "REC-010 FA-002 REM-014",
 )
 def _bare_remove(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(6))
+    table = vector_table(case)
+    file = table.file(numbered(6))
     vector = store(table, [2])[0]
     table.create(add(file, deletionVector=vector))
     table.commit(remove(file))
@@ -269,10 +273,10 @@ def _bare_remove(case: CaseWriter) -> None:
 
 @VECTORS.case("property-off", "Vectors count when the property is off or gone", "DV-004 DV-002")
 def _property_off(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(6))
+    table = vector_table(case)
+    file = table.file(numbered(6))
     table.create(add(file))
-    table.commit(*_deleted(file, store(table, [0, 1])[0]))
+    table.commit(*with_vector(file, store(table, [0, 1])[0]))
     table.properties = {"delta.enableDeletionVectors": "false"}
     table.commit(table.metadata())
     table.properties = {}
@@ -282,8 +286,8 @@ def _property_off(case: CaseWriter) -> None:
 
 @VECTORS.case("null-descriptor", "A null vector in an action is no vector", "ADD-012 REM-013")
 def _null(case: CaseWriter) -> None:
-    table = _table(case)
-    files = [table.file(_numbered(2, n)) for n in (0, 10)]
+    table = vector_table(case)
+    files = [table.file(numbered(2, n)) for n in (0, 10)]
     table.create(*(add(file, deletionVector=None) for file in files))
     table.commit(remove(files[0], deletionVector=None))
     publish(case, table, files=False)
@@ -292,11 +296,11 @@ def _null(case: CaseWriter) -> None:
 @VECTORS.case(
     "wide-bounds",
     "Filters under wide bounds lose no row",
-    "STAT-005 STAT-006 STAT-009 STAT-011 STAT-013",
+    "STAT-002 STAT-005 STAT-006 STAT-009 STAT-010 STAT-011 STAT-013 DVD-022",
 )
 def _wide(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("v", "integer"))
-    table = _table(case, schema)
+    table = vector_table(case, schema)
     rows = [{"id": n, "v": None if n % 2 else n} for n in range(8)]
     stats = {
         "numRecords": 8,
@@ -318,6 +322,8 @@ def _wide(case: CaseWriter) -> None:
         "six": compare("v", "=", 6, "integer"),
         "deleted": compare("v", "<", 3, "integer"),
         "beyond": compare("id", ">", 7, "long"),
+        "never-null": is_null("id"),
+        "never-null-not": is_not_null("id"),
     }
     for slug, probe in probes.items():
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
@@ -330,7 +336,7 @@ def _wide(case: CaseWriter) -> None:
 )
 def _restored(case: CaseWriter) -> None:
     schema = struct(field("x", "long"))
-    table = _table(case, schema)
+    table = vector_table(case, schema)
     file = table.file([{"x": 0}, {"x": 10}])
     table.create(add(file))
     low, high = store(table, [0], [1])
@@ -355,253 +361,18 @@ def _mapped(case: CaseWriter) -> None:
         "delta.columnMapping.mode": "name",
         "delta.columnMapping.maxColumnId": str(highest),
     }
-    table = _table(
+    table = vector_table(
         case,
         schema,
         partition_columns=["p"],
         properties=properties,
         protocol=feature_protocol(["columnMapping", "deletionVectors"]),
     )
-    file = table.file(_numbered(4), partition={"p": "x"})
+    file = table.file(numbered(4), partition={"p": "x"})
     table.create(add(file))
-    table.commit(*_deleted(file, store(table, [1, 2])[0]))
+    table.commit(*with_vector(file, store(table, [1, 2])[0]))
     publish(case, table)
     _probe(case, table)
-
-
-# Bytes.
-
-
-@FORMAT.case(
-    "containers", "Array, bitmap and run containers are all read", "DVFMT-007 DVFMT-002 DVFMT-003"
-)
-def _containers(case: CaseWriter) -> None:
-    schema = struct(field("id", "integer"))
-    table = _table(case, schema)
-    count = 70_000
-    rows = [{"id": n} for n in range(count)]
-    sets = {
-        "array": [1, 5, 65_535, 65_536, 69_999],
-        "run": range(100, 60_000),
-        "bitmap": [n for n in range(count) if n % 3],
-    }
-    file = table.file(rows, layout=FileLayout(compression="zstd"))
-    table.create(add(file))
-    old: Any = ...
-    for members in sets.values():
-        vector = store(table, members)[0]
-        table.commit(*_deleted(file, vector, old))
-        old = vector
-    describe(case, table)
-    first = compare("id", "<", 8, "integer")
-    last = compare("id", ">=", 69_990, "integer")
-    for version in (1, 2, 3):
-        filtered(case, table, f"first-v{version}", first, "The first rows", version=version)
-        filtered(case, table, f"last-v{version}", last, "The last rows", version=version)
-    read_spec(case, table, 2)
-
-
-@FORMAT.case(
-    "row-beyond-32-bits",
-    "A vector may name rows that need more than 32 bits",
-    "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006",
-)
-def _large(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(4))
-    table.create(add(file))
-    table.commit(*_deleted(file, store(table, [1, 2**32, 2**33 + 7])[0]))
-    describe(case, table)
-    refusal = Refusal("invalid_table", "read", "DVFMT-001")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("read", "rows that the file lacks are deleted already", rows=table.rows()),
-            Accepted("refused", "a vector names rows of its own file", refusal=refusal),
-        ],
-        title="The rows that exist are deleted, or the vector is refused",
-        schema=_PAIR,
-    )
-    read_spec(case, table, 0)
-
-
-@FORMAT.case(
-    "native-layout", "The older native layout is read or refused", "DVDESC-019 DVFMT-008 DVFMT-009"
-)
-def _native(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(6))
-    table.create(add(file))
-    rows = [1, 4]
-    vector = inline_descriptor(rows, data=serialize_vector_native(rows))
-    table.commit(*_deleted(file, table.register_vector(vector, rows)))
-    describe(case, table)
-    refusal = Refusal("invalid_table", "read", "DVFMT-008")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted(
-                "read", "the protocol's own inline example has this layout", rows=table.rows()
-            ),
-            Accepted("refused", "the format has one magic number", refusal=refusal),
-        ],
-        title="The rows of the native layout are deleted, or it is refused",
-        schema=_PAIR,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Damage:
-    """A way to damage the vector of rows 1 and 3, by descriptor or by bytes."""
-
-    title: str
-    requirement: str
-    apply: Callable[[GoldenTable], Mapping[str, Any]]
-    contested: bool = False
-    kind: str = "invalid_table"
-
-
-_ROWS = [1, 3]
-
-
-def _stored(table: GoldenTable, **vector: Any) -> dict[str, Any]:
-    identity = uuid.UUID(table.unique_name("vector"))
-    return write_vector_file(table.root, identity, [StoredVector(_ROWS, **vector)])[0]
-
-
-def _spoil_file(table: GoldenTable, spoil: Callable[[bytes], bytes]) -> dict[str, Any]:
-    identity = uuid.UUID(table.unique_name("vector"))
-    descriptor = write_vector_file(table.root, identity, [StoredVector(_ROWS)])[0]
-    path = table.root / vector_file_name(identity)
-    path.write_bytes(spoil(path.read_bytes()))
-    return descriptor
-
-
-def _lost(table: GoldenTable) -> dict[str, Any]:
-    identity = uuid.UUID(table.unique_name("vector"))
-    descriptor = write_vector_file(table.root, identity, [StoredVector(_ROWS)])[0]
-    (table.root / vector_file_name(identity)).unlink()
-    return descriptor
-
-
-_PORTABLE = serialize_vector(_ROWS)
-
-_DAMAGES = {
-    "wrong-crc": _Damage(
-        "A vector of a wrong checksum is refused",
-        "DVSTO-007",
-        lambda table: _stored(table, checksum=1),
-    ),
-    "flipped-bit": _Damage(
-        "A vector with a flipped bit is refused",
-        "DVSTO-008",
-        lambda table: _spoil_file(table, lambda data: data[:-8] + b"\x00" + data[-7:]),
-    ),
-    "wrong-size": _Damage(
-        "A vector whose size is not that in its file is refused",
-        "DVSTO-005",
-        lambda table: {**_stored(table), "sizeInBytes": len(_PORTABLE) - 2},
-    ),
-    "size-past-file": _Damage(
-        "A vector that is longer than its file is refused",
-        "DVDESC-009",
-        lambda table: {**_stored(table), "sizeInBytes": 1_000_000_000},
-    ),
-    "offset-past-file": _Damage(
-        "An offset past the end of the file is refused",
-        "DVDESC-007",
-        lambda table: {**_stored(table), "offset": 1_000_000},
-    ),
-    "truncated-file": _Damage(
-        "A vector file that is cut short is refused",
-        "DVSTO-006",
-        lambda table: _spoil_file(table, lambda data: data[:20]),
-    ),
-    "file-missing": _Damage(
-        "A vector file that is not there fails the read",
-        "DV-005",
-        _lost,
-        kind="not_found",
-    ),
-    "wrong-magic": _Damage(
-        "A vector of an unknown magic number is refused",
-        "DVFMT-008",
-        lambda table: _stored(table, data=b"\x00\x01\x02\x03" + _PORTABLE[4:]),
-    ),
-    "inline-wrong-magic": _Damage(
-        "An inline vector of an unknown magic number is refused",
-        "DVFMT-009",
-        lambda _: inline_descriptor(_ROWS, data=b"\x00\x01\x02\x03" + _PORTABLE[4:]),
-    ),
-    "inline-not-z85": _Damage(
-        "An inline vector that is no Z85 text is refused",
-        "DVDESC-011",
-        lambda _: {**inline_descriptor(_ROWS), "pathOrInlineDv": "~~ ~~" * 9},
-    ),
-    "unknown-storage-type": _Damage(
-        "A vector of an unknown storage type is refused",
-        "DVDESC-001",
-        lambda _: {**inline_descriptor(_ROWS), "storageType": "x"},
-    ),
-    "short-uuid": _Damage(
-        "A relative vector whose text is too short is refused",
-        "DVDESC-002",
-        lambda table: {**_stored(table), "pathOrInlineDv": "abc"},
-    ),
-    "wrong-cardinality": _Damage(
-        "A wrong cardinality is refused, or the bitmap wins",
-        "DVDESC-010",
-        lambda table: {**_stored(table), "cardinality": 5},
-        contested=True,
-    ),
-    "wrong-file-version": _Damage(
-        "Another version of the vector file is refused or not looked at",
-        "DVSTO-003",
-        lambda table: _spoil_file(table, lambda data: b"\x02" + data[1:]),
-        contested=True,
-    ),
-    "inline-with-offset": _Damage(
-        "An inline vector with an offset is refused, or read",
-        "DVDESC-008",
-        lambda _: {**inline_descriptor(_ROWS), "offset": 4},
-        contested=True,
-    ),
-}
-
-
-def _damaged(case: CaseWriter, damage: _Damage) -> None:
-    table = _table(case)
-    file = table.file(_numbered(6))
-    table.create(add(file))
-    vector = table.register_vector(damage.apply(table), _ROWS)
-    table.commit(*_deleted(file, vector), operation="DELETE")
-    describe(case, table)
-    refusal = Refusal(damage.kind, "read", damage.requirement, code="DELTA_DELETION_VECTOR_INVALID")  # type: ignore[arg-type]
-    if damage.contested:
-        answers = [
-            Accepted("refused", "the descriptor breaks the format", refusal=refusal),
-            Accepted("read", "the bitmap itself is whole", rows=table.rows()),
-        ]
-        case.contest("read", "read-latest", answers, title=damage.title, schema=_PAIR)
-    else:
-        hazard = "silent wrong data"
-        case.refuse("read", "read-latest", refusal, title=damage.title, hazard=hazard)
-    read_spec(case, table, 0)
-
-
-def _define_damages() -> None:
-    for name, damage in _DAMAGES.items():
-        FORMAT.define(
-            f"damaged-{name}",
-            damage.title,
-            [damage.requirement],
-            partial(_damaged, damage=damage),
-        )
-
-
-_define_damages()
 
 
 @VECTORS.case(
@@ -611,10 +382,10 @@ _define_damages()
     features=(),
 )
 def _unlisted(case: CaseWriter) -> None:
-    table = _table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})
-    file = table.file(_numbered(4))
+    table = vector_table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})
+    file = table.file(numbered(4))
     table.create(add(file))
-    table.commit(*_deleted(file, _inline(table, [0])))
+    table.commit(*with_vector(file, _inline(table, [0])))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DV-001")
     case.contest(
@@ -623,7 +394,7 @@ def _unlisted(case: CaseWriter) -> None:
         [
             Accepted("refused", "vectors need the feature in both lists", refusal=refusal),
             Accepted("applied", "an existing vector is applied", rows=table.rows()),
-            Accepted("ignored", "an unknown field is ignored", rows=_numbered(4)),
+            Accepted("ignored", "an unknown field is ignored", rows=numbered(4)),
         ],
         title="The vector is refused, applied or unknown",
         schema=_PAIR,
@@ -637,13 +408,13 @@ def _unlisted(case: CaseWriter) -> None:
     "REC-021 FA-012 FA-019",
 )
 def _two_live(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_numbered(4))
+    table = vector_table(case)
+    file = table.file(numbered(4))
     first, second = store(table, [0], [1])
     table.create(add(file, deletionVector=first))
     table.commit(add(file, deletionVector=second))
     describe(case, table)
-    rows = _numbered(4)
+    rows = numbered(4)
     refusal = Refusal("invalid_table", "read", "FA-019")
     case.contest(
         "read",
@@ -659,4 +430,4 @@ def _two_live(case: CaseWriter) -> None:
     read_spec(case, table, 0)
 
 
-CHAPTERS = (VECTORS, FORMAT)
+CHAPTERS = (VECTORS,)

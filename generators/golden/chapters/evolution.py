@@ -32,6 +32,9 @@ __all__ = ["CHAPTERS"]
 WIDENING = Chapter("type-widening", since="upstream", features=("typeWidening",))
 ZONELESS = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
 VOID = Chapter("void-type")
+SHREDDING = Chapter(
+    "variant-shredding", since="upstream", features=("variantShredding", "variantType")
+)
 VARIANT = Chapter("variant-type", since="upstream", features=("variantType",))
 
 
@@ -385,14 +388,13 @@ def _variant_table(case: CaseWriter) -> GoldenTable:
     return GoldenTable(case.delta, _VARIANT, seed=case.info.id, protocol=protocol)
 
 
-def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataFile:
-    """Write a file of every encoded value, the group's members in the given order."""
-    parts = {"metadata": _METADATA}
-    values = [None if value is None else {**parts, "value": value} for value in _ENCODED]
-    members = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in order])
+def _register_variants(
+    table: GoldenTable, start: int, stored: Any, values: Sequence[Any]
+) -> DataFile:
+    """Write a file of ids and stored variants; ``values`` are what they stand for."""
     ids = list(range(start, start + len(values)))
-    data = pa.table({"id": pa.array(ids, pa.int64()), "v": pa.array(values, members)})
     name = f"part-{table.unique_name('variant')}.parquet"
+    data = pa.table({"id": pa.array(ids, pa.int64()), "v": stored})
     body = {
         "path": name,
         "partitionValues": {},
@@ -402,6 +404,13 @@ def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataF
     }
     rows = tuple({"id": n, "v": value} for n, value in zip(ids, values, strict=True))
     return table.register(DataFile(body, rows, table.schema))
+
+
+def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataFile:
+    """Write a file of every encoded value, the group's members in the given order."""
+    values = [None if each is None else {"metadata": _METADATA, "value": each} for each in _ENCODED]
+    members = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in order])
+    return _register_variants(table, start, pa.array(values, members), values)
 
 
 @VARIANT.case(
@@ -449,4 +458,50 @@ def _variant_partition(case: CaseWriter) -> None:
     case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
 
 
-CHAPTERS = (WIDENING, ZONELESS, VOID, VARIANT)
+@SHREDDING.case(
+    "typed-and-untyped",
+    "Shredded and unshredded values read alike",
+    "SHRED-003 SHRED-004 SHRED-006",
+)
+def _shredded(case: CaseWriter) -> None:
+    protocol = feature_protocol(["variantShredding", "variantType"])
+    properties = {"delta.enableVariantShredding": "true"}
+    table = GoldenTable(
+        case.delta, _VARIANT, seed=case.info.id, protocol=protocol, properties=properties
+    )
+    # Per row: the untyped rest, the typed value, and the encoding of the whole.
+    parts = ((None, 7, b"\x0c\x07"), (b"\x09hi", None, b"\x09hi"), (None, -1, b"\x0c\xff"))
+    members = pa.struct(
+        [
+            pa.field("metadata", pa.binary(), nullable=False),
+            pa.field("value", pa.binary()),
+            pa.field("typed_value", pa.int64()),
+        ]
+    )
+    stored = [
+        {"metadata": _METADATA, "value": rest, "typed_value": typed} for rest, typed, _ in parts
+    ]
+    values = [{"metadata": _METADATA, "value": whole} for _, _, whole in parts]
+    shredded = _register_variants(table, 0, pa.array([*stored, None], members), [*values, None])
+    table.create(add(shredded))
+    table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
+    publish(case, table)
+
+
+@WIDENING.case(
+    "without-feature", "Widened files without the feature are contested", "TW-001", features=()
+)
+def _widening_unlisted(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, struct(field("v", "integer")), seed=case.info.id)
+    table.create(add(table.file([{"v": 7}])))
+    table.schema = struct(field("v", "long"))
+    table.commit(table.metadata(), add(table.file([{"v": 2**40}])))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "TW-001")
+    refused = Accepted("refused", "the change needs the feature", refusal=refusal)
+    read = Accepted("read", "a reader may widen all the same", rows=table.rows())
+    title = "The table is refused or read"
+    case.contest("read", "read-latest", [refused, read], title=title, schema=table.schema)
+
+
+CHAPTERS = (WIDENING, ZONELESS, VOID, VARIANT, SHREDDING)

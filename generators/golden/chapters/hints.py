@@ -228,7 +228,7 @@ def _summed_table(case: CaseWriter, versions: int) -> GoldenTable:
 @CHECKSUM.case(
     "present-and-right",
     "Right checksums beside the commits change nothing",
-    "CRC-002 CRC-003 CRC-007 CRC-008",
+    "CRC-002 CRC-003 CRC-004 CRC-007 CRC-008 CRC-009 CRC-010 CRC-015 CRC-016 CRC-023",
 )
 def _right(case: CaseWriter) -> None:
     table = _summed_table(case, 6)
@@ -252,6 +252,44 @@ def _histogram(case: CaseWriter) -> None:
     document["histogramOpt"] = document.pop("fileSizeHistogram")
     write_version_checksum(table.root, 3, document)
     publish(case, table, log_info={"lastCrcVersion": 3})
+
+
+@CHECKSUM.case(
+    "in-commit-timestamp",
+    "A checksum repeats the in-commit timestamp of its version",
+    "CRC-011 CRC-014 CRC-002",
+    since="2025",
+)
+def _in_commit(case: CaseWriter) -> None:
+    table = GoldenTable(
+        case.delta,
+        _PAIR,
+        seed=case.info.id,
+        protocol={
+            "minReaderVersion": 1,
+            "minWriterVersion": 7,
+            "writerFeatures": ["domainMetadata", "inCommitTimestamp"],
+        },
+        properties={"delta.enableInCommitTimestamps": "true"},
+    )
+    stamps = (1_700_000_000_123, 1_700_000_000_124)
+    kept, gone = domain("app.kept", "1"), domain("app.gone", "2")
+    table.create(kept, gone, info={"inCommitTimestamp": stamps[0]})
+    removed = domain("app.gone", "2", removed=True)
+    row = add(table.file([{"id": 1, "name": "a"}]))
+    table.commit(removed, row, info={"inCommitTimestamp": stamps[1]})
+    for version, stamp in enumerate(stamps):
+        document = version_checksum_document(table.states[version], in_commit_timestamp=stamp)
+        write_version_checksum(table.root, version, document)
+    publish(case, table, log_info={"lastCrcVersion": 1})
+    for version in (0, 1):
+        case.spec(
+            "checksum",
+            f"checksum-v{version}",
+            title="The checksum agrees with the state",
+            expected={"valid": True},
+            version=version,
+        )
 
 
 def _wrong_count(document: dict[str, Any]) -> str:
@@ -380,7 +418,7 @@ def _compact(table: GoldenTable, start: int, end: int) -> None:
 @COMPACTION.case(
     "one-range",
     "A compaction stands in for the commits of its range",
-    "COMP-001 COMP-002 COMP-004 COMP-011 COMP-012",
+    "COMP-001 COMP-002 COMP-004 COMP-005 COMP-011 COMP-012",
     since="2025",
 )
 def _one_range(case: CaseWriter) -> None:

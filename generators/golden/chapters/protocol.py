@@ -10,8 +10,7 @@ from typing import Any
 from generators.delta_schema import field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.filters import compare
-from generators.golden.publish import describe, earlier_spec, filtered, publish, refuse_load
+from generators.golden.publish import describe, earlier_spec, publish, refuse_load
 from generators.golden.table import (
     GoldenTable,
     add,
@@ -28,7 +27,6 @@ __all__ = ["CHAPTERS"]
 EVOLUTION = Chapter("protocol-evolution")
 FEATURES = Chapter("table-features")
 VERSIONS = Chapter("version-requirements")
-METADATA = Chapter("change-metadata")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
@@ -149,7 +147,7 @@ def _vacuum_check(case: CaseWriter) -> None:
 @FEATURES.case(
     "empty-feature-lists",
     "Versions 3 and 7 without any feature read normally",
-    "PROTO-003 PROTO-004 TF-011",
+    "PROTO-003 PROTO-004 TF-011 RVER-002",
     since="2025",
 )
 def _empty_lists(case: CaseWriter) -> None:
@@ -207,7 +205,7 @@ _REFUSED = {
     "unknown-reader-feature": _Refused(
         FEATURES,
         "An unknown reader feature is refused",
-        "TF-001",
+        "TF-001 RVER-002",
         feature_protocol(["somethingNobodyKnows"]),
         _unsupported("TF-001"),
         "2025",
@@ -410,194 +408,4 @@ def _commit_info(case: CaseWriter) -> None:
     publish(case, table)
 
 
-# Metadata.
-
-
-@dataclass(frozen=True, slots=True)
-class _BadMetadata:
-    title: str
-    requirement: str
-    changes: Mapping[str, Any]
-    lenient: str = ""
-    """Why a reader may read the table all the same; empty when it may not."""
-
-
-_NO_FIELD = '{"type":"struct","fields":[{"name":"id"'
-
-_BAD_METADATA = {
-    "schema-missing": _BadMetadata(
-        "metaData without schemaString is refused", "META-008", {"schemaString": ...}
-    ),
-    "schema-not-json": _BadMetadata(
-        "A schemaString that is no JSON is refused", "META-008", {"schemaString": _NO_FIELD}
-    ),
-    "schema-not-struct": _BadMetadata(
-        "A schemaString that is no struct is refused", "SCH-021", {"schemaString": '"long"'}
-    ),
-    "schema-unknown-type": _BadMetadata(
-        "A column of an unknown type is refused",
-        "SCH-024",
-        {"schemaString": struct(field("id", "long")).schema_string().replace("long", "quantum")},
-    ),
-    "schema-duplicate-names": _BadMetadata(
-        "Columns that differ by letter case only are refused",
-        "SCH-028",
-        {
-            "schemaString": struct(field("a", "long"), field("b", "long"))
-            .schema_string()
-            .replace('"b"', '"A"')
-        },
-        "the rule against names that differ by case is younger than such tables",
-    ),
-    "decimal-too-wide": _BadMetadata(
-        "A decimal of more than 38 digits is refused",
-        "SCH-010",
-        {
-            "schemaString": struct(field("a", "decimal(38,0)"))
-            .schema_string()
-            .replace("38,0", "39,0")
-        },
-    ),
-    "partition-column-unknown": _BadMetadata(
-        "A partition column outside the schema is refused",
-        "META-009",
-        {"partitionColumns": ["missing"]},
-    ),
-    "partition-columns-missing": _BadMetadata(
-        "metaData without partitionColumns is refused",
-        "META-009",
-        {"partitionColumns": ...},
-        "absent partition columns are taken as none",
-    ),
-    "id-missing": _BadMetadata(
-        "metaData without id is refused", "META-004", {"id": ...}, "the id changes no row"
-    ),
-}
-
-
-def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
-    table = _table(case)
-    table.create(add(table.file(_ROWS)))
-    describe(case, table)
-    refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
-    table.commit(json_text(table.metadata(**wrong.changes)))
-    if wrong.lenient:
-        answers = [Accepted("refused", "the action breaks its clause", refusal=refusal)]
-        if "schemaString" not in wrong.changes:
-            # A reader of two names that differ by case has columns that this corpus cannot
-            # write down; what it gives is recorded all the same.
-            answers.append(Accepted("read", wrong.lenient, rows=_ROWS))
-        title = f"{wrong.title} or read"
-        case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
-    else:
-        refuse_load(case, refusal, wrong.title)
-    earlier_spec(case, table, 0)
-
-
-def _define_bad_metadata() -> None:
-    for name, wrong in _BAD_METADATA.items():
-        METADATA.define(
-            name,
-            wrong.title,
-            [wrong.requirement],
-            partial(_bad_metadata, wrong=wrong),
-            since="2025" if wrong.requirement == "SCH-028" else "2021",
-        )
-
-
-_define_bad_metadata()
-
-
-@METADATA.case("missing-in-version-0", "A table without metaData is invalid", "META-001 REC-003")
-def _no_metadata(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_ROWS)
-    table.create(add(file))
-    describe(case, table)
-    table.commit(table.protocol_action(), add(file), version=0)
-    refuse_load(case, Refusal("invalid_table", "load", "META-001"), "There is no schema")
-
-
-@METADATA.case("protocol-missing", "A table without protocol is invalid", "REC-002 SNAP-004")
-def _no_protocol(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_ROWS)
-    table.create(add(file))
-    describe(case, table)
-    table.commit(table.metadata(), add(file), version=0)
-    refuse_load(case, Refusal("invalid_table", "load", "REC-002"), "There is no protocol")
-
-
-@METADATA.case("other-provider", "Data files of an unknown format are refused", "META-012 META-015")
-def _provider(case: CaseWriter) -> None:
-    table = _table(case)
-    table.create(add(table.file(_ROWS)))
-    describe(case, table)
-    table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
-    refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
-    case.refuse("read", "read-latest", refusal, title="The files cannot be read as Parquet")
-    earlier_spec(case, table, 0)
-
-
-@METADATA.case(
-    "optional-fields-absent",
-    "Name, description and created time may be absent",
-    "META-005 META-006 META-010",
-)
-def _optional(case: CaseWriter) -> None:
-    table = _table(case)
-    table.commit(
-        table.protocol_action(),
-        table.metadata(name=None, description=None, createdTime=...),
-        add(table.file(_ROWS)),
-    )
-    table.commit(table.metadata(name="named", description="described"))
-    publish(case, table)
-
-
-@METADATA.case("unknown-properties", "Unknown table properties do not disturb a reader", "META-011")
-def _properties(case: CaseWriter) -> None:
-    properties = {
-        "delta.futureProperty": "on",
-        "appendOnly": "true",
-        "delta.logRetentionDuration": "interval 30 days",
-        "user.key": "",
-        "\u00fcnicode": "\u2713",
-    }
-    table = _table(case, properties=properties)
-    table.create(add(table.file(_ROWS)))
-    publish(case, table)
-
-
-@METADATA.case(
-    "missing-field-in-new-schema",
-    "A dropped column without mapping leaves the rest",
-    "META-002 WCON-005",
-)
-def _replace_schema(case: CaseWriter) -> None:
-    table = _table(case)
-    file = table.file(_ROWS)
-    table.create(add(file))
-    table.schema = struct(field("key", "integer"), field("when", "date"))
-    new = table.file([{"key": 1, "when": None}])
-    table.commit(table.metadata(), remove(file), add(new), operation="REPLACE TABLE")
-    publish(case, table)
-
-
-@METADATA.case(
-    "partitioning-replaced", "A replaced table has its new partitioning", "META-002 REC-013"
-)
-def _replace_partitioning(case: CaseWriter) -> None:
-    schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    old = table.file([{"id": 1}], partition={"p": "abc"})
-    table.create(add(old))
-    table.schema = struct(field("id", "long"), field("p", "integer"))
-    new = table.file([{"id": 2}], partition={"p": 7})
-    table.commit(table.metadata(), remove(old), add(new), operation="REPLACE TABLE")
-    publish(case, table)
-    above = compare("p", ">", 1, "integer")
-    filtered(case, table, "filter-new-type", above, "A filter meets values of the new type only")
-
-
-CHAPTERS = (EVOLUTION, FEATURES, VERSIONS, METADATA)
+CHAPTERS = (EVOLUTION, FEATURES, VERSIONS)

@@ -31,7 +31,7 @@ def _table(case: CaseWriter, **options: Any) -> GoldenTable:
 @RECONCILIATION.case(
     "newest-wins",
     "Of add and remove of one file the newest counts",
-    "REC-006 REC-008 REC-018 REC-001",
+    "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001",
 )
 def _newest(case: CaseWriter) -> None:
     table = _table(case)
@@ -204,6 +204,32 @@ def _define_contradictions() -> None:
 _define_contradictions()
 
 
+@RECONCILIATION.case(
+    "checkpoint-actions-in-commit",
+    "Checkpoint actions in a commit take no part in replay",
+    "REC-019 SCA-001 CKM-001",
+    since="2025",
+)
+def _checkpoint_actions(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file([{"id": 1, "name": "x"}])))
+    sidecar = {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}
+    table.commit(
+        {"checkpointMetadata": {"version": 7}},
+        {"sidecar": sidecar},
+        add(table.file([{"id": 2, "name": "y"}])),
+    )
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "REC-019")
+    answers = [
+        Accepted("ignored", "they take no part in replay", rows=table.rows()),
+        Accepted("refused", "they do not occur in commits", refusal=refusal),
+    ]
+    title = "The actions are passed over or refused"
+    case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    earlier_spec(case, table, 0)
+
+
 def _txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | None) -> None:
     slug = f"txn-{app}" + ("" if version is None else f"-v{version}")
     parameters: dict[str, Any] = {"appId": app}
@@ -288,7 +314,7 @@ def _domain_spec(
 @DOMAINS.case(
     "set-replace-remove",
     "A domain has its newest configuration or none",
-    "REC-005 REC-014 REC-015 REC-016 REC-017",
+    "REC-005 REC-014 REC-015 REC-016 REC-017 DOM-001 DOM-002 DOM-003 DOM-012",
     since="2025",
 )
 def _domains(case: CaseWriter) -> None:
@@ -308,7 +334,7 @@ def _domains(case: CaseWriter) -> None:
 @DOMAINS.case(
     "unknown-domains-ignored",
     "Domains that a reader does not know change no read",
-    "PROTO-010 DOM-010 DOM-011 DOM-013",
+    "PROTO-010 DOM-010 DOM-011 DOM-012 DOM-013",
     since="2025",
 )
 def _unknown_domains(case: CaseWriter) -> None:

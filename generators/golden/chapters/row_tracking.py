@@ -130,7 +130,7 @@ def _default(case: CaseWriter) -> None:
 @TRACKING.case(
     "materialised-ids",
     "Materialised ids and versions come before default ones",
-    "RT-023 RT-025 RT-022 RT-017",
+    "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043",
 )
 def _materialised(case: CaseWriter) -> None:
     tracked = _Tracked(case)

@@ -92,7 +92,7 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "parquet-embedded": ("A Parquet V2 checkpoint holds the files itself", "CKPT-013 CKPT-017", {}),
     "parquet-one-sidecar": (
         "A Parquet V2 checkpoint refers to one sidecar",
-        "CKPT-017 SIDE-005 SCA-004",
+        "CKPT-017 SIDE-004 SIDE-005 SCA-004",
         {"sidecars": 1},
     ),
     "parquet-three-sidecars": (
@@ -107,7 +107,7 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "json-sidecars": (
         "A JSON V2 checkpoint refers to sidecars",
-        "CKPT-016 CKPT-V2-003 SIDE-005",
+        "CKPT-016 CKPT-V2-003 SIDE-005 SCA-005 SCA-006 CKM-002 CKM-003",
         {"extension": "json", "sidecars": 2},
     ),
     "classic-name-embedded": (
@@ -318,7 +318,11 @@ def _split(case: CaseWriter) -> None:
     )
 
 
-@V2.case("without-checkpoint-metadata", "A V2 checkpoint without checkpointMetadata", "CKPT-V2-002")
+@V2.case(
+    "without-checkpoint-metadata",
+    "A V2 checkpoint without checkpointMetadata",
+    "CKPT-V2-002 CKPT-015",
+)
 def _no_checkpoint_metadata(case: CaseWriter) -> None:
     table = _edited(
         case, lambda _, lines: [each for each in lines if "checkpointMetadata" not in each]

@@ -81,7 +81,7 @@ _FEATURES = (
         "check-constraints",
         "checkConstraints",
         3,
-        "CHK-001 CHK-002 TF-002",
+        "CHK-001 CHK-002 CHK-003 CHK-004 CHK-005 TF-002",
         properties={"delta.constraints.positive": "c > 0", "delta.constraints.odd name": "c < 9"},
     ),
     _Feature(
@@ -98,7 +98,7 @@ _FEATURES = (
         "identity-columns",
         "identityColumns",
         6,
-        "IDN-001 IDN-002 IDN-005 TF-002",
+        "IDN-001 IDN-002 IDN-004 IDN-005 TF-002",
         schema=struct(field("c", "long", metadata=_IDENTITY), field("name", "string")),
     ),
 )
