@@ -8,6 +8,7 @@ Actions that say they do not change data are passed over.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -116,9 +117,9 @@ def read_changes(storage: Storage, start: int, end: int | None = None) -> pa.Tab
         ]
     )
     changes = (change for one in versions for change in _changes(storage, listing, one, table))
-    batches = [
-        batch for read in in_order(lambda c: _read(reader, c, schema), changes) for batch in read
-    ]
+    threads = min(os.cpu_count() or 1, 8)
+    reads = in_order(lambda change: _read(reader, change, schema), changes, threads)
+    batches = [batch for read in reads for batch in read]
     return pa.Table.from_batches(batches, schema=schema)
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "ConstraintError",
     "ConstraintViolation",
     "DataFileNotFound",
+    "DataFileTooLarge",
     "DeletionVectorNotFound",
     "DeltaError",
     "DuplicateAction",
@@ -449,3 +450,11 @@ class RowsNotTracked(UnsupportedError):
     clause = "Row Tracking"
     requirement = "RT-001"
     stage = "plan"
+
+
+class DataFileTooLarge(UnsupportedError):
+    """A data file is small on disk and unfolds to more than this implementation takes on."""
+
+    clause = "Data Files"
+    requirement = "DATA-001"
+    stage = "read"

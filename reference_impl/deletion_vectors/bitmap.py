@@ -102,5 +102,5 @@ class Bitmap:
                 lengths = runs[:, 1].astype(np.int64) + 1
                 ends = np.cumsum(lengths)
                 shifts = np.repeat(runs[:, 0].astype(np.int64) - (ends - lengths), lengths)
-                values = np.arange(int(ends[-1])) + shifts
-                return values.astype(np.uint64)
+                positions: npt.NDArray[np.int64] = np.arange(int(ends[-1])) + shifts
+                return positions.astype(np.uint64)

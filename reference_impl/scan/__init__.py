@@ -14,7 +14,7 @@ from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
 from reference_impl.filters import bind_filter, columns_of
 from reference_impl.row_tracking import RowTracking
-from reference_impl.scan.reader import FileReader, in_order
+from reference_impl.scan.reader import FileReader, in_order, threads_for
 from reference_impl.scan.tasks import file_tasks, table_schema
 from reference_impl.skipping import may_match
 from reference_impl.types.model import Field, Struct
@@ -72,9 +72,8 @@ def scan(
     if condition is not None:
         files = files.filter(may_match(files, condition, table))
     tasks = file_tasks(files, partition, table.mode)
-    batches = [
-        batch for read in in_order(lambda task: list(reader.read(task)), tasks) for batch in read
-    ]
+    reads = in_order(lambda task: list(reader.read(task)), tasks, threads_for(files))
+    batches = [batch for read in reads for batch in read]
     return pa.Table.from_batches(batches, schema=reader.schema)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reference_impl.column_mapping import Mode
-from reference_impl.errors import DataFileNotFound, DeltaError, InvalidDataFile
+from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage
 from reference_impl.types.model import Field
@@ -21,9 +21,17 @@ from reference_impl.types.model import Field
 __all__ = ["at_file", "read_batches"]
 
 _BATCH_ROWS = 1 << 16
+_SMALL_FILE = 1 << 20
+_SMALL_BATCH_ROWS = 1 << 11
+"""A file of few bytes is read a few rows at a time: one page of it can unfold to anything."""
+
 _MAX_STRING = 1 << 24
 _MAX_CONTAINER = 1 << 22
 """Bounds on what a footer may ask to be allocated: bytes of a string, items of a list."""
+
+_SUSPECT = 256 << 20
+_EXPANSION = 1000
+"""A file that unfolds to more bytes than the one, and by more than the other, is a bomb."""
 
 # What pyarrow raises for files that are not what they claim to be.
 _DAMAGE = (
@@ -88,6 +96,7 @@ def read_batches(
 
     Raises:
         DataFileNotFound: the file is missing.
+        DataFileTooLarge: the file unfolds beyond measure.
         InvalidDataFile: the file is damaged, or does not hold the columns' types.
 
     """
@@ -102,11 +111,17 @@ def read_batches(
         ) as file,
     ):
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
-        yield from _batches(file, wanted)
+        size = source.size()
+        limit = max(_SUSPECT, _EXPANSION * size)
+        footer = file.metadata
+        for group in range(footer.num_row_groups):
+            _refuse_bomb(footer.row_group(group).total_byte_size, limit)
+        rows = _SMALL_BATCH_ROWS if size < _SMALL_FILE else _BATCH_ROWS
+        yield from _batches(file, wanted, rows, limit)
 
 
 def _batches(
-    file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]]
+    file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]], rows: int, limit: int
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     held = list(file.schema_arrow)
     if any(mode == "id" for _, mode in wanted):
@@ -120,8 +135,8 @@ def _batches(
     names = sorted({held[at].name for at in sources if at is not None})
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
     names = names or _smallest(file)
-    start = 0
-    for batch in file.iter_batches(_BATCH_ROWS, columns=names, use_threads=False):
+    start = unfolded = 0
+    for batch in file.iter_batches(rows, columns=names, use_threads=False):
         arrays = []
         for at, change, column in zip(sources, converters, columns, strict=True):
             if at is None:
@@ -129,12 +144,24 @@ def _batches(
             else:
                 values = batch.column(held[at].name)
                 values = values if change is None else change(values)
+            # The reader takes any bytes for text: what leaves here can be relied on.
+            values.validate(full=True)
             refuse_nulls(values, column)
             arrays.append(values)
+        unfolded += sum(values.nbytes for values in arrays)
+        _refuse_bomb(unfolded, limit)
         yield start, batch.num_rows, arrays
         start += batch.num_rows
     if start != file.metadata.num_rows:
         raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
+
+
+def _refuse_bomb(unfolded: int, limit: int) -> None:
+    if unfolded > limit:
+        raise DataFileTooLarge(
+            f"the file unfolds to more than {limit} bytes, {_EXPANSION} times its size",
+            hint="rewrite the table's files in smaller ones if its content is genuine",
+        )
 
 
 def _refuse_lost_ids(held: Sequence[pa.Field]) -> None:

@@ -26,10 +26,13 @@ from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Field
 
-__all__ = ["FileReader", "in_order"]
+__all__ = ["FileReader", "in_order", "threads_for"]
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+_SMALL = 4 << 20
+"""Bytes of data files below which threads cost more than they save."""
+
 _AHEAD = 4
 """Files that are read ahead per thread: results wait in memory for their turn."""
 
@@ -128,12 +131,21 @@ def _kept(
     return chosen if kept is None else pc.and_(kept, chosen)
 
 
-def in_order(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
+def threads_for(files: pa.Table) -> int:
+    """Give how many threads are worth starting to read files; one means none beside the caller."""
+    if files.num_rows < 2 or (pc.sum(files["size"]).as_py() or 0) < _SMALL:
+        return 1
+    return min(os.cpu_count() or 1, int(files.num_rows), 8)
+
+
+def in_order(work: Callable[[_T], _R], items: Iterable[_T], threads: int) -> Iterator[_R]:
     """Do work on threads and give the results in the order of the items.
 
     The first error ends it: what has not begun is dropped.
     """
-    threads = min(os.cpu_count() or 1, 8)
+    if threads == 1:
+        yield from map(work, items)
+        return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[_R]] = deque()
         try:

@@ -69,7 +69,7 @@ def _op(name: str, *arguments: Any) -> dict[str, Any]:
     return {"op": name, "args": list(arguments)}
 
 
-def _literal(value: Any, of: str) -> dict[str, Any]:
+def _literal(value: Any, of: Any) -> dict[str, Any]:
     return {"literal": value, "type": of}
 
 

@@ -299,7 +299,7 @@ def test_a_shredded_variant_is_refused_as_unsupported(table: Any) -> None:
     ],
 )
 def test_a_null_where_the_schema_allows_none_is_refused(table: Any, field: Any, value: Any) -> None:
-    stored = {dict: pa.struct([("x", pa.int64())]), list: pa.list_(pa.int64())}
+    stored: dict[Any, Any] = {dict: pa.struct([("x", pa.int64())]), list: pa.list_(pa.int64())}
     table.create([field])
     table.commit(table.add(pa.table({"v": pa.array([value], stored.get(type(value), pa.int64()))})))
     with pytest.raises(InvalidDataFile, match="not null"):

@@ -54,7 +54,7 @@ _BROKEN = [None, "", "{}", "nonsense", '{"numRecords":"x","minValues":{"i":"y"}}
 def _python(name: str, value: Any) -> Any:
     if value is None:
         return None
-    convert = {"n": Number, "t": date.fromisoformat, "ts": datetime.fromisoformat}
+    convert: dict[str, Any] = {"n": Number, "t": date.fromisoformat, "ts": datetime.fromisoformat}
     return convert.get(name, lambda given: given)(value)
 
 
@@ -111,12 +111,12 @@ def _tree(draw: random.Random, depth: int = 0) -> dict[str, Any]:
     return {"op": operator, "args": [_tree(draw, depth + 1) for _ in range(parts)]}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_filtered_scan_equals_a_filtered_full_scan(table: Any, seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311  nothing here is a secret
     table.create(list(_TYPES.items()), partition=["p", "q"])
     actions = []
-    for _ in range(15):
+    for _ in range(12):
         p, q = draw.choice([*_VALUES["p"], None]), draw.choice([*_VALUES["q"], None])
         rows = [{name: draw.choice([*_VALUES[name], None]) for name in _TYPES} for _ in range(2)]
         typed = {
@@ -129,7 +129,7 @@ def test_a_filtered_scan_equals_a_filtered_full_scan(table: Any, seed: int) -> N
     table.commit(*actions)
     whole = read_table(table.root)
     schema = Table(table.root).snapshot().schema
-    for _ in range(40):
+    for _ in range(25):
         tree = _tree(draw)
         expected = whole.filter(evaluate(bind_filter(tree, schema), whole))
         assert str(read_table(table.root, filter=tree).to_pylist()) == str(expected.to_pylist())
