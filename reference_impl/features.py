@@ -48,20 +48,20 @@ class Feature:
 _ALL: Final = (
     Feature("appendOnly", legacy_writer=2, activation="delta.appendOnly", writes=True),
     Feature("invariants", legacy_writer=2, writes=True),
-    Feature("checkConstraints", legacy_writer=3),
+    Feature("checkConstraints", legacy_writer=3, writes=True),
     Feature(
         "changeDataFeed", legacy_writer=4, activation="delta.enableChangeDataFeed", writes=True
     ),
-    Feature("generatedColumns", legacy_writer=4),
+    Feature("generatedColumns", legacy_writer=4, writes=True),
     Feature("columnMapping", "reader_writer", legacy_reader=2, legacy_writer=5, writes=True),
-    Feature("identityColumns", legacy_writer=6),
+    Feature("identityColumns", legacy_writer=6, writes=True),
     Feature(
         "deletionVectors", "reader_writer", activation="delta.enableDeletionVectors", writes=True
     ),
     Feature("timestampNtz", "reader_writer", writes=True),
     Feature("v2Checkpoint", "reader_writer", writes=True),
     Feature("vacuumProtocolCheck", "reader_writer", writes=True),
-    Feature("allowColumnDefaults"),
+    Feature("allowColumnDefaults", writes=True),
     Feature(
         "rowTracking",
         requires=("domainMetadata",),

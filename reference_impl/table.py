@@ -218,6 +218,26 @@ class Table:
         """
         return settings.unset_properties(self.snapshot(), names)
 
+    def add_constraint(self, name: str, expression: str) -> int:
+        """Add a CHECK constraint, a condition in Spark SQL, and give the version.
+
+        Raises:
+            ConstraintViolation: a row breaks it, or there is one of that name.
+            UnsupportedExpression: it cannot be evaluated.
+            UnknownColumn: it names a column that the table does not have.
+
+        """
+        return settings.add_constraint(self.snapshot(), name, expression)
+
+    def drop_constraint(self, name: str) -> int:
+        """Drop a CHECK constraint, and give the version.
+
+        Raises:
+            ConstraintViolation: there is none of that name.
+
+        """
+        return settings.drop_constraint(self.snapshot(), name)
+
     def set_transaction(self, app_id: str, version: int) -> int:
         """Record the progress of an application, and give the table's version.
 

@@ -15,7 +15,10 @@ from reference_impl.column_mapping import MODE_PROPERTY
 from reference_impl.errors import InvalidMetadata
 from reference_impl.features import FEATURES
 from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.sql import Expression
 from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.incoming import check_rules
+from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns
 from reference_impl.write.protocols import (
     FEATURE_PREFIX,
@@ -24,6 +27,7 @@ from reference_impl.write.protocols import (
     features_needed,
     with_features,
 )
+from reference_impl.write.rules import CONSTRAINT_PREFIX, rules_of
 from reference_impl.write.tracking import backfill, name_columns
 from reference_impl.write.transaction import Transaction
 
@@ -77,8 +81,33 @@ def define(
     metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
     tracked = base is not None and transaction.read_target.active("rowTracking")
     transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
+    checks = rules_of(transaction.target).checks
+    if base is not None:
+        _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
     if base is not None and not tracked and transaction.target.active("rowTracking"):
         backfill(transaction, base)
+
+
+def _is_new(name: str, before: Mapping[str, str]) -> bool:
+    return f"{CONSTRAINT_PREFIX}{name}" not in before
+
+
+def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) -> None:
+    """Hold the rows that are there against conditions that are new.
+
+    Raises:
+        ConstraintViolation: a row breaks one.
+
+    """
+    if not checks:
+        return
+    assert transaction.base is not None
+    files = LiveFiles(transaction.base, transaction.read_target)
+    adds = files.candidates(None)
+    # A row that comes in the meantime has to be held against them, too.
+    transaction.read(None, adds)
+    for file in files.open(adds):
+        check_rules(file.take(file.live), checks)
 
 
 def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str]) -> None:

@@ -1,26 +1,158 @@
 """Rows on their way into a table: typed, completed and checked.
 
-Serves the writer requirements about rows: column types and nullability. Every operation that
+Serves the writer requirements about rows: types and nullability, "Default Columns", "Generated
+Columns", "Identity Columns", "CHECK Constraints" and "Column Invariants". Every operation that
 brings rows sends them through :func:`prepare`.
 """
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import ConstraintViolation, SchemaMismatch
+from reference_impl.filters.evaluate import compare
+from reference_impl.sql import Expression
+from reference_impl.types.model import Struct
+from reference_impl.types.schema import format_schema
 from reference_impl.write.conform import check_nulls, conform, fill_missing
+from reference_impl.write.rules import HIGH_WATER_MARK_KEY, Identity, Rules, rules_of
 from reference_impl.write.transaction import Transaction
 
-__all__ = ["prepare"]
+__all__ = ["check_rules", "prepare"]
+
+_LONG: Final = 2**63
 
 
-def prepare(transaction: Transaction, rows: pa.Table) -> pa.Table:
+def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -> pa.Table:
     """Give rows in the table's columns and types, ready to be written.
+
+    Args:
+        transaction: what they are written with; takes the new mark of an identity column.
+        rows: columns by name; those that are missing get their default, generated or identity
+            value, or null.
+        stored: whether the rows were in the table before, so that identity values in them are
+            not given by a user.
 
     Raises:
         SchemaMismatch: columns or values do not fit the schema.
         ConstraintViolation: a row breaks a rule of the table.
+        UnsupportedExpression: a rule of the table cannot be evaluated.
 
     """
-    schema = transaction.target.schema
-    return check_nulls(fill_missing(conform(rows, schema), schema), schema)
+    target = transaction.target
+    schema, rules = target.schema, rules_of(target)
+    typed = conform(rows, schema)
+    typed = _with_identities(transaction, typed, rules, stored=stored)
+    for name, default in rules.defaults.items():
+        typed = _completed(typed, name, default, schema)
+    for name, expression in rules.generated.items():
+        if name not in typed.column_names:
+            whole = fill_missing(typed, schema)
+            typed = _completed(whole.drop_columns([name]), name, expression, schema)
+    ready = check_nulls(fill_missing(typed, schema), schema)
+    _check_generated(ready, rules)
+    check_rules(ready, rules.checks)
+    return ready
+
+
+def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
+    """Refuse rows for which a condition is false or null.
+
+    Raises:
+        ConstraintViolation: there are some.
+
+    """
+    for name, condition in checks.items():
+        held = condition.evaluate(rows)
+        if not pa.types.is_boolean(held.type):
+            raise SchemaMismatch(
+                f"{name} is {condition.text[:200]!r}, which is of type {held.type}, no condition",
+                requirement="CHK-003",
+            )
+        broken = rows.num_rows - (pc.sum(held).as_py() or 0)
+        if broken:
+            raise ConstraintViolation(
+                f"{broken} of {rows.num_rows} rows break {name}: {condition.text[:200]}"
+            )
+
+
+def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct) -> pa.Table:
+    """Add a column that the rows lack, as an expression gives it."""
+    column = schema.get(name)
+    if name in rows.column_names or column is None:
+        return rows
+    return rows.append_column(name, expression.evaluate(rows, column.type))
+
+
+def _check_generated(rows: pa.Table, rules: Rules) -> None:
+    for name, expression in rules.generated.items():
+        held = rows.column(name)
+        given = pa.table({"held": held, "made": expression.evaluate(rows).cast(held.type)})
+        same = compare("<=>", given.column("held"), given.column("made"))
+        broken = rows.num_rows - (pc.sum(same).as_py() or 0)
+        if broken:
+            raise ConstraintViolation(
+                f"{broken} of {rows.num_rows} rows give column {name} another value than "
+                f"{expression.text[:200]}",
+                hint="leave the column out, so that it is generated",
+                requirement="GEN-004",
+            )
+
+
+def _with_identities(
+    transaction: Transaction, rows: pa.Table, rules: Rules, *, stored: bool
+) -> pa.Table:
+    """Give rows with values in their identity columns, and stage the new marks."""
+    marks: dict[str, int] = {}
+    for name, identity in rules.identities.items():
+        if name not in rows.column_names:
+            fresh, mark = _values(name, identity, rows.num_rows)
+            rows = rows.append_column(name, fresh)
+        elif stored:
+            continue
+        elif not identity.explicit:
+            raise ConstraintViolation(
+                f"column {name} is an identity column, whose values users do not give",
+                hint="leave the column out",
+                requirement="IDN-011",
+            )
+        else:
+            furthest = pc.min_max(rows.column(name))["max" if identity.step > 0 else "min"].as_py()
+            mark = identity.high_water_mark
+            if furthest is not None:
+                choose = max if identity.step > 0 else min
+                mark = furthest if mark is None else choose(mark, furthest)
+        if mark is not None and mark != identity.high_water_mark:
+            marks[name] = mark
+    if marks:
+        target = transaction.target
+        fields = tuple(
+            replace(f, metadata={**f.metadata, HIGH_WATER_MARK_KEY: marks[f.name]})
+            if f.name in marks
+            else f
+            for f in target.schema.fields
+        )
+        text = format_schema(Struct(fields))
+        transaction.define(metadata=replace(target.metadata, schema_string=text))
+    return rows
+
+
+def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | None]:
+    """Make values, and give the furthest of them."""
+    if count == 0:
+        return pa.array([], pa.int64()), identity.high_water_mark
+    first = identity.following()
+    last = first + (count - 1) * identity.step
+    if not (-_LONG <= first < _LONG and -_LONG <= last < _LONG):
+        raise ConstraintViolation(
+            f"the values of identity column {name} would leave the range of a long",
+            requirement="IDN-015",
+        )
+    values = np.arange(count, dtype=np.int64) * identity.step + first
+    return pa.array(values), last

@@ -18,6 +18,7 @@ from reference_impl.types.model import Struct
 from reference_impl.write.changes import Changes
 from reference_impl.write.incoming import prepare
 from reference_impl.write.live_files import LiveFiles
+from reference_impl.write.rules import Rules, rules_of
 from reference_impl.write.transaction import Transaction
 
 __all__ = ["Filter", "append", "bound", "delete", "overwrite", "update"]
@@ -106,16 +107,29 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     files = LiveFiles(snapshot, transaction.read_target)
     candidates = files.candidates(condition)
     transaction.read(condition, candidates)
-    scalars = _scalars(values, transaction.target.schema)
+    target = transaction.target
+    scalars = _scalars(values, target.schema)
+    _refuse_identities(rules_of(target), scalars)
+    # What is generated follows from the other columns, unless it is set.
+    kept = [n for n in target.schema.names if n in scalars or n not in rules_of(target).generated]
     for file in files.open(candidates):
         chosen = file.matching(condition)
         if chosen.any():
-            rows = _assigned(file.take(chosen).select(transaction.target.schema.names), scalars)
-            changes.update(file, chosen, prepare(transaction, rows))
+            rows = _assigned(file.take(chosen).select(kept), scalars)
+            changes.update(file, chosen, prepare(transaction, rows, stored=True))
     if transaction.is_empty:
         return int(snapshot.version)
     changes.finish()
     return transaction.commit()
+
+
+def _refuse_identities(rules: Rules, values: Mapping[str, Any]) -> None:
+    for name in values:
+        if name in rules.identities:
+            raise ConstraintViolation(
+                f"column {name} is an identity column, which is not updated",
+                requirement="IDN-011",
+            )
 
 
 def _scalars(values: Mapping[str, Any], schema: Struct) -> dict[str, pa.Scalar]:

@@ -12,9 +12,17 @@ from reference_impl.actions import DomainMetadata
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.snapshot import Snapshot
 from reference_impl.write.definition import define, undefine
+from reference_impl.write.rules import CONSTRAINT_PREFIX
 from reference_impl.write.transaction import Transaction
 
-__all__ = ["set_domain", "set_properties", "set_transaction", "unset_properties"]
+__all__ = [
+    "add_constraint",
+    "drop_constraint",
+    "set_domain",
+    "set_properties",
+    "set_transaction",
+    "unset_properties",
+]
 
 _SYSTEM_PREFIX: Final = "delta."
 
@@ -41,6 +49,41 @@ def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
         snapshot.storage, snapshot, "UNSET TBLPROPERTIES", {"properties": list(gone)}
     )
     undefine(transaction, snapshot.metadata, gone)
+    return transaction.commit()
+
+
+def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
+    """Add a CHECK constraint that every row obeys already, and give the version.
+
+    Raises:
+        ConstraintViolation: a row breaks it, or there is one of that name.
+        UnsupportedExpression: it cannot be evaluated.
+        UnknownColumn: it names a column that the table does not have.
+
+    """
+    key = CONSTRAINT_PREFIX + name.lower()
+    if key in snapshot.metadata.configuration:
+        raise ConstraintViolation(f"there is a constraint {name!r} already")
+    transaction = Transaction(
+        snapshot.storage, snapshot, "ADD CONSTRAINT", {"name": name, "expr": expression}
+    )
+    define(transaction, snapshot.protocol, snapshot.metadata, {key: expression})
+    return transaction.commit()
+
+
+def drop_constraint(snapshot: Snapshot, name: str) -> int:
+    """Drop a CHECK constraint, and give the version.
+
+    Raises:
+        ConstraintViolation: there is none of that name.
+
+    """
+    key = CONSTRAINT_PREFIX + name.lower()
+    held = [k for k in snapshot.metadata.configuration if k.lower() == key.lower()]
+    if not held:
+        raise ConstraintViolation(f"there is no constraint {name!r}")
+    transaction = Transaction(snapshot.storage, snapshot, "DROP CONSTRAINT", {"name": name})
+    undefine(transaction, snapshot.metadata, held)
     return transaction.commit()
 
 
