@@ -55,7 +55,13 @@ def conform(column: pa.Array, action: str, place: Place) -> pa.RecordBatch:
     if action == "add":
         position = kind.schema.get_field_index("stats")
         arrays[position] = _statistics(arrays[position], fields.get("stats_parsed"))
-    return pa.RecordBatch.from_arrays(arrays, schema=kind.schema)
+    batch = pa.RecordBatch.from_arrays(arrays, schema=kind.schema)
+    try:
+        # Parquet readers take any bytes for text: what leaves here can be relied on.
+        batch.validate(full=True)
+    except pa.ArrowException as error:
+        raise _invalid(f"{action} cannot be read: {error}", action, None, place) from None
+    return batch
 
 
 def _field(

@@ -23,6 +23,14 @@ from reference_impl.actions import (
     Sidecar,
     decode_action,
 )
+from reference_impl.checkpoint_bounds import (
+    BATCH_ROWS,
+    OPTIONS,
+    Allowance,
+    batch_rows,
+    refuse_bomb,
+    refuse_repeated,
+)
 from reference_impl.checkpoint_columns import conform
 from reference_impl.commits import parse_lines
 from reference_impl.errors import CheckpointFileNotFound, InvalidCheckpoint, MalformedCommit
@@ -43,13 +51,6 @@ _SMALL: Final = (
     "checkpointMetadata",
     "sidecar",
 )
-_BATCH: Final = 65_536
-"""Rows that are decoded at a time: enough for speed, little enough for memory."""
-_ALWAYS_FINE: Final = 1 << 26
-_MAX_GROWTH: Final = 200
-_MAX_STRING: Final = 1 << 24
-_MAX_CONTAINER: Final = 1 << 22
-"""Bounds on what the footer of a checkpoint may hold, in bytes and elements."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 
 
@@ -81,6 +82,8 @@ class CheckpointReader:
         self._storage = storage
         self._checkpoint = checkpoint
         self._actions: tuple[Action, ...] | None = None
+        self._footers: dict[str, pq.FileMetaData] = {}
+        self._sizes: dict[str, int] = {}
 
     def actions(self) -> tuple[Action, ...]:
         """Give every action that is not a file action, checked for being complete."""
@@ -134,8 +137,15 @@ class CheckpointReader:
             for name in batch.schema.names:
                 column = batch.column(name)
                 if column.null_count < len(column):
-                    for value in pc.drop_null(column).to_pylist(maps_as_pydicts="strict"):
+                    for value in self._values(pc.drop_null(column), path):
                         yield name, value
+
+    def _values(self, column: pa.Array, path: str) -> list[Any]:
+        try:
+            values: list[Any] = column.to_pylist(maps_as_pydicts="strict")
+        except (ValueError, KeyError) as error:  # text that is no UTF-8, a key that is repeated
+            raise self._invalid(f"an action cannot be read: {error}", path) from error
+        return values
 
     def _files(self, file: LogFile, action: str) -> Iterator[pa.RecordBatch]:
         path = self._path(file)
@@ -153,27 +163,51 @@ class CheckpointReader:
         leaves = [f"{action}.{field.name}" for field in kind.schema]
         if action == "add":
             leaves.append("add.stats_parsed")
-        for batch in self._parquet(path, leaves, action):
+        if action == "remove" and not self._any(path, "remove"):
+            return
+        for batch in self._parquet(path, leaves):
             yield conform(batch.column(action), action, self._place(path))
 
-    def _parquet(
-        self, path: str, columns: Sequence[str], present: str | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def _any(self, path: str, action: str) -> bool:
+        """Look at one column whether there is an action at all, as often there is no remove."""
+        batches = self._parquet(path, [f"{action}.path"])
+        return any(batch.column(action).null_count < batch.num_rows for batch in batches)
+
+    def _parquet(self, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
-            with (
-                self._storage.open_input(path) as source,
-                pq.ParquetFile(
-                    source,
-                    thrift_string_size_limit=_MAX_STRING,
-                    thrift_container_size_limit=_MAX_CONTAINER,
-                ) as file,
-            ):
-                _refuse_bomb(file.metadata, source.size())
-                yield from _batches(file, columns, present)
+            with self._storage.open_input(path) as source, self._open(path, source) as file:
+                yield from self._batches(path, file, columns)
         except FileNotFoundError:
             raise self._gone(path) from None
         except _READ_ERRORS as error:
             raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
+
+    def _open(self, path: str, source: Any, *dictionaries: str) -> pq.ParquetFile:
+        """Open a file, and check its footer when that is read for the first time."""
+        known = self._footers.get(path)
+        file = pq.ParquetFile(source, metadata=known, read_dictionary=dictionaries, **OPTIONS)
+        if known is None:
+            self._sizes[path] = source.size()
+            refuse_bomb(file.metadata, self._sizes[path])
+            refuse_repeated(file.schema_arrow, "the schema")
+            self._footers[path] = file.metadata
+        return file
+
+    def _batches(
+        self, path: str, file: pq.ParquetFile, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        if not {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
+            return
+        rows = batch_rows(
+            lambda column: self._open(path, self._storage.open_input(path), column),
+            file,
+            columns,
+        )
+        allowance = Allowance(self._sizes[path])
+        threads = file.metadata.num_rows > BATCH_ROWS
+        for batch in file.iter_batches(rows, columns=list(columns), use_threads=threads):
+            allowance.take(batch.nbytes)
+            yield batch
 
     def _check(self, actions: Sequence[Action]) -> None:
         version = self._checkpoint.version
@@ -227,48 +261,6 @@ class CheckpointReader:
         return InvalidCheckpoint(
             message, path=path, version=self._checkpoint.version, requirement=requirement
         )
-
-
-def _refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
-    """Refuse a file that would grow out of all proportion when it is decoded.
-
-    Every row of a checkpoint holds an action, which takes more than a byte; statistics and
-    paths compress well, but not by hundreds.
-    """
-    unpacked = sum(
-        metadata.row_group(group).column(column).total_uncompressed_size
-        for group in range(metadata.num_row_groups)
-        for column in range(metadata.num_columns)
-    )
-    if metadata.num_rows > size or unpacked > _ALWAYS_FINE + _MAX_GROWTH * size:
-        raise ValueError(f"{size} bytes claim {metadata.num_rows} rows of {unpacked} bytes")
-
-
-def _batches(
-    file: pq.ParquetFile, columns: Sequence[str], present: str | None
-) -> Iterator[pa.RecordBatch]:
-    """Read columns; row groups whose statistics show no row of ``present`` are passed over."""
-    if not {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
-        return
-    groups = [
-        group
-        for group in range(file.metadata.num_row_groups)
-        if present is None or not _absent(file.metadata.row_group(group), present)
-    ]
-    yield from file.iter_batches(_BATCH, row_groups=groups, columns=list(columns))
-
-
-def _absent(group: Any, action: str) -> bool:
-    for index in range(group.num_columns):
-        column = group.column(index)
-        if column.path_in_schema == f"{action}.path":
-            statistics = column.statistics
-            return bool(
-                statistics is not None
-                and statistics.has_null_count
-                and statistics.null_count == group.num_rows
-            )
-    return False
 
 
 def _without_empty_lists(protocol: Protocol) -> Protocol:

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import orjson
 
-from reference_impl.actions import SMALL_ACTIONS, Action, CommitInfo, Protocol, decode_action
+from reference_impl.actions import Action, CommitInfo, Protocol, decode_action
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
-from reference_impl.file_lines import parse_line
+from reference_impl.file_lines import known_actions, parse_line
 from reference_impl.protocol import validate_protocol
 from reference_impl.wire import Place
 
@@ -23,7 +23,6 @@ __all__ = ["Commit", "parse_commit", "parse_lines"]
 _PREFIXES: Final = {name: f'{{"{name}":{{'.encode() for name in FILE_ACTIONS}
 _STARTS: Final = {prefix[:8]: name for name, prefix in _PREFIXES.items()}
 """The first bytes of the line of a file action, enough to tell them apart by one look-up."""
-_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
 _SINGLE: Final = {
     "protocol": "PROTO-001",
@@ -85,10 +84,10 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
     """
     commit = Commit(place)
     seen: set[tuple[str, str]] = set()
-    for name, value in _sorted_out(data, commit, files=files):
+    for name, value, line in _sorted_out(data, commit, files=files):
         if name in FILE_ACTIONS:
             if files:
-                commit.lines[name].append(orjson.dumps({name: value}))
+                commit.lines[name].append(line)
             continue
         if name in _V2_ONLY:
             raise InvalidAction(
@@ -127,12 +126,13 @@ def parse_lines(data: bytes, place: Place) -> Iterator[tuple[str, Any]]:
         yield from _parse_line(line, number, place)
 
 
-def _sorted_out(data: bytes, commit: Commit, *, files: bool) -> Iterator[tuple[str, Any]]:
+def _sorted_out(data: bytes, commit: Commit, *, files: bool) -> Iterator[tuple[str, Any, bytes]]:
     """Put lines that look just like a file action aside, and parse all others."""
     for number, line in enumerate(data.split(b"\n"), 1):
         name = _STARTS.get(line[:8])
         if name is None or not (line.startswith(_PREFIXES[name]) and line.endswith(b"}}")):
-            yield from _parse_line(line, number, commit.place)
+            for action, value in _parse_line(line, number, commit.place):
+                yield action, value, line
         elif files:
             commit.lines[name].append(line)
 
@@ -146,7 +146,7 @@ def _parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]
         raise _malformed(f"line {number} is not JSON: {error}", place) from None
     if type(value) is not dict:
         raise _malformed(f"line {number} is not a JSON object", place)
-    found = [(name, item) for name, item in value.items() if item is not None and name in _KNOWN]
+    found = list(known_actions(value).items())
     if len(found) > 1:
         names = " and ".join(name for name, _ in found)
         raise _malformed(f"line {number} has more than one action: {names}", place)

@@ -92,6 +92,7 @@ _ALL: Final = (
         "reader_writer",
         aliases=("typeWidening-preview",),
         activation="delta.enableTypeWidening",
+        writes=True,
     ),
     Feature("variantType", "reader_writer", aliases=("variantType-preview",)),
     Feature(

@@ -8,22 +8,26 @@ allows and words the error for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 import pyarrow as pa
 import pyarrow.json as pj
 
+from reference_impl.actions import SMALL_ACTIONS
 from reference_impl.errors import MalformedCommit
 from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.file_actions import STRING_MAP as _MAP
 from reference_impl.wire import Place
 
-__all__ = ["Run", "from_lines", "parse_line"]
+__all__ = ["Run", "from_lines", "known_actions", "parse_line"]
 
 _BLOCK: Final = 1 << 20
 _LIMIT: Final = 1 << 30
+_FEW: Final = 64
+"""Lines for which setting up Arrow's reader takes longer than the general way."""
+_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
 Run = tuple[Place, Sequence[bytes]]
 """Lines of one commit, each an object with nothing but one file action."""
@@ -37,7 +41,8 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
         InvalidAction: an action lacks a required field, or a field has a wrong type or range.
 
     """
-    table = _fast(action, [line for _, lines in runs for line in lines])
+    every = [line for _, lines in runs for line in lines]
+    table = _fast(action, every) if len(every) > _FEW else None
     if table is not None:
         return table
     tables = [
@@ -45,6 +50,11 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
         for place, lines in runs
     ]
     return pa.concat_tables([FILE_ACTIONS[action].schema.empty_table(), *tables])
+
+
+def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the actions on a line by wire name, without unknown ones, which are ignored."""
+    return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
 
 
 def parse_line(action: str, line: bytes, place: Place) -> Any:
@@ -59,9 +69,10 @@ def parse_line(action: str, line: bytes, place: Place) -> Any:
     except orjson.JSONDecodeError as error:
         problem = f"a line is not JSON: {error}: {line[:80].decode(errors='replace')}"
     else:
-        if found.keys() <= {action}:
-            return found[action]
-        problem = f"a line has more than one action: {', '.join(found)}"
+        actions = known_actions(found)
+        if actions.keys() == {action}:
+            return actions[action]
+        problem = f"a line has more than one action: {', '.join(actions)}"
     raise MalformedCommit(problem, path=place.path, version=place.version)
 
 

@@ -306,6 +306,48 @@ def test_a_checkpoint_that_grows_out_of_proportion_is_refused(log: Any) -> None:
         log.snapshot()
 
 
+def test_a_long_string_that_many_rows_share_is_refused_before_it_fills_memory(log: Any) -> None:
+    log.start()
+    shared = log.add("f", stats="x" * 1_000_000)
+    log.checkpoint(0, *({"add": shared["add"] | {"path": f"f{row}"}} for row in range(200)))
+    assert (log.directory / f"{0:020d}.checkpoint.parquet").stat().st_size < 200_000
+    _forget(log, 0)
+    with pytest.raises(InvalidCheckpoint, match="unpack to more than"):
+        log.snapshot().adds()
+
+
+@pytest.mark.parametrize("action", ["add", "txn"])
+def test_text_that_is_no_utf_8_is_refused(log: Any, action: str) -> None:
+    log.start()
+    text = pa.array(["f"]).cast(pa.binary())
+    broken = pa.StringArray.from_buffers(1, text.buffers()[1], pa.py_buffer(b"\xff"))
+    whole = {"add": log.add("f"), "txn": {"txn": {"appId": "f", "version": 1}}}[action]
+    log.checkpoint(0, whole)
+    path = log.directory / f"{0:020d}.checkpoint.parquet"
+    table = pq.read_table(path)
+    chunk = table[action].combine_chunks()
+    name = {"add": "path", "txn": "appId"}[action]
+    fields = {field.name: chunk.field(field.name) for field in chunk.type}
+    fields[name] = pa.concat_arrays([pa.nulls(2, pa.string()), broken])
+    damaged = pa.StructArray.from_arrays(list(fields.values()), list(fields), mask=chunk.is_null())
+    pq.write_table(table.set_column(table.column_names.index(action), action, damaged), path)
+    _forget(log, 0)
+    with pytest.raises(InvalidTableError, match="cannot be read"):
+        log.snapshot().adds()
+
+
+def test_two_columns_of_one_name_are_refused(log: Any) -> None:
+    log.start()
+    path = log.directory / f"{0:020d}.checkpoint.parquet"
+    rows = [log.protocol()["protocol"], None]
+    column = pa.array(rows, log.types["protocol"])
+    pq.write_table(pa.table([column, column], ["protocol", "protocol"]), path)
+    assert log.paths() == []
+    _forget(log, 0)
+    with pytest.raises(InvalidCheckpoint, match="two columns 'protocol'"):
+        log.snapshot()
+
+
 def test_a_missing_sidecar_is_not_found_unless_the_log_does_without(log: Any) -> None:
     protocol, metadata = _v2(log)
     log.commit(protocol, metadata, log.add("f"))

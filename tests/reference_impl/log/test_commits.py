@@ -49,6 +49,17 @@ def test_unknown_actions_and_fields_are_ignored(log: Any) -> None:
     assert log.paths() == ["f"]
 
 
+def test_an_add_among_oddities_is_read(log: Any) -> None:
+    log.start()
+    nested = b"[" * 500 + b"]" * 500
+    body = log.lines(log.add("f"))[len(b'{"add": {') : -3]
+    log.raw(
+        f"{1:020d}.json",
+        b' {"novelty":' + nested + b', "add" : {"x":' + nested + b"," + body + b"} } ",
+    )
+    assert log.paths() == ["f"]
+
+
 def test_null_means_absent(log: Any) -> None:
     log.start(log.add("f", stats=None, tags=None, deletionVector=None, baseRowId=None))
     assert log.paths() == ["f"]

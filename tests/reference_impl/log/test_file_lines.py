@@ -66,9 +66,13 @@ def _expected(add: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(lines: list[bytes]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = from_lines("add", [(PLACE, lines)]).to_pylist(
-        maps_as_pydicts="strict"
+    """Give the rows of lines; few lines and many, which are read another way, agree."""
+    few, many = (
+        from_lines("add", [(PLACE, lines)] * times).to_pylist(maps_as_pydicts="strict")
+        for times in (1, 100)
     )
+    assert many == few * 100
+    rows: list[dict[str, Any]] = few
     return rows
 
 
@@ -124,5 +128,6 @@ def test_one_bad_line_among_good_ones_is_refused(bad: bytes, position: int) -> N
     lines = [_line(), _line()]
     assert len(_rows(lines)) == 2
     lines.insert(position, bad)
-    with pytest.raises(DeltaError):
-        _rows(lines)
+    for times in (1, 100):
+        with pytest.raises(DeltaError):
+            from_lines("add", [(PLACE, lines)] * times)

@@ -1,0 +1,120 @@
+"""Bounds on what a checkpoint may unpack to: a small file must not fill the memory.
+
+Serves "Checkpoints": a log is input that nobody vouches for. Honest checkpoints compress well,
+but every action takes more than a byte, and nothing in them repeats by the hundreds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+__all__ = ["BATCH_ROWS", "OPTIONS", "Allowance", "batch_rows", "refuse_bomb", "refuse_repeated"]
+
+OPTIONS: Final = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 22}
+"""Bounds on what the footer of a checkpoint may hold, in bytes and elements."""
+
+BATCH_ROWS: Final = 65_536
+"""Rows that are decoded at a time: enough for speed, little enough for memory."""
+
+_ALWAYS_FINE: Final = 1 << 26
+_MAX_GROWTH: Final = 200
+_BATCH_BYTES: Final = 1 << 26
+
+
+class Allowance:
+    """How many bytes a file of a size may still unpack to."""
+
+    def __init__(self, size: int) -> None:
+        """Start with what is allowed for a file of ``size`` bytes."""
+        self._size = size
+        self._left = _ALWAYS_FINE + _MAX_GROWTH * size
+
+    def take(self, count: int) -> None:
+        """Take bytes.
+
+        Raises:
+            ValueError: nothing is left.
+
+        """
+        self._left -= count
+        if self._left < 0:
+            raise ValueError(f"{self._size} bytes unpack to more than {_MAX_GROWTH} times as many")
+
+
+def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
+    """Refuse a file whose own footer claims that it grows out of all proportion.
+
+    Raises:
+        ValueError: it does.
+
+    """
+    groups = range(metadata.num_row_groups)
+    unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)
+    rows = metadata.num_rows
+    if rows > size or unpacked > _ALWAYS_FINE + _MAX_GROWTH * size:
+        raise ValueError(f"{size} bytes claim {rows} rows of {unpacked} bytes")
+
+
+def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
+    """Refuse two columns of one name: which of them holds the action cannot be told.
+
+    Raises:
+        ValueError: a name is repeated.
+
+    """
+    names: set[str] = set()
+    for field in fields:
+        if field.name in names:
+            raise ValueError(f"{place} has two columns {field.name!r}")
+        names.add(field.name)
+        if pa.types.is_struct(field.type):
+            refuse_repeated(field.type, field.name)
+
+
+def batch_rows(
+    reopen: Callable[[str], pq.ParquetFile], file: pq.ParquetFile, columns: Sequence[str]
+) -> int:
+    """Give the number of rows to decode at a time, so that a batch stays small.
+
+    A dictionary holds a string once that a million rows may refer to. Where that could matter,
+    the dictionaries are looked at first. The metadata of columns would tell where, but reading
+    them from a damaged footer ends the process.
+
+    Args:
+        reopen: opens the file with one column, by its path, left as a dictionary.
+        file: the file.
+        columns: columns that will be read, leaves or structs.
+
+    """
+    leaves = [file.schema.column(index) for index in range(len(file.schema.names))]
+    strings = [
+        leaf.path
+        for leaf in leaves
+        if leaf.physical_type == "BYTE_ARRAY"
+        and any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
+    ]
+    rows = BATCH_ROWS
+    # A batch may span row groups.
+    most = max(min(file.metadata.num_rows, BATCH_ROWS), 1)
+    for group in range(file.metadata.num_row_groups):
+        if most * file.metadata.row_group(group).total_byte_size > _BATCH_BYTES:
+            longest = max((_longest(reopen(path), group, path) for path in strings), default=0)
+            rows = min(rows, max(_BATCH_BYTES // max(longest, 1), 1))
+    return rows
+
+
+def _longest(file: pq.ParquetFile, group: int, path: str) -> int:
+    """Give the length of the longest string in a column's dictionary, in bytes."""
+    with file:
+        batch = next(file.iter_batches(1, row_groups=[group], columns=[path]), None)
+    if batch is None:
+        return 0
+    leaf = batch.column(0)
+    while not pa.types.is_dictionary(leaf.type):
+        leaf = leaf.field(0) if pa.types.is_struct(leaf.type) else leaf.values
+    return int(pc.max(pc.binary_length(leaf.dictionary)).as_py() or 0)
