@@ -19,8 +19,8 @@ from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage, open_storage
 from reference_impl.types.model import Struct
+from reference_impl.write import columns, maintenance, settings
 from reference_impl.write import rows as row_operations
-from reference_impl.write import settings
 from reference_impl.write.checkpoint import write_checkpoint
 from reference_impl.write.create import Definition, create_table, read_schema
 from reference_impl.write.rows import Filter
@@ -256,6 +256,60 @@ class Table:
 
         """
         return settings.set_domain(self.snapshot(), domain, configuration)
+
+    def add_columns(
+        self, fields: Struct | pa.Schema | Mapping[str, Any] | str, parent: columns.Path = ()
+    ) -> int:
+        """Add nullable columns, or fields to the struct column that a path leads to.
+
+        Raises:
+            ConstraintViolation: a column cannot be added to rows that are there.
+            InvalidSchema: a name is taken.
+
+        """
+        return columns.add_columns(self.snapshot(), read_schema(fields).fields, parent)
+
+    def rename_column(self, path: columns.Path, name: str) -> int:
+        """Rename a column or a field of a mapped table; see :mod:`reference_impl.write.columns`."""
+        return columns.rename_column(self.snapshot(), path, name)
+
+    def drop_column(self, path: columns.Path) -> int:
+        """Drop a column or a field of a mapped table; see :mod:`reference_impl.write.columns`."""
+        return columns.drop_column(self.snapshot(), path)
+
+    def reorder_columns(self, names: Sequence[str]) -> int:
+        """Put the columns into another order; every one is named once."""
+        return columns.reorder_columns(self.snapshot(), names)
+
+    def change_type(self, path: columns.Path, wanted: str) -> int:
+        """Widen the type of a column or a field, as far as "Type Widening" lets it."""
+        return columns.change_type(self.snapshot(), path, wanted)
+
+    def set_nullable(self, name: str, *, nullable: bool) -> int:
+        """Let a column have nulls, or have none from now on."""
+        return columns.set_nullable(self.snapshot(), name, nullable=nullable)
+
+    def set_default(self, name: str, expression: str | None) -> int:
+        """Set the default of a column for rows to come, in Spark SQL, or unset it."""
+        return columns.set_default(self.snapshot(), name, expression)
+
+    def optimize(self, *, purge_only: bool = False) -> int:
+        """Rewrite small files into large ones and drop rows that vectors deleted.
+
+        Args:
+            purge_only: rewrite files with a deletion vector and no others.
+
+        """
+        return maintenance.optimize(self.snapshot(), purge_only=purge_only)
+
+    def restore(self, version: int) -> int:
+        """Make rows, schema and properties those of an earlier version again.
+
+        Raises:
+            NotFoundError: there is no such version, or a file of it is gone.
+
+        """
+        return maintenance.restore(self.snapshot(), self.snapshot(version))
 
     def checkpoint(self) -> int:
         """Write a checkpoint of the latest version, and give that version.

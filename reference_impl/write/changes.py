@@ -36,6 +36,7 @@ class Changes:
 
     Attributes:
         transaction: where the actions are staged.
+        data_change: whether rows change, and are not only moved.
         deleted: rows that went, for the history.
         updated: rows that were replaced.
         inserted: rows that came new.
@@ -43,6 +44,7 @@ class Changes:
     """
 
     transaction: Transaction
+    data_change: bool = True
     deleted: int = 0
     updated: int = 0
     inserted: int = 0
@@ -63,6 +65,11 @@ class Changes:
         self._record("delete", file.take(chosen))
         self._drop(file, chosen)
 
+    def move(self, file: LiveFile) -> None:
+        """Write the rows of a file that are left into another file, and remove it."""
+        self._keep(file.take(file.live))
+        self.transaction.remove(file.add, data_change=self.data_change)
+
     def update(self, file: LiveFile, chosen: Mask, rows: pa.Table) -> None:
         """Replace rows of a file, the new ones given in the same order."""
         self.updated += rows.num_rows
@@ -79,7 +86,8 @@ class Changes:
         transaction = self.transaction
         target = transaction.target
         keeps = target.active("rowTracking")
-        writer = FileWriter(transaction.storage, target, extra=self._extra if keeps else ())
+        extra = self._extra if keeps else ()
+        writer = FileWriter(transaction.storage, target, self.data_change, extra)
         if self._fresh:
             transaction.add(writer.write(_stack(self._fresh, target)))
         if self._vectors:
@@ -115,7 +123,9 @@ class Changes:
         if self.transaction.target.active("deletionVectors"):
             self._vectors.append((file, ~kept))
             return
-        rows = file.take(kept)
+        self._keep(file.take(kept))
+
+    def _keep(self, rows: pa.Table) -> None:
         ids = rows.column(_ID) if self._tracks else None
         versions = rows.column(_VERSION) if self._tracks else None
         self._fresh.append(self._tracked(rows, ids, versions))

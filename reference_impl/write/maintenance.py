@@ -1,0 +1,129 @@
+"""Operations that keep a table in shape: optimize, restore.
+
+Serves "Add File and Remove File" (``dataChange``), "Deletion Vectors" and "Row Tracking". Rows
+move between files and none changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.deletion_vectors import Descriptor
+from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
+from reference_impl.paths import decode_path
+from reference_impl.snapshot import Snapshot
+from reference_impl.write.changes import Changes
+from reference_impl.write.definition import define
+from reference_impl.write.live_files import LiveFiles
+from reference_impl.write.transaction import Transaction
+
+__all__ = ["optimize", "restore"]
+
+TARGET_BYTES: Final = 128 << 20
+"""Size in bytes from which on a file is large enough to be left alone."""
+
+
+def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARGET_BYTES) -> int:
+    """Rewrite small files into large ones, and drop rows that vectors deleted.
+
+    Args:
+        snapshot: the latest version.
+        purge_only: rewrite files with a deletion vector and no others.
+        target: size in bytes from which on a file without a vector is left alone.
+
+    Returns:
+        The version; the same as before where there is nothing to do.
+
+    """
+    transaction = Transaction(
+        snapshot.storage,
+        snapshot,
+        "REORG" if purge_only else "OPTIMIZE",
+        {"predicate": "[]", "auto": "false"},
+    )
+    adds = snapshot.adds()
+    deleted = pc.is_valid(adds.column("deletionVector"))
+    small = pc.less(adds.column("size"), target)
+    chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
+    groups: dict[Any, list[int]] = {}
+    for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
+        groups.setdefault(tuple(values), []).append(number)
+    files = LiveFiles(snapshot, transaction.read_target)
+    changes = Changes(transaction, data_change=False)
+    for numbers in groups.values():
+        part = chosen.take(pa.array(numbers))
+        if len(numbers) == 1 and not part.column("deletionVector")[0].is_valid:
+            continue  # one small file alone is as good as it gets
+        for file in files.open(part):
+            changes.move(file)
+    if transaction.is_empty:
+        return int(snapshot.version)
+    changes.finish()
+    return transaction.commit()
+
+
+def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
+    """Make the rows, the schema and the properties those of an earlier version again.
+
+    The protocol stays, because it never loses a feature.
+
+    Raises:
+        NotFoundError: a file of the earlier version is gone.
+
+    """
+    transaction = Transaction(
+        snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
+    )
+    if earlier.metadata != snapshot.metadata:
+        define(transaction, snapshot.protocol, earlier.metadata, {})
+    now, then = snapshot.adds(), earlier.adds()
+    have, want = _keys(now), _keys(then)
+    transaction.read(None, now)
+    transaction.remove(now.filter(pa.array([key not in set(want) for key in have], pa.bool_())))
+    back = then.filter(pa.array([key not in set(have) for key in want], pa.bool_()))
+    rows = back.to_pylist(maps_as_pydicts="strict")
+    for row in rows:
+        _require_files(snapshot, row)
+    transaction.add(_again(row) for row in rows)
+    if transaction.is_empty:
+        return int(snapshot.version)
+    return transaction.commit()
+
+
+def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:
+    vectors = adds.column("deletionVector").to_pylist()
+    paths = adds.column("path").to_pylist()
+    return [
+        (decode_path(str(path)), Descriptor.from_wire(vector).unique_id if vector else None)
+        for path, vector in zip(paths, vectors, strict=True)
+    ]
+
+
+def _again(row: dict[str, Any]) -> dict[str, Any]:
+    body = {name: value for name, value in row.items() if value is not None}
+    if "deletionVector" in body:
+        body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
+    return {**body, "dataChange": True}
+
+
+def _require_files(snapshot: Snapshot, row: dict[str, Any]) -> None:
+    path = decode_path(row["path"])
+    try:
+        snapshot.storage.head(path)
+    except FileNotFoundError as error:
+        raise DataFileNotFound(
+            "a data file of the version to restore is gone", path=path, stage="commit"
+        ) from error
+    vector = row["deletionVector"]
+    if vector is None or vector["storageType"] == "i":
+        return
+    path = Descriptor.from_wire(vector).path
+    try:
+        snapshot.storage.head(path)
+    except FileNotFoundError as error:
+        raise DeletionVectorNotFound(
+            "a deletion vector of the version to restore is gone", path=path, stage="commit"
+        ) from error

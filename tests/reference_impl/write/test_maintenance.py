@@ -1,0 +1,97 @@
+"""Optimize and restore move rows between files and change none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from reference_impl import Table, read_table
+from reference_impl.errors import DataFileNotFound, VersionNotFound
+
+SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string())])
+PROPERTIES = {
+    "delta.enableDeletionVectors": "true",
+    "delta.enableRowTracking": "true",
+    "delta.enableChangeDataFeed": "true",
+}
+Actions = Callable[..., list[dict[str, Any]]]
+
+
+def rows(*numbers: int) -> pa.Table:
+    return pa.table({"id": list(numbers), "part": ["ab"[n % 2] for n in numbers]}, schema=SCHEMA)
+
+
+def tracked(table: Table) -> list[tuple[Any, ...]]:
+    read = read_table(table.storage.location, row_ids=True).to_pylist()
+    return sorted(tuple(row.values()) for row in read)
+
+
+@pytest.fixture
+def full(table: Table) -> Table:
+    table.create(SCHEMA, partition_columns=["part"], properties=PROPERTIES)
+    for start in range(0, 8, 2):
+        table.append(rows(start, start + 1))
+    table.delete("id = 2")
+    return table
+
+
+def test_optimize_leaves_few_files_and_every_row_as_it_was(
+    full: Table, actions: Actions, clean: Callable[[], None]
+) -> None:
+    before = tracked(full)
+    version = full.optimize()
+    assert tracked(full) == before
+    assert full.snapshot().adds().num_rows == 2
+    assert {a["dataChange"] for a in actions(version, "add") + actions(version, "remove")} == {
+        False
+    }
+    assert actions(version, "cdc") == []
+    assert full.changes(version).num_rows == 0
+    assert full.optimize() == version
+    clean()
+
+
+def test_purging_rewrites_files_with_vectors_only(
+    table: Table, actions: Actions, clean: Callable[[], None]
+) -> None:
+    table.create(SCHEMA, properties=PROPERTIES, rows=rows(1, 2))
+    table.append(rows(3))
+    table.delete("id = 1")
+    version = table.optimize(purge_only=True)
+    assert len(actions(version, "remove")) == 1
+    assert table.snapshot().adds().column("deletionVector").null_count == 2
+    clean()
+
+
+def test_an_append_only_table_can_be_optimized(table: Table) -> None:
+    table.create(SCHEMA, properties={"delta.appendOnly": "true"}, rows=rows(1))
+    table.append(rows(2))
+    assert table.optimize() == 2
+
+
+def test_restore_brings_rows_schema_and_ids_back(full: Table, clean: Callable[[], None]) -> None:
+    full.restore(3)
+    third = [row[:3] for row in tracked(full)]
+    assert [row[0] for row in third] == list(range(6))
+    full.set_properties({"a": "b"})
+    full.delete()
+    full.restore(3)
+    assert [row[:3] for row in tracked(full)] == third
+    assert "a" not in full.snapshot().metadata.configuration
+    clean()
+
+
+def test_restore_needs_the_files_of_the_version(table: Table, actions: Actions) -> None:
+    table.create(SCHEMA, rows=rows(1))
+    (add,) = actions(0, "add")
+    table.delete()
+    (Path(table.storage.location) / add["path"]).unlink()
+    with pytest.raises(DataFileNotFound):
+        table.restore(0)
+    with pytest.raises(VersionNotFound):
+        table.restore(9)
+    assert table.latest_version() == 1
