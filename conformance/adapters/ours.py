@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from conformance.adapter import (
     Answer,
+    Changes,
     Claims,
     Description,
     DomainMetadata,
@@ -74,6 +75,10 @@ def _scan(request: Scan) -> Any:
     )
 
 
+def _changes(request: Changes) -> Any:
+    return Table(request.table).changes(request.start, request.end)
+
+
 def _history(request: History) -> Any:
     return [
         {"version": commit.version, "timestamp": commit.timestamp, "operation": commit.operation}
@@ -95,6 +100,7 @@ _READERS: Final[Mapping[type[Request], tuple[str, Callable[[Any], Any]]]] = {
     Snapshot: ("snapshot", _snapshot),
     Files: ("files", _files),
     Scan: ("scan", _scan),
+    Changes: ("changes", _changes),
     History: ("history", _history),
     Txn: ("txn", _txn),
     DomainMetadata: ("domain_metadata", _domain_metadata),
