@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from decimal import Context as DecimalContext
 from decimal import Decimal as DecimalValue
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -40,6 +41,9 @@ __all__ = [
     "write_multi_part",
     "write_v2",
 ]
+
+_WIDE: Final = DecimalContext(prec=76)
+"""Room for 38 digits on either side of the point."""
 
 _TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
 
@@ -267,7 +271,9 @@ def _typed(  # noqa: PLR0911  one return per kind of type
     if pa.types.is_struct(data_type):
         return {each.name: _typed(each.type, value.get(each.name)) for each in data_type}
     if pa.types.is_decimal(data_type):
-        return DecimalValue(str(value)).quantize(DecimalValue(1).scaleb(-data_type.scale))
+        return DecimalValue(str(value)).quantize(
+            DecimalValue(1).scaleb(-data_type.scale), context=_WIDE
+        )
     if pa.types.is_date(data_type):
         return date.fromisoformat(value)
     if pa.types.is_timestamp(data_type):

@@ -6,6 +6,7 @@ Serves "Schema Serialization Format".
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -47,7 +48,8 @@ _KEY_TYPES: Final = ("string", "integer", "long", "date")
 def names(*, awkward: bool = False) -> st.SearchStrategy[str]:
     """Column names; ``awkward`` ones need column mapping in most writers."""
     plain = st.one_of(
-        st.sampled_from(_PLAIN_NAMES), st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True)
+        st.sampled_from(_PLAIN_NAMES),
+        st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=6),
     )
     return st.one_of(plain, st.sampled_from(_AWKWARD_NAMES)) if awkward else plain
 
@@ -80,10 +82,15 @@ def data_types(
         max_depth: 0 for primitive types only.
 
     """
+    return _cached_types(tuple(sorted(set(primitives))), max_depth)
+
+
+@cache
+def _cached_types(primitives: tuple[str, ...], max_depth: int) -> st.SearchStrategy[DataType]:
     base = _primitives(primitives)
     if max_depth == 0:
         return base
-    inner = data_types(primitives=primitives, max_depth=max_depth - 1)
+    inner = _cached_types(primitives, max_depth - 1)
     keys = st.sampled_from([Primitive(name) for name in _KEY_TYPES])
     return st.one_of(
         base,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import date
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,17 @@ def test_the_schema_follows_the_style(table: TableBuilder) -> None:
     assert adds[0]["stats_parsed"]["minValues"] == {"id": 2, "s": None}
     assert adds[0]["stats_parsed"]["nullCount"] == {"id": 0, "s": 1}
     assert adds[0]["partitionValues_parsed"] == {"p": date(2024, 1, 1)}
+
+
+def test_parsed_statistics_take_every_digit_of_a_decimal(tmp_path: Path) -> None:
+    schema = struct(field("d", "decimal(38,0)"), field("e", "decimal(38,38)"))
+    builder = TableBuilder(tmp_path, schema)
+    widest = Decimal(10**38 - 1)
+    builder.create([{"d": widest, "e": widest.scaleb(-38, Context(prec=38))}])
+    (path,) = builder.checkpoint(style=CheckpointStyle(stats_parsed=True)).files
+    (add,) = [row["add"] for row in rows_of(path) if "add" in row]
+    assert add["stats_parsed"]["maxValues"]["d"] == widest
+    assert str(add["stats_parsed"]["maxValues"]["e"]) == "0." + "9" * 38
 
 
 def test_tombstones_can_be_left_out(table: TableBuilder) -> None:

@@ -35,7 +35,7 @@ def test_histories_become_cases_with_a_question_per_version(tmp_path: Path) -> N
 
 def test_the_same_request_writes_the_same_corpus(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        list(export_histories(tmp_path / name, count=4, number=5))
+        list(export_histories(tmp_path / name, count=2, number=5))
     first = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*"))
     second = sorted(path.relative_to(tmp_path / "b") for path in (tmp_path / "b").rglob("*"))
     assert first == second

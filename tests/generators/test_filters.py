@@ -136,7 +136,7 @@ def typed_values(draw: st.DrawFn) -> tuple[DataType, Any]:
     return data_type, draw(values(data_type, nan=False))
 
 
-@profile("gate", examples=60)
+@profile("gate", examples=40)
 @given(typed_values())
 def test_values_survive_their_spelling(drawn: tuple[DataType, Any]) -> None:
     data_type, value = drawn
@@ -150,7 +150,7 @@ def filtered_rows(draw: st.DrawFn) -> tuple[Any, Any]:
     return draw(filters(schema, rows=drawn)), drawn
 
 
-@profile("gate", examples=60)
+@profile("gate", examples=40)
 @given(filtered_rows())
 def test_a_filter_its_negation_and_null_part_the_rows(drawn: tuple[Any, Any]) -> None:
     tree, table = drawn

@@ -90,7 +90,7 @@ def featured_histories(draw: st.DrawFn) -> History:
     return history
 
 
-@profile("gate", examples=40)
+@profile("gate", examples=20)
 @given(featured_histories())
 def test_the_builder_and_the_replay_agree(history: History) -> None:
     oracle = replay(history)
@@ -116,7 +116,7 @@ def plain_histories(draw: st.DrawFn) -> History:
     return history
 
 
-@profile("gate", examples=40)
+@profile("gate", examples=20)
 @given(plain_histories())
 def test_what_lies_on_disk_is_what_the_oracle_says(read_plain: Reader, history: History) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ from generators.export import draw_histories
 from generators.filters import evaluate
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import normalized_row
-from generators.operations import Checkpoint, Create, Delete, History, RenameColumn, replay
+from generators.operations import Append, Checkpoint, Create, Delete, History, RenameColumn, replay
 from generators.profiles import PROFILES, profile
 from generators.strategies import (
     data_types,
@@ -29,8 +29,13 @@ from generators.strategies import (
 )
 from generators.strategies.values import INTEGER_BITS
 
-QUIET = settings(max_examples=500, derandomize=True, database=None, deadline=None)
-
+QUIET = settings(
+    max_examples=120,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate, Phase.shrink],
+)
 FIRST = settings(QUIET, phases=[Phase.generate])
 
 SMALL = {
@@ -144,7 +149,8 @@ def test_a_history_shrinks_around_the_operation_that_matters() -> None:
         lambda each: any(isinstance(op, Delete) and op.vectors for op in each),
         settings=QUIET,
     )
-    assert len(smallest) == 2
+    assert len(smallest) <= 3
+    assert all(op.rows == () for op in smallest if isinstance(op, Append | Create))
 
 
 def test_features_open_their_operations() -> None:
