@@ -23,7 +23,7 @@ from generators.operations import History
 __all__ = ["Plan", "generated_items"]
 
 _MODERN = frozenset({"2025", "upstream"})
-_GATE = ((4, ()), (2, ("deletionVectors",)), (1, ("columnMapping", "deletionVectors")))
+_GATE = ((4, ()), (3, ("columnMapping", "deletionVectors")))
 """How many histories of which features the ``gate`` profile draws."""
 
 _EXPLORE_FACTOR = 10

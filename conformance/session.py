@@ -5,6 +5,7 @@ Loaded by :mod:`conformance.plugin` only when ``--impl`` is given.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +85,10 @@ class _WorkerPlugin:
             source = metafunc.module.__name__.rpartition("test_")[2]
             items = self.run.of_source(source)
             metafunc.parametrize("delta_tck_item", items, ids=[item.id for item in items])
+
+    def pytest_collection_finish(self) -> None:
+        """Keep the collector of garbage from going through thousands of items again and again."""
+        gc.freeze()
 
     def pytest_unconfigure(self) -> None:
         """Release the adapter and the copies of tables."""

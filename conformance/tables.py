@@ -28,12 +28,14 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
     and nobody can set it; reading leaves it alone.
     """
     found: dict[str, tuple[int, ...]] = {}
-    pending = [str(folder)]
+    root = str(folder)
+    cut = len(root) + 1
+    pending = [root]
     while pending:
         place = pending.pop()
         with os.scandir(place) as entries:
             for entry in entries:
-                name = os.path.relpath(entry.path, folder)
+                name = entry.path[cut:]
                 if entry.is_dir(follow_symlinks=False):
                     found[f"{name}/"] = ()
                     pending.append(entry.path)
