@@ -20,10 +20,12 @@ from reference_impl.column_mapping import (
     physical_name,
 )
 from reference_impl.errors import InvalidMetadata, InvalidPartitionValue
+from reference_impl.features import supported
 from reference_impl.partition_values import parse_values
 from reference_impl.paths import decode_path
 from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
+from reference_impl.types.widening import check_type_changes
 
 __all__ = ["FileTask", "TableSchema", "file_tasks", "partition_column", "table_schema"]
 
@@ -75,7 +77,7 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
     """Parse the schema of a version and check what reading relies on.
 
     Raises:
-        InvalidSchema: the schema is malformed.
+        InvalidSchema: the schema is malformed, or records a type change that is no widening.
         InvalidColumnMapping: the mode or the annotations cannot be used.
         InvalidMetadata: a partition column is not in the schema, is there twice, or is nested.
 
@@ -83,6 +85,8 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
     columns = parse_schema(metadata.schema_string)
     mode = column_mapping_mode(protocol, metadata)
     check_annotations(columns, mode)
+    if "typeWidening" in supported(protocol):
+        check_type_changes(columns)
     partition: dict[str, Field] = {}
     for name in metadata.partition_columns:
         column = columns.get(name)

@@ -7,8 +7,10 @@ and ``date`` to ``timestamp_ntz``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from reference_impl.errors import InvalidSchema
 from reference_impl.types.model import (
     BYTE,
     DATE,
@@ -20,11 +22,16 @@ from reference_impl.types.model import (
     TIMESTAMP_NTZ,
     DataType,
     Decimal,
+    Field,
     Primitive,
+    Struct,
+    children,
 )
+from reference_impl.types.schema import parse_type
 
-__all__ = ["is_widening"]
+__all__ = ["check_type_changes", "is_widening"]
 
+_RECORDS = "delta.typeChanges"
 _WIDER: Mapping[Primitive, frozenset[Primitive]] = {
     BYTE: frozenset({SHORT, INTEGER, LONG, DOUBLE}),
     SHORT: frozenset({INTEGER, LONG, DOUBLE}),
@@ -47,3 +54,36 @@ def is_widening(stored: DataType, current: DataType) -> bool:
             return current in _WIDER.get(stored, frozenset())
         case _:
             return False
+
+
+def check_type_changes(schema: Struct) -> None:
+    """Check that every type change that a schema records is one of the protocol's list.
+
+    Raises:
+        InvalidSchema: a record is malformed, or names a change that no reader can follow.
+
+    """
+    for label, column in _columns(schema, ""):
+        records = column.metadata.get(_RECORDS, [])
+        for record in records if isinstance(records, list) else [records]:
+            stored, current = _change(record, label)
+            if stored != current and not is_widening(stored, current):
+                raise InvalidSchema(
+                    f"column {label} changed from {stored} to {current}, which is no widening",
+                    action="metaData",
+                    requirement="TW-013",
+                )
+
+
+def _change(record: Any, label: str) -> tuple[DataType, DataType]:
+    if not isinstance(record, Mapping):
+        raise InvalidSchema(f"column {label}: {_RECORDS} holds {record!r:.80}", action="metaData")
+    return parse_type(record.get("fromType"), (label,)), parse_type(record.get("toType"), (label,))
+
+
+def _columns(of: DataType, place: str) -> Iterator[tuple[str, Field]]:
+    if isinstance(of, Struct):
+        for column in of.fields:
+            yield f"{place}{column.name}", column
+    for step, inner in children(of):
+        yield from _columns(inner, f"{place}{step}.")

@@ -14,6 +14,7 @@ from reference_impl import read_table
 from reference_impl.errors import (
     DataFileNotFound,
     InvalidDataFile,
+    InvalidSchema,
     UnknownColumn,
     UnsupportedType,
 )
@@ -183,6 +184,32 @@ def test_a_type_that_was_not_widened_is_refused(
     table.create([("v", name)])
     table.commit(table.add(pa.table({"v": pa.array([value], stored)})))
     with pytest.raises(InvalidDataFile, match="column v"):
+        read_table(table.root)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fromType": "string", "toType": "long"},
+        {"fromType": "long", "toType": "integer"},
+        {"fromType": "integer", "toType": "quantum"},
+        {"toType": "long"},
+        "integer",
+    ],
+)
+def test_a_recorded_change_that_is_no_widening_is_refused(table: Any, change: Any) -> None:
+    def column(changes: list[Any]) -> dict[str, Any]:
+        metadata = {"delta.typeChanges": changes}
+        return {"name": "v", "type": "long", "nullable": True, "metadata": metadata}
+
+    allowed = {"fromType": "short", "toType": "long", "fieldPath": "element"}
+    table.create([column([allowed])], features=["typeWidening"])
+    assert read_table(table.root).num_rows == 0
+    table.root = table.root.with_name("refused")
+    table.version = -1
+    nested = {"type": "struct", "fields": [column([change])]}
+    table.create([("s", nested)], features=["typeWidening"])
+    with pytest.raises(InvalidSchema):
         read_table(table.root)
 
 
