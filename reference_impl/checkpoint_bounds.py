@@ -91,6 +91,15 @@ def batch_rows(
         columns: columns that will be read, leaves or structs.
 
     """
+    # A batch may span row groups.
+    most = max(min(file.metadata.num_rows, BATCH_ROWS), 1)
+    groups = [
+        group
+        for group in range(file.metadata.num_row_groups)
+        if most * file.metadata.row_group(group).total_byte_size > _BATCH_BYTES
+    ]
+    if not groups:
+        return BATCH_ROWS
     leaves = [file.schema.column(index) for index in range(len(file.schema.names))]
     strings = [
         leaf.path
@@ -98,14 +107,8 @@ def batch_rows(
         if leaf.physical_type == "BYTE_ARRAY"
         and any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
     ]
-    rows = BATCH_ROWS
-    # A batch may span row groups.
-    most = max(min(file.metadata.num_rows, BATCH_ROWS), 1)
-    for group in range(file.metadata.num_row_groups):
-        if most * file.metadata.row_group(group).total_byte_size > _BATCH_BYTES:
-            longest = max((_longest(reopen(path), group, path) for path in strings), default=0)
-            rows = min(rows, max(_BATCH_BYTES // max(longest, 1), 1))
-    return rows
+    found = [_longest(reopen(path), group, path) for group in groups for path in strings]
+    return min(BATCH_ROWS, max(_BATCH_BYTES // max([1, *found]), 1))
 
 
 def _longest(file: pq.ParquetFile, group: int, path: str) -> int:

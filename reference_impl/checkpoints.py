@@ -51,6 +51,9 @@ _SMALL: Final = (
     "checkpointMetadata",
     "sidecar",
 )
+_ACTIONS: Final = (*_SMALL, "add", "remove")
+_FEW_ROWS: Final = 1_000
+"""Rows for which opening a file again takes longer than reading all that it holds at once."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 
 
@@ -84,6 +87,7 @@ class CheckpointReader:
         self._actions: tuple[Action, ...] | None = None
         self._footers: dict[str, pq.FileMetaData] = {}
         self._sizes: dict[str, int] = {}
+        self._tiny: dict[str, list[pa.RecordBatch]] = {}
 
     def actions(self) -> tuple[Action, ...]:
         """Give every action that is not a file action, checked for being complete."""
@@ -134,9 +138,9 @@ class CheckpointReader:
 
     def _rows(self, path: str) -> Iterator[tuple[str, Any]]:
         for batch in self._parquet(path, _SMALL):
-            for name in batch.schema.names:
-                column = batch.column(name)
-                if column.null_count < len(column):
+            for name in _SMALL:
+                column = batch.column(name) if name in batch.schema.names else None
+                if column is not None and column.null_count < len(column):
                     for value in self._values(pc.drop_null(column), path):
                         yield name, value
 
@@ -166,17 +170,27 @@ class CheckpointReader:
         if action == "remove" and not self._any(path, "remove"):
             return
         for batch in self._parquet(path, leaves):
-            yield conform(batch.column(action), action, self._place(path))
+            if action in batch.schema.names:
+                yield conform(batch.column(action), action, self._place(path))
 
     def _any(self, path: str, action: str) -> bool:
         """Look at one column whether there is an action at all, as often there is no remove."""
         batches = self._parquet(path, [f"{action}.path"])
-        return any(batch.column(action).null_count < batch.num_rows for batch in batches)
+        return any(
+            action in batch.schema.names and batch.column(action).null_count < batch.num_rows
+            for batch in batches
+        )
 
     def _parquet(self, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read columns, or more than those where a file is small."""
         try:
-            with self._storage.open_input(path) as source, self._open(path, source) as file:
-                yield from self._batches(path, file, columns)
+            if path not in self._tiny:
+                with self._storage.open_input(path) as source, self._open(path, source) as file:
+                    if file.metadata.num_rows > _FEW_ROWS:
+                        yield from self._batches(path, file, columns)
+                        return
+                    self._tiny[path] = list(self._batches(path, file, _ACTIONS))
+            yield from self._tiny[path]
         except FileNotFoundError:
             raise self._gone(path) from None
         except _READ_ERRORS as error:

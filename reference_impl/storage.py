@@ -12,7 +12,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,9 @@ class Storage(Protocol):
 
         ``start_after`` is a file name: only names after it are listed.
         """
+
+    def walk(self) -> Iterator[Entry]:
+        """List every file below the root, log and hidden ones too, in no order."""
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
@@ -182,6 +185,15 @@ class LocalStorage:
         found.sort(key=lambda entry: entry.path)
         return found
 
+    def walk(self) -> Iterator[Entry]:
+        """List every file below the root, log and hidden ones too, in no order."""
+        for folder, _, names in os.walk(self._root):
+            for name in names:
+                path = os.path.join(folder, name)  # noqa: PTH118  as _local
+                # A file can vanish between the listing and its description.
+                with suppress(FileNotFoundError):
+                    yield self.head(os.path.relpath(path, self._root))
+
     def head(self, path: str) -> Entry:
         """Describe a file."""
         stat = self._stat(path)
@@ -293,6 +305,12 @@ class ObjectStorage:
                     found.append(_entry(path, meta))
         found.sort(key=lambda entry: entry.path)
         return found
+
+    def walk(self) -> Iterator[Entry]:
+        """List every file below the root, log and hidden ones too, in no order."""
+        for batch in obstore.list(self._store):
+            for meta in batch:
+                yield _entry(meta["path"], meta)
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
