@@ -116,10 +116,24 @@ def _primitives(data_type: DataType) -> Iterable[str]:
             return
 
 
+def _has_required(data_type: DataType) -> bool:
+    match data_type:
+        case Struct(fields):
+            return any(not each.nullable or _has_required(each.type) for each in fields)
+        case Array(element):
+            return _has_required(element)
+        case Map(key, value):
+            return _has_required(key) or _has_required(value)
+        case _:
+            return False
+
+
 def protocol_for(
     schema: Struct, properties: Mapping[str, str], features: Iterable[str] = ()
 ) -> Protocol:
     """Give the least protocol for a table: versions 1 and 2, or table features where asked for.
+
+    With table features, a required column anywhere also lists ``invariants``.
 
     Args:
         schema: the table schema.
@@ -137,6 +151,9 @@ def protocol_for(
         wanted.update(FEATURES[name].requires if name in FEATURES else ())
     if not wanted:
         return Protocol()
+    if _has_required(schema):
+        # Writer versions 2 to 6 bring invariants; some writers count required columns as such.
+        wanted.add("invariants")
     readers = sorted(name for name in wanted if name in FEATURES and FEATURES[name].reader)
     if not readers:
         return Protocol(1, 7, None, tuple(sorted(wanted)))

@@ -207,13 +207,13 @@ MUTATIONS: Final = (
         edit_action(2, "add", lambda body: body.update(path=body["path"].replace("-", "%2D"))),
         base=PLAIN,
     ),
-    _FILES.survived(
+    _FILES.contested(
         "remove-path-encoded-otherwise",
         "a remove action encodes its path otherwise than the add",
         "REM-002",
         edit_action(4, "remove", lambda body: body.update(path=body["path"].replace("-", "%2D"))),
         base=PLAIN,
-        noticed_by="audit",
+        reason="whether paths are the same after decoding or as spelled is read both ways",
     ),
     _FILES.survived(
         "remove-bare",

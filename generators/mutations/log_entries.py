@@ -59,10 +59,11 @@ MUTATIONS: Final = (
     _CHAPTER.refused(
         "log-empty-directory",
         "the log directory holds no file",
-        "LOG-001",
+        "REC-002 REC-003 LOG-001",
         delete("*"),
         base=PLAIN,
         kind="not_found",
+        noticed_by="reader",
     ),
     _CHAPTER.refused(
         "log-cut-line",

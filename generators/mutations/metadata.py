@@ -312,19 +312,21 @@ MUTATIONS: Final = (
         _without_column_metadata(ID_KEY),
         base=MAPPED_BY_ID,
     ),
-    _MAPPING.refused(
+    _MAPPING.contested(
         "mapping-same-physical-name",
         "two columns have the same physical name",
         "CM-003 CM-034",
         _same_column_metadata(PHYSICAL_NAME_KEY),
         base=MAPPED,
+        reason="uniqueness binds the writer of the schema; a reader may not look for it",
     ),
-    _MAPPING.refused(
+    _MAPPING.contested(
         "mapping-same-id",
         "two columns mapped by id have the same id",
         "CM-004",
         _same_column_metadata(ID_KEY),
         base=MAPPED_BY_ID,
+        reason="uniqueness binds the writer of the schema; a reader may not look for it",
     ),
     _MAPPING.contested(
         "mapping-highest-id-too-low",

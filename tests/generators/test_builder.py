@@ -274,3 +274,12 @@ def test_the_layout_of_the_builder_reaches_its_files(tmp_path: Path) -> None:
     (file,) = builder.files.values()
     chunk = pq.read_metadata(tmp_path / file.path).row_group(0).column(0)
     assert chunk.compression == "ZSTD"
+
+
+def test_required_columns_list_invariants_beside_other_features_only() -> None:
+    schema = struct(field("s", struct(field("x", "long", nullable=False))))
+    assert protocol_for(schema, {}) == Protocol()
+    assert protocol_for(schema, {}, ["v2Checkpoint"]).writer_features == (
+        "invariants",
+        "v2Checkpoint",
+    )

@@ -43,7 +43,7 @@ def test_there_are_mutations_of_many_chapters_and_of_every_kind() -> None:
     assert len(MUTATIONS) >= 200
     assert len({each.chapter for each in MUTATIONS}) >= 15
     assert {each.expect for each in MUTATIONS} == {"refused", "same_rows", "contested"}
-    assert {each.noticed_by for each in MUTATIONS} == {"audit", "both", "nobody"}
+    assert {each.noticed_by for each in MUTATIONS} == {"reader", "audit", "both", "nobody"}
 
 
 def test_titles_state_what_is_and_not_what_should_be() -> None:
