@@ -20,10 +20,15 @@ from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage, open_storage
 from reference_impl.types.model import Struct
 from reference_impl.write import columns, maintenance, settings
+from reference_impl.write import merge as row_merge
 from reference_impl.write import rows as row_operations
 from reference_impl.write.checkpoint import write_checkpoint
+from reference_impl.write.cleanup import clean_log
+from reference_impl.write.compaction import compact_log
 from reference_impl.write.create import Definition, create_table, read_schema
+from reference_impl.write.merge import Clauses
 from reference_impl.write.rows import Filter
+from reference_impl.write.vacuum import vacuum
 
 __all__ = ["Table"]
 
@@ -197,6 +202,21 @@ class Table:
         """
         return row_operations.update(self.snapshot(), values, filter)
 
+    def merge(
+        self,
+        source: pa.Table,
+        keys: Sequence[str],
+        clauses: Clauses = Clauses(),  # noqa: B008  a frozen value
+    ) -> int:
+        """Merge rows by keys, and give the version; see :mod:`reference_impl.write.merge`.
+
+        Raises:
+            ConstraintViolation: several source rows match one row, or a rule is broken.
+            DeltaError: as :meth:`update`.
+
+        """
+        return row_merge.merge(self.snapshot(), source, keys, clauses)
+
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
         """Set table properties, support features, and give the version.
 
@@ -310,6 +330,20 @@ class Table:
 
         """
         return maintenance.restore(self.snapshot(), self.snapshot(version))
+
+    def vacuum(
+        self, *, retention: int | None = None, dry_run: bool = False, unsafe: bool = False
+    ) -> list[str]:
+        """Delete files that no version needs; see :func:`reference_impl.write.vacuum.vacuum`."""
+        return vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
+
+    def clean_log(self) -> list[str]:
+        """Delete expired log files, and give their paths ("Metadata Cleanup")."""
+        return clean_log(self.snapshot())
+
+    def compact_log(self, start: int, end: int) -> None:
+        """Write the compaction of commits ``start`` to ``end``, both included."""
+        compact_log(self.snapshot(), start, end)
 
     def checkpoint(self) -> int:
         """Write a checkpoint of the latest version, and give that version.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from reference_impl.row_tracking import (
@@ -72,14 +73,25 @@ class Changes:
 
     def update(self, file: LiveFile, chosen: Mask, rows: pa.Table) -> None:
         """Replace rows of a file, the new ones given in the same order."""
+        self.change(file, chosen, rows, np.zeros_like(chosen))
+
+    def change(self, file: LiveFile, chosen: Mask, rows: pa.Table, gone: Mask) -> None:
+        """Replace rows of a file, as :meth:`update` does, and delete others of it."""
         self.updated += rows.num_rows
+        self.deleted += int(gone.sum())
         before = file.take(chosen)
         self._record("update_preimage", before)
         self._record("update_postimage", rows)
+        self._record("delete", file.take(gone))
         self._fresh.append(self._tracked(rows, before.column(_ID) if self._tracks else None))
         # A reader would take a replaced row for a deleted and an inserted one.
         self._needs_feed = True
-        self._drop(file, chosen)
+        self._drop(file, chosen | gone)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened to any row."""
+        return not (self.deleted or self.updated or self.inserted or self._fresh)
 
     def finish(self) -> None:
         """Write the files and stage the actions."""

@@ -58,13 +58,16 @@ _REMOVE_LEFT_OUT: Final = frozenset({"stats", "tags"})
 """What tombstones do not have in the checkpoint schema."""
 
 
-def live_tombstones(snapshot: Snapshot, moment: int) -> pa.Table:
+def live_tombstones(snapshot: Snapshot, moment: int, *, kept_since: int | None = None) -> pa.Table:
     """Give the tombstones that have not expired at a time in ms since the epoch.
 
-    One without a timestamp is kept: its age is not known from here.
+    One without a timestamp is kept: its age is not known from here. ``kept_since`` stands for
+    the table's own retention: the time from which on removed files are kept.
     """
     removes = snapshot.tombstones()
-    limit = moment - duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
+    limit = kept_since
+    if limit is None:
+        limit = moment - duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
     kept = pc.greater_equal(removes.column("deletionTimestamp"), limit)
     return removes.filter(pc.fill_null(kept, True))  # noqa: FBT003  a value
 

@@ -1,0 +1,167 @@
+"""Vacuum, metadata cleanup and log compaction: what goes is what nobody needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from reference_impl import Table, read_table
+from reference_impl.errors import ConstraintViolation, DeltaError, VersionNotFound
+
+SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string())])
+PROPERTIES = {
+    "delta.enableDeletionVectors": "true",
+    "delta.enableChangeDataFeed": "true",
+    "delta.deletedFileRetentionDuration": "interval 1 hour",
+}
+DAY = 86_400
+
+
+def rows(*numbers: int) -> pa.Table:
+    return pa.table({"id": list(numbers), "part": ["ab"[n % 2] for n in numbers]}, schema=SCHEMA)
+
+
+def root(table: Table) -> Path:
+    return Path(table.storage.location)
+
+
+def age(table: Table, seconds: int) -> None:
+    """Make every file of the table, and every tombstone in its log, older."""
+    moment = time.time() - seconds
+    for path in root(table).rglob("*"):
+        if path.is_file():
+            if path.suffix == ".json":
+                lines = [json.loads(line) for line in path.read_text().splitlines()]
+                for line in lines:
+                    if "remove" in line:
+                        line["remove"]["deletionTimestamp"] -= seconds * 1000
+                path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            os.utime(path, (moment, moment))
+
+
+def data(table: Table) -> set[str]:
+    return {
+        path.relative_to(root(table)).as_posix()
+        for path in root(table).rglob("*")
+        if path.is_file() and "_delta_log" not in path.parts
+    }
+
+
+@pytest.fixture
+def old(table: Table) -> Table:
+    table.create(SCHEMA, partition_columns=["part"], properties=PROPERTIES)
+    table.append(rows(1, 2, 3, 4))
+    table.delete("id = 1")
+    table.delete("id = 3")
+    table.update({"id": 20}, "id = 2")
+    (root(table) / "part=a" / "orphan.parquet").write_bytes(b"left by a crash")
+    (root(table) / "_mine").mkdir()
+    (root(table) / "_mine" / "note.txt").write_bytes(b"not the table's")
+    age(table, 2 * 3600)
+    return table
+
+
+def test_only_what_no_version_needs_goes(old: Table, clean: Callable[[], None]) -> None:
+    before = data(old)
+    planned = old.vacuum(dry_run=True)
+    assert data(old) == before
+    assert old.vacuum() == planned
+    assert before - data(old) == set(planned)
+    assert "part=a/orphan.parquet" in planned
+    assert "_mine/note.txt" in data(old)
+    assert any(path.startswith("_change_data/") for path in planned)
+    assert any(path.endswith(".bin") for path in planned)
+    found = sorted(read_table(old.storage.location)["id"].to_pylist())
+    assert found == [4, 20]
+    clean()
+
+
+def test_young_files_and_fresh_tombstones_stay(old: Table) -> None:
+    old.delete("id = 4")
+    young = root(old) / "part=a" / "young.parquet"
+    young.write_bytes(b"a commit may be on its way")
+    gone = old.vacuum()
+    assert "part=a/young.parquet" not in gone
+    before = sorted(read_table(old.storage.location, version=4)["id"].to_pylist())
+    assert before == [4, 20]
+
+
+def test_a_retention_below_the_promise_is_refused(old: Table) -> None:
+    with pytest.raises(ConstraintViolation):
+        old.vacuum(retention=0)
+    assert old.vacuum(retention=0, unsafe=True, dry_run=True)
+
+
+def test_a_retention_that_is_no_interval_is_refused(table: Table) -> None:
+    table.create(SCHEMA, properties={"delta.deletedFileRetentionDuration": "a while"})
+    with pytest.raises(DeltaError):
+        table.vacuum()
+
+
+@pytest.fixture
+def long(table: Table) -> Table:
+    table.create(SCHEMA)
+    for number in range(6):
+        table.append(rows(number))
+        if number in (1, 3):
+            table.checkpoint()
+    log = root(table) / "_delta_log"
+    for path in log.iterdir():
+        version = int(path.name[:20]) if path.name[0].isdecimal() else 0
+        moment = time.time() - (40 if version < 4 else 1) * DAY
+        os.utime(path, (moment, moment))
+    return table
+
+
+def test_expired_log_files_go_and_every_promised_version_stays(
+    long: Table, clean: Callable[[], None]
+) -> None:
+    long.compact_log(0, 1)
+    gone = long.clean_log()
+    names = sorted(path.name for path in (root(long) / "_delta_log").iterdir())
+    assert f"{1:020d}.json" not in names
+    assert f"{2:020d}.json" in names
+    assert f"{2:020d}.checkpoint.parquet" in names
+    assert any(path.endswith("compacted.json") for path in gone)
+    for version in range(2, 7):
+        assert read_table(long.storage.location, version=version).num_rows == version
+    with pytest.raises(VersionNotFound):
+        read_table(long.storage.location, version=1)
+    assert long.clean_log() == []
+    clean()
+
+
+def test_without_a_checkpoint_nothing_goes(table: Table) -> None:
+    table.create(SCHEMA)
+    table.append(rows(1))
+    age(table, 90 * DAY)
+    assert table.clean_log() == []
+
+
+def test_a_compaction_stands_for_its_commits(old: Table, clean: Callable[[], None]) -> None:
+    old.set_transaction("app", 7)
+    old.compact_log(1, 5)
+    before = read_table(old.storage.location).sort_by("id")
+    for version in range(2, 5):
+        commit = root(old) / "_delta_log" / f"{version:020d}.json"
+        commit.rename(commit.with_suffix(".kept"))
+        commit.write_bytes(b"not read\n")
+    snapshot = old.snapshot()
+    assert read_table(old.storage.location).sort_by("id") == before
+    assert snapshot.txns["app"].version == 7
+    for version in range(2, 5):
+        commit = root(old) / "_delta_log" / f"{version:020d}.kept"
+        commit.rename(commit.with_suffix(".json"))
+    clean()
+
+
+@pytest.mark.parametrize(("start", "end"), [(3, 3), (4, 2), (0, 99)])
+def test_impossible_compactions_are_refused(old: Table, start: int, end: int) -> None:
+    with pytest.raises(VersionNotFound):
+        old.compact_log(start, end)
