@@ -191,6 +191,8 @@ class ProcessAdapter:
             document = encode_request(request, self._next_id, rows_to, rows)
             answer = self._ask(document, self._time_limit)
             if "error" in answer:
+                # An engine that raised may be poisoned: whatever it says next proves nothing.
+                self._drop()
                 raise _reported(answer["error"])
             try:
                 return decode_answer(answer, rows=rows_to is not None)
