@@ -21,7 +21,7 @@ from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.questions import ask, lacking, unclaimed_features
 from conformance.recipes import AdapterFaultError, replay_recipe
 from conformance.tables import TableStore
-from conformance.verify import describe_expected, verify
+from conformance.verify import count_rows, describe_expected, verify
 
 __all__ = ["Judge"]
 
@@ -129,7 +129,7 @@ class Judge:
             verdict = self._decide(case, spec, answer)
         except AdapterError as error:
             return _error(error, table)
-        return replace(verdict, message=_stable(verdict.message, table))
+        return _without_place(verdict, table)
 
     def _replay(self, case: Case, spec: Spec) -> Verdict:
         table = self.store.fresh(case if "given" in spec.parameters else None)
@@ -137,7 +137,7 @@ class Judge:
             verdict = replay_recipe(self._run, spec, table)
         except AdapterFaultError as error:
             return _error(error.fault, table)
-        return replace(verdict, message=_stable(verdict.message, table))
+        return _without_place(verdict, table)
 
     def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:
         try:
@@ -243,7 +243,7 @@ def _error(fault: BaseException | None, table: Path) -> Verdict:
     message = str(reason) if reason else f"raised: {type(fault).__name__}: {fault}"
     details = tuple(reason.details.splitlines()[-40:]) if reason else ()
     return Verdict(
-        Outcome.ERROR, _stable(message, table), actual=message[:_MESSAGE], details=details
+        Outcome.ERROR, _stable(message, table), actual=_stable(message, table), details=details
     )
 
 
@@ -267,6 +267,15 @@ def _stable(message: str, table: Path) -> str:
     return " ".join(message.replace(str(table), "<table>").split())[:_MESSAGE]
 
 
+def _without_place(verdict: Verdict, table: Path) -> Verdict:
+    return replace(
+        verdict,
+        message=_stable(verdict.message, table),
+        expected=_stable(verdict.expected, table),
+        actual=_stable(verdict.actual, table),
+    )
+
+
 def _brief(payload: Any) -> str:
     rows = getattr(payload, "num_rows", None)
-    return f"{rows} rows" if rows is not None else repr(payload)[:_MESSAGE]
+    return count_rows(rows) if rows is not None else repr(payload)[:_MESSAGE]

@@ -21,7 +21,7 @@ from conformance.compare import (
 )
 from conformance.faults import AdapterError
 
-__all__ = ["describe_expected", "verify"]
+__all__ = ["count_rows", "describe_expected", "verify"]
 
 _TIMESTAMP_COLUMN: Final = "_commit_timestamp"
 
@@ -82,8 +82,13 @@ def verify(kind: str, expected: Expected, payload: Any) -> Difference | None:
     return _BY_TYPE[kind](expected, payload)
 
 
+def count_rows(number: int) -> str:
+    """Say how many rows there are."""
+    return "1 row" if number == 1 else f"{number} rows"
+
+
 def describe_expected(kind: str, expected: Expected) -> str:
     """Say in a few words what has to be answered."""
     if expected.source is not None:
-        return f"{expected.rows().num_rows} rows"
+        return count_rows(expected.rows().num_rows)
     return {"files": "the live files", "history": "the commits"}.get(kind, f"the {kind}")

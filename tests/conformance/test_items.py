@@ -1,0 +1,134 @@
+"""Everything that a run can judge has an id of its own and requirements that exist."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.adapters.ours import create
+from conformance.cases import Expected
+from conformance.corpus import load_corpus
+from conformance.faults import CorpusError, EmptySelectionError, SelectionError
+from conformance.generated import Plan, generated_items
+from conformance.items import ALL_REVISIONS, Item, golden_items
+from conformance.judge import Judge
+from conformance.mutated import mutated_items
+from conformance.outcomes import Outcome
+from conformance.registry import Registry, load_registry
+from conformance.selection import Selection, select
+from conformance.tables import TableStore
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="module")
+def items(registry: Registry) -> tuple[Item, ...]:
+    corpus = load_corpus(validate=False)
+    mutations = mutated_items(registry, audited=True)
+    return (*golden_items(corpus), *generated_items(Plan()), *mutations)
+
+
+@pytest.fixture
+def judge() -> Iterator[Judge]:
+    adapter, store = create(), TableStore()
+    yield Judge(adapter, adapter.describe().claims, store)
+    store.close()
+
+
+def test_every_id_is_unique(items: tuple[Item, ...]) -> None:
+    doubled = [name for name, count in Counter(i.id for i in items).items() if count > 1]
+    assert doubled == []
+
+
+def test_every_requirement_is_in_the_registry(items: tuple[Item, ...], registry: Registry) -> None:
+    unknown = {(i.id, name) for i in items for name in i.requirements if name not in registry}
+    assert unknown == set()
+
+
+def test_every_item_applies_to_a_revision(items: tuple[Item, ...]) -> None:
+    assert [item.id for item in items if not item.revisions <= ALL_REVISIONS] == []
+    assert [item.id for item in items if not item.revisions] == []
+
+
+def test_a_run_has_the_cases_that_a_gate_needs(items: tuple[Item, ...]) -> None:
+    counts = Counter(item.source for item in items)
+    assert counts["golden"] >= 400
+    assert counts["generated"] >= 100
+    assert counts["mutations"] >= 100
+
+
+def test_two_gates_draw_the_same_histories_and_explorers_others(judge: Judge) -> None:
+    plans = (Plan(), Plan(), Plan("explore", 7))
+    gate, again, explored = (list(generated_items(plan)) for plan in plans)
+    assert [i.id for i in gate] == [i.id for i in again]
+    assert len(explored) == 10 * len(gate)
+    assert explored[0].id == "generated/seed-7-0/plain"
+    assert gate[0].judge(judge).outcome is Outcome.PASS
+    assert gate[1].judge(judge).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("number", [0, 50, 100])
+def test_mutations_are_judged_for_readers_and_for_the_audit(
+    registry: Registry, judge: Judge, number: int
+) -> None:
+    noticed = [i for i in mutated_items(registry, audited=True) if i.id.endswith("/audit")]
+    verdict = noticed[number].judge(judge)
+    assert verdict.outcome is Outcome.PASS
+    reader = {i.id: i for i in mutated_items(registry, audited=False)}
+    asked = reader[noticed[number].id.removesuffix("audit") + "read"]
+    assert asked.judge(judge).outcome in (Outcome.PASS, Outcome.OPEN)
+
+
+def test_every_selector_narrows(items: tuple[Item, ...], registry: Registry) -> None:
+    for selection in (
+        Selection(requirements=("REC-001",)),
+        Selection(features=("deletionVectors",)),
+        Selection(chapters=("checkpoints",)),
+        Selection(cases=("mutations/*",)),
+        Selection(revision="2021"),
+    ):
+        chosen = select(selection, items, registry)
+        assert 0 < len(chosen) < len(items)
+        assert all(selection.takes(item) for item in chosen)
+
+
+def test_selectors_are_met_together_or_not_at_all(
+    items: tuple[Item, ...], registry: Registry
+) -> None:
+    selection = Selection(chapters=("checkpoints",), cases=("mutations/hint*",))
+    with pytest.raises(EmptySelectionError):
+        select(selection, items, registry)
+    with pytest.raises(SelectionError, match="did you mean"):
+        select(Selection(chapters=("checkpoint",)), items, registry)
+
+
+def test_expected_rows_are_read_as_they_are_stored() -> None:
+    for case in load_corpus(validate=False).cases[:40]:
+        for spec in case.specs:
+            if spec.type == "read" and isinstance(spec.expectation, Expected):
+                wanted = spec.expectation.document["rowCount"]
+                assert spec.expectation.rows().num_rows == wanted, spec.id
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "1:2"),
+        ("[]", "not a JSON object"),
+        ('{"id": "a/b", "id": "a/b"}', "a key is doubled"),
+        ('{"id": "a/c"}', "is not its folder's"),
+        ('{"id": "a/b"}', "the case asks nothing"),
+    ],
+)
+def test_a_bad_case_file_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "a" / "b" / "case.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(CorpusError, match=words):
+        load_corpus(tmp_path, validate=False)
