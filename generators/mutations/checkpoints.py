@@ -302,6 +302,7 @@ MUTATIONS: Final = (
         "SIDE-005 CKPT-V2-003",
         delete("_sidecars/*.parquet"),
         base=SIDECARS_ONLY,
+        kind="not_found",
     ),
     _SIDECARS.refused(
         "sidecar-cut",

@@ -87,6 +87,7 @@ MUTATIONS: Final = (
         "PROTO-001 PROTO-005",
         set_fields(0, "protocol", minReaderVersion=2**32 + 1),
         base=PLAIN,
+        kind="unsupported",
     ),
     _EVOLUTION.contested(
         "protocol-reader-version-zero",
