@@ -6,6 +6,7 @@ there only as a struct, which is given as the JSON text that a commit would hold
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -96,6 +97,7 @@ def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
 
 
 def _vectors(array: pa.StructArray, action: str, place: Place) -> pa.Array:
+    array = _without_empty(array)
     given = dict(zip((f.name for f in array.type), array.flatten(), strict=True))
     children = []
     for field in DELETION_VECTOR:
@@ -105,6 +107,24 @@ def _vectors(array: pa.StructArray, action: str, place: Place) -> pa.Array:
             raise _invalid(f"{name} is missing", action, REQUIRED[field.name], place)
         children.append(child)
     return pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR), mask=array.is_null())
+
+
+def _without_empty(vectors: pa.StructArray) -> pa.StructArray:
+    """Read a descriptor that says nothing as none: some writers leave null structs as such."""
+    if vectors.null_count == len(vectors):
+        return vectors
+    told = [
+        pc.fill_null(pc.not_equal(pc.struct_field(vectors, name), empty), fill_value=False)
+        for name, empty in (("storageType", ""), ("pathOrInlineDv", ""), ("cardinality", 0))
+        if vectors.type.get_field_index(name) >= 0
+    ]
+    empty = pc.invert(functools.reduce(pc.or_, told)) if told else vectors.is_valid()
+    if not pc.any(empty).as_py():
+        return vectors
+    children = [vectors.field(index) for index in range(vectors.type.num_fields)]
+    return pa.StructArray.from_arrays(
+        children, fields=list(vectors.type), mask=pc.or_(empty, vectors.is_null())
+    )
 
 
 def _statistics(text: pa.Array, parsed: pa.Array | None) -> pa.Array:

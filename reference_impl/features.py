@@ -58,7 +58,7 @@ _ALL: Final = (
     Feature(
         "deletionVectors", "reader_writer", activation="delta.enableDeletionVectors", writes=True
     ),
-    Feature("timestampNtz", "reader_writer", writes=True),
+    Feature("timestampNtz", "reader_writer", aliases=("timestampWithoutTimezone",), writes=True),
     Feature("v2Checkpoint", "reader_writer", writes=True),
     Feature("vacuumProtocolCheck", "reader_writer", writes=True),
     Feature("allowColumnDefaults", writes=True),

@@ -30,6 +30,7 @@ from reference_impl.errors import (
     InvalidAction,
     InvalidLogSegment,
     InvalidTableError,
+    MalformedCommit,
     MissingMetadata,
     MissingProtocol,
 )
@@ -54,6 +55,7 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
 
     Raises:
         InvalidLogSegment: the file is gone.
+        MalformedCommit: a compaction is empty.
 
     """
     path = f"{LOG_DIR}/{file.name}"
@@ -61,6 +63,9 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
         data = storage.get(path)
     except FileNotFoundError:
         raise InvalidLogSegment("a commit is gone", path=path, version=file.end) from None
+    if file.kind == "compaction" and not data.strip():
+        # Reconciled commits leave at least their metadata or files; the commits know better.
+        raise MalformedCommit("a compaction is empty", path=path, version=file.end)
     return parse_commit(data, Place(path, file.end), files=files)
 
 

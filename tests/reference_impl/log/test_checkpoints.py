@@ -385,6 +385,36 @@ def test_a_column_of_a_wrong_type_is_refused(log: Any) -> None:
         log.snapshot().adds()
 
 
+def test_a_vector_that_says_nothing_is_none(log: Any) -> None:
+    log.start()
+    nulls = dict.fromkeys(("storageType", "pathOrInlineDv", "sizeInBytes", "cardinality"))
+    blank = {"storageType": "", "pathOrInlineDv": "", "sizeInBytes": 0, "cardinality": 0}
+    log.checkpoint(
+        0,
+        log.add("f", deletionVector=nulls),
+        log.add("g", deletionVector=blank),
+        log.add("h", deletionVector=log.vector("v")),
+        log.add("i"),
+    )
+    _forget(log, 0)
+    log.commit(log.remove("f"))
+    table = log.snapshot().adds()
+    vectors = dict(zip(table["path"].to_pylist(), table["deletionVector"].to_pylist(), strict=True))
+    assert {path: vector is None for path, vector in vectors.items()} == {
+        "g": True,
+        "h": False,
+        "i": True,
+    }
+
+
+def test_a_vector_without_a_required_field_is_refused(log: Any) -> None:
+    log.start()
+    log.checkpoint(0, log.add("f", deletionVector=log.vector("v") | {"cardinality": None}))
+    _forget(log, 0)
+    with pytest.raises(InvalidAction, match="cardinality is missing"):
+        log.snapshot().adds()
+
+
 def test_several_checkpoints_of_one_version_agree(log: Any) -> None:
     protocol, metadata = _v2(log)
     log.commit(protocol, metadata, log.add("f"))

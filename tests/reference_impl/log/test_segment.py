@@ -261,13 +261,14 @@ def test_a_compaction_may_hold_one_path_under_several_vectors(log: Any) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
+        lambda _: b"",
         lambda _: b"{",
         lambda log: log.lines(log.add("f1"), log.add("f1")),
         lambda log: log.lines(log.add("f1", size="x")),
         lambda log: log.lines(log.metadata(), log.metadata()),
         lambda _: b'{"add":{"path":"f1","size":}}',
     ],
-    ids=range(5),
+    ids=range(6),
 )
 def test_the_commits_stand_in_for_a_damaged_compaction(
     log: Any, damage: Any, checkpointed: bool
