@@ -22,6 +22,7 @@ from reference_impl.errors import (
     ChangesNotRecorded,
     DeltaError,
     IncompatibleSchemas,
+    InvalidAction,
     InvalidDataFile,
     VersionNotFound,
 )
@@ -52,6 +53,7 @@ CHANGE_COLUMNS = (
 )
 """The columns that a change reader adds to those of the table."""
 
+_MAX_MILLISECONDS = 2**63 // 1000 - 1
 _TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
 
 
@@ -143,6 +145,13 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
             timestamp = in_commit_timestamp(commit.info, version)
         else:
             timestamp = listing.entries[version].mtime
+        if abs(timestamp) > _MAX_MILLISECONDS:
+            raise InvalidAction(
+                f"the commit's time, {timestamp} ms, is out of range",
+                action="commitInfo",
+                version=version,
+                requirement="CDC-016",
+            )
         yield _Version(version, timestamp, commit, table_schema(protocol, metadata))
 
 

@@ -55,6 +55,7 @@ _FRACTION = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?|inf(?:inity)?|nan)",
     re.ASCII | re.IGNORECASE,
 )
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _ESCAPES = re.compile(r"(?:\\u00[0-9A-Fa-f]{2})+", re.ASCII)
 _TOO_LONG = 1_000_000
 _BOOLEANS = {"true": True, "false": False}
@@ -139,11 +140,11 @@ def _decimal(of: Decimal) -> Callable[[str], Number]:
 
     def parse(text: str) -> Number:
         try:
-            value = Number(text)
-            exact = value.is_finite() and value.quantize(unit, context=_EXACT)
+            value = Number(text) if _DECIMAL.fullmatch(text) else None
+            exact = None if value is None else value.quantize(unit, context=_EXACT)
         except InvalidOperation:
-            exact = False
-        if exact is False or "_" in text:
+            exact = None
+        if exact is None:
             raise ValueError(f"{text[:80]!r} is not a decimal number")
         if exact != value or exact.copy_abs() >= Number(10) ** (of.precision - of.scale):
             raise ValueError(f"{text[:80]} has more digits than {of} holds")

@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.actions import Metadata, Protocol
-from reference_impl.errors import RowsNotTracked
+from reference_impl.errors import InvalidAction, RowsNotTracked
 from reference_impl.features import supported
 from reference_impl.types.model import LONG, Field
 
 __all__ = ["COMMIT_VERSION_PROPERTY", "ROW_ID_PROPERTY", "ROW_TRACKING_SCHEMA", "RowTracking"]
+
+_MAX_ID = 2**63 - 1
 
 ROW_ID_PROPERTY = "delta.rowTracking.materializedRowIdColumnName"
 COMMIT_VERSION_PROPERTY = "delta.rowTracking.materializedRowCommitVersionColumnName"
@@ -76,10 +78,20 @@ class RowTracking:
             base: the file's ``baseRowId``; ``None`` without one.
             default: the file's ``defaultRowCommitVersion``; ``None`` without one.
 
+        Raises:
+            InvalidAction: ids would be negative or beyond 64 bits.
+
         """
         stored = iter(materialised)
         ids = next(stored) if self.row_id_column else pa.nulls(length, pa.int64())
         versions = next(stored) if self.commit_version_column else pa.nulls(length, pa.int64())
+        if base is not None and not 0 <= base <= _MAX_ID - start - length:
+            raise InvalidAction(
+                f"baseRowId {base} leaves no room for the rows of its file",
+                action="add",
+                stage="read",
+                requirement="RT-024",
+            )
         if base is not None and ids.null_count:
             fresh = pa.array(np.arange(base + start, base + start + length, dtype=np.int64))
             ids = pc.coalesce(ids, fresh)

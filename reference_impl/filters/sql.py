@@ -59,7 +59,7 @@ def parse_predicate(sql: str) -> _TREE:
         raise InvalidFilter(f"a predicate of {len(sql)} characters is too long")
     try:
         parsed = sqlglot.parse_one(sql, dialect="spark")
-    except (SqlglotError, RecursionError, ValueError) as error:
+    except (SqlglotError, RecursionError, ValueError, ArithmeticError) as error:
         raise InvalidFilter(f"the predicate is not SQL: {str(error)[:200]}") from None
     try:
         return _tree(parsed)

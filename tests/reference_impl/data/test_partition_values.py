@@ -108,6 +108,8 @@ def test_a_value_is_spelt_by_the_text(name: str, value: Any, text: str | None) -
         ("decimal(4,2)", "100.00"),
         ("decimal(4,2)", "1.234"),
         ("decimal(4,2)", "NaN"),
+        ("decimal(4,2)", "٣"),
+        ("decimal(4,2)", "1e999999999"),
         ("date", "1970-02-29"),
         ("date", "1970-13-01"),
         ("date", "70-01-01"),

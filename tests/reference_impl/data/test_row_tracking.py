@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import read_table
-from reference_impl.errors import RowsNotTracked
+from reference_impl.errors import InvalidAction, RowsNotTracked
 
 _NAMES = {
     "delta.enableRowTracking": "true",
@@ -88,3 +88,12 @@ def test_ids_of_a_table_without_row_tracking_are_refused(table: Any) -> None:
     table.create([("v", "long")])
     with pytest.raises(RowsNotTracked):
         read_table(table.root, row_ids=True)
+
+
+@pytest.mark.parametrize("base", [-1, 2**63 - 1])
+def test_a_base_without_room_for_the_rows_is_refused(table: Any, base: int) -> None:
+    table.create([("v", "long")], writer_features=_FEATURES, configuration=_NAMES)
+    table.commit(table.add(pa.table({"v": [1, 2]}), baseRowId=base, defaultRowCommitVersion=0))
+    with pytest.raises(InvalidAction):
+        read_table(table.root, row_ids=True)
+    assert read_table(table.root).num_rows == 2
