@@ -17,6 +17,7 @@ from generators.golden.chapters import (
     log_entries,
     metadata,
     partition_values,
+    physical,
     protocol,
     reconciliation,
     row_tracking,
@@ -33,6 +34,7 @@ __all__ = ["all_chapters", "all_definitions"]
 
 _MODULES = (
     types,
+    physical,
     partition_values,
     data_files,
     log_entries,
