@@ -22,7 +22,7 @@ from reference_impl.types.model import Struct
 from reference_impl.write import columns, maintenance, settings
 from reference_impl.write import merge as row_merge
 from reference_impl.write import rows as row_operations
-from reference_impl.write.checkpoint import write_checkpoint
+from reference_impl.write.checkpoint import Style, write_checkpoint
 from reference_impl.write.cleanup import clean_log
 from reference_impl.write.compaction import compact_log
 from reference_impl.write.create import Definition, create_table, read_schema
@@ -345,15 +345,19 @@ class Table:
         """Write the compaction of commits ``start`` to ``end``, both included."""
         compact_log(self.snapshot(), start, end)
 
-    def checkpoint(self) -> int:
+    def checkpoint(self, style: Style | None = None) -> int:
         """Write a checkpoint of the latest version, and give that version.
 
+        Args:
+            style: which kind; what the table's properties ask for by default.
+
         Raises:
-            UnsupportedError: the table needs what this implementation does not write.
+            UnsupportedError: the table needs what this implementation does not write, or does
+                not support that kind.
             DeltaError: the table cannot be read.
 
         """
         snapshot = self.snapshot()
         check_writable(snapshot.protocol, snapshot.metadata)
-        write_checkpoint(snapshot)
+        write_checkpoint(snapshot, style)
         return int(snapshot.version)

@@ -1,59 +1,37 @@
-"""Write classic checkpoints (sections Checkpoints, Checkpoint Schema, Last Checkpoint File).
+"""Write checkpoints, and the hint that points at them.
 
-File actions stay in Arrow columns from the snapshot to the Parquet file.
+Serves "Checkpoints", "Checkpoint Naming Scheme" and "Last Checkpoint File".
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from reference_impl.file_actions import ADD_SCHEMA, REMOVE_SCHEMA, STRING_MAP
+from reference_impl.errors import ConstraintViolation
+from reference_impl.features import supported
+from reference_impl.file_actions import REMOVE_SCHEMA
 from reference_impl.last_checkpoint import json_checksum, parse_hint
-from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name
+from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage
+from reference_impl.write.checkpoint_files import (
+    checkpoint_adds,
+    part_keys,
+    put_parquet,
+    write_v2,
+)
 from reference_impl.write.data_files import now
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
 
-__all__ = ["SMALL_TYPES", "live_tombstones", "point_at", "write_checkpoint"]
+__all__ = ["Style", "live_tombstones", "point_at", "style_of", "write_checkpoint"]
 
-_NAMES: Final = pa.list_(pa.field("element", pa.string()))
-
-SMALL_TYPES: Final[Mapping[str, pa.DataType]] = {
-    "protocol": pa.struct(
-        {
-            "minReaderVersion": pa.int32(),
-            "minWriterVersion": pa.int32(),
-            "readerFeatures": _NAMES,
-            "writerFeatures": _NAMES,
-        }
-    ),
-    "metaData": pa.struct(
-        {
-            "id": pa.string(),
-            "name": pa.string(),
-            "description": pa.string(),
-            "format": pa.struct({"provider": pa.string(), "options": STRING_MAP}),
-            "schemaString": pa.string(),
-            "partitionColumns": _NAMES,
-            "configuration": STRING_MAP,
-            "createdTime": pa.int64(),
-        }
-    ),
-    "txn": pa.struct({"appId": pa.string(), "version": pa.int64(), "lastUpdated": pa.int64()}),
-    "domainMetadata": pa.struct(
-        {"domain": pa.string(), "configuration": pa.string(), "removed": pa.bool_()}
-    ),
-}
-"""Column types of the actions that are not file actions."""
-
-_ROW_GROUP_ROWS: Final = 1 << 17
+_POLICY: Final = "delta.checkpointPolicy"
 _REMOVE_LEFT_OUT: Final = frozenset({"stats", "tags"})
 """What tombstones do not have in the checkpoint schema."""
 
@@ -72,43 +50,90 @@ def live_tombstones(snapshot: Snapshot, moment: int, *, kept_since: int | None =
     return removes.filter(pc.fill_null(kept, True))  # noqa: FBT003  a value
 
 
-def write_checkpoint(snapshot: Snapshot) -> None:
-    """Write a classic checkpoint of a version, and point the hint at it.
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Which checkpoint to write.
+
+    Attributes:
+        spec: ``v1`` is classic; ``v2`` has a UUID in its name and needs its feature.
+        encoding: of a V2 checkpoint's own file.
+        sidecars: files that take the file actions of a V2 checkpoint; 0 keeps them inside.
+        parts: files of a multi-part checkpoint, which is deprecated; 0 for one file.
+
+    """
+
+    spec: Literal["v1", "v2"] = "v1"
+    encoding: Literal["parquet", "json"] = "parquet"
+    sidecars: int = 0
+    parts: int = 0
+
+
+def style_of(snapshot: Snapshot) -> Style:
+    """Give the style that the properties of a table ask for."""
+    wanted = snapshot.metadata.configuration.get(_POLICY, "classic")
+    listed = "v2Checkpoint" in supported(snapshot.protocol)
+    return Style("v2") if wanted == "v2" and listed else Style()
+
+
+def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
+    """Write a checkpoint of a version, and point the hint at it.
+
+    Args:
+        snapshot: the version.
+        style: which kind; what the table asks for by default.
 
     Raises:
         InvalidTableError: the file actions of the version break the protocol.
+        UnsupportedFeatures: the table does not support V2 checkpoints.
+        ConstraintViolation: the table supports V2 checkpoints, which rules several parts out.
         OSError: the storage failed; the table reads as before.
 
     """
-    storage, version = snapshot.storage, snapshot.version
-    adds, removes = snapshot.adds(), live_tombstones(snapshot, now())
-    position = adds.schema.get_field_index("dataChange")
-    adds = adds.set_column(
-        position, ADD_SCHEMA.field(position), pa.repeat(pa.scalar(value=False), adds.num_rows)
-    )
-    small = dict(_small_actions(snapshot))
-    columns: dict[str, pa.StructArray | list[pa.StructArray]] = {
-        **small,
-        "add": _structs(adds),
-        "remove": _structs(
-            removes.select([f.name for f in REMOVE_SCHEMA if f.name not in _REMOVE_LEFT_OUT])
-        ),
+    style = style or style_of(snapshot)
+    small = _small_actions(snapshot)
+    files = _file_actions(snapshot)
+    rows = sum(map(len, small.values())) + sum(part.num_rows for part in files.values())
+    hint: dict[str, Any] = {"version": snapshot.version}
+    if style.spec == "v2":
+        size, rows = write_v2(snapshot, style.encoding, style.sidecars, small, files)
+    elif style.parts > 1:
+        if "v2Checkpoint" in supported(snapshot.protocol):
+            raise ConstraintViolation(
+                "a table that supports V2 checkpoints gets none in several parts",
+                requirement="CKPT-N-009",
+            )
+        size = _write_parts(snapshot, style.parts, small, files)
+        hint["parts"] = style.parts
+    else:
+        size = put_parquet(snapshot, f"{LOG_DIR}/{checkpoint_name(snapshot.version)}", small, files)
+    hint |= {"size": rows, "sizeInBytes": size, "numOfAddFiles": files["add"].num_rows}
+    point_at(snapshot.storage, hint)
+
+
+def _file_actions(snapshot: Snapshot) -> dict[str, pa.Table]:
+    """Give the live files and the tombstones, in the columns that the checkpoint has."""
+    removes = live_tombstones(snapshot, now())
+    return {
+        "add": checkpoint_adds(snapshot),
+        "remove": removes.select([f.name for f in REMOVE_SCHEMA if f.name not in _REMOVE_LEFT_OUT]),
     }
-    sink = pa.BufferOutputStream()
-    table = _stack(columns)
-    pq.write_table(table, sink, row_group_size=_ROW_GROUP_ROWS, store_schema=False)
-    data = sink.getvalue()
-    name = checkpoint_name(version)
-    storage.put(f"{LOG_DIR}/{name}", data.to_pybytes())
-    point_at(
-        storage,
-        {
-            "version": version,
-            "size": table.num_rows,
-            "sizeInBytes": data.size,
-            "numOfAddFiles": adds.num_rows,
-        },
-    )
+
+
+def _write_parts(
+    snapshot: Snapshot, parts: int, small: dict[str, list[Any]], files: dict[str, pa.Table]
+) -> int:
+    """Spread file actions over parts by the hash of their key, as Spark does."""
+    size = 0
+    for part in range(parts):
+        mine = {
+            name: table.filter(
+                pa.array([key % parts == part for key in part_keys(table)], pa.bool_())
+            )
+            for name, table in files.items()
+        }
+        name = part_name(snapshot.version, part + 1, parts)
+        size += put_parquet(snapshot, f"{LOG_DIR}/{name}", small if part == 0 else {}, mine)
+    return size
 
 
 def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
@@ -126,44 +151,10 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     storage.put(path, json.dumps({**document, "checksum": checksum}).encode())
 
 
-def _small_actions(snapshot: Snapshot) -> Iterator[tuple[str, pa.StructArray]]:
-    actions = {
-        "protocol": [snapshot.protocol],
-        "metaData": [snapshot.metadata],
-        "txn": list(snapshot.txns.values()),
-        "domainMetadata": list(snapshot.domain_metadata.values()),
+def _small_actions(snapshot: Snapshot) -> dict[str, list[Any]]:
+    return {
+        "protocol": [snapshot.protocol.to_wire()],
+        "metaData": [snapshot.metadata.to_wire()],
+        "txn": [txn.to_wire() for txn in snapshot.txns.values()],
+        "domainMetadata": [domain.to_wire() for domain in snapshot.domain_metadata.values()],
     }
-    for name, values in actions.items():
-        rows = [value.to_wire() for value in values]  # type: ignore[attr-defined]
-        yield name, pa.array(rows, SMALL_TYPES[name])
-
-
-def _structs(actions: pa.Table) -> list[pa.StructArray]:
-    fields = [
-        f.with_nullable(nullable=True) for f in actions.schema
-    ]  # a row of another action has none
-    return [
-        pa.StructArray.from_arrays(batch.columns, fields=fields) for batch in actions.to_batches()
-    ] or [pa.array([], pa.struct(fields))]
-
-
-def _stack(columns: Mapping[str, Any]) -> pa.Table:
-    """Put actions under each other: in every row one column has a value."""
-    blocks = {name: v if isinstance(v, list) else [v] for name, v in columns.items()}
-    lengths = [len(part) for parts in blocks.values() for part in parts]
-    stacked = []
-    at = 0
-    for parts in blocks.values():
-        of = parts[0].type
-        mine = range(at, at + len(parts))
-        stacked.append(
-            pa.chunked_array(
-                [
-                    parts[number - at] if number in mine else pa.nulls(length, of)
-                    for number, length in enumerate(lengths)
-                ],
-                of,
-            )
-        )
-        at += len(parts)
-    return pa.Table.from_arrays(stacked, names=list(blocks))
