@@ -344,13 +344,17 @@ def arrow_schema(schema: Struct, *, physical: bool = False) -> pa.Schema:
     return pa.schema([arrow_field(each, physical=physical) for each in schema])
 
 
-def assign_column_mapping(schema: Struct, seed: str, *, start: int = 1) -> tuple[Struct, int]:
+def assign_column_mapping(
+    schema: Struct, seed: str, *, start: int = 1, keep_names: bool = False
+) -> tuple[Struct, int]:
     """Give every field without one an id and a physical name, both fixed by ``seed``.
 
     Args:
         schema: the schema to map; fields that already carry an id keep theirs.
         seed: fixes the physical names.
         start: the first id to give out.
+        keep_names: let physical names be the logical ones, as when mapping is turned on for a
+            table that has data files already.
 
     Returns:
         The mapped schema and the highest id in use (``delta.columnMapping.maxColumnId``).
@@ -366,7 +370,7 @@ def assign_column_mapping(schema: Struct, seed: str, *, start: int = 1) -> tuple
             counter += 1
             metadata[ID_KEY] = counter
             name = uuid.uuid5(uuid.NAMESPACE_OID, f"{seed}/{counter}")
-            metadata[PHYSICAL_NAME_KEY] = f"col-{name}"
+            metadata[PHYSICAL_NAME_KEY] = column.name if keep_names else f"col-{name}"
         highest = max(highest, int(metadata[ID_KEY]))
         return replace(column, type=mapped_type(column.type), metadata=metadata)
 

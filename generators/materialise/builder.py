@@ -37,6 +37,8 @@ START: Final = 1_704_067_200_000
 STEP: Final = 1000
 """Milliseconds from one commit to the next."""
 
+_TIMED: Final = "delta.enableInCommitTimestamps"
+
 CheckpointKind: TypeAlias = Literal["classic", "multi-part", "v2-json", "v2-parquet", "v2-classic"]
 
 
@@ -169,7 +171,7 @@ class TableBuilder(FileStage):
         listed = [dict(each) for each in actions]
         if commit_info:
             info: dict[str, Any] = {}
-            if self.properties.get("delta.enableInCommitTimestamps") == "true":
+            if self.properties.get(_TIMED) == "true":
                 info["inCommitTimestamp"] = self.time_of(version)
             info |= {
                 "timestamp": self.time_of(version),
@@ -285,13 +287,28 @@ class TableBuilder(FileStage):
             features: features to support beyond those in force.
             protocol: the exact protocol to declare.
 
+        Raises:
+            ValueError: row tracking is turned on over files that have no row ids.
+
         """
+        mapped_before = self.mapping_mode != "none"
+        timed_before = self.properties.get(_TIMED) == "true"
         self.properties |= properties or {}
         wanted = schema or self.schema
         if self.mapping_mode != "none":
             start = int(self.properties.get("delta.columnMapping.maxColumnId", "0")) + 1
-            wanted, highest = assign_column_mapping(wanted, self.seed, start=start)
+            wanted, highest = assign_column_mapping(
+                wanted, self.seed, start=start, keep_names=not mapped_before
+            )
             self.properties["delta.columnMapping.maxColumnId"] = str(highest)
+        if self.properties.get(_TIMED) == "true" and not timed_before:
+            at = self.version + 1
+            self.properties["delta.inCommitTimestampEnablementVersion"] = str(at)
+            self.properties["delta.inCommitTimestampEnablementTimestamp"] = str(self.time_of(at))
+        if self.properties.get("delta.enableRowTracking") == "true" and any(
+            "baseRowId" not in each.add for each in self.files.values()
+        ):
+            raise ValueError("row tracking cannot be turned on over files without row ids")
         if wanted != self.schema:
             names = dict(renamed or {})
             self.schema = wanted
@@ -372,7 +389,7 @@ class TableBuilder(FileStage):
         at = self.version if version is None else version
         state = self.states[at]
         configuration = (state.metadata or {}).get("configuration", {})
-        timed = configuration.get("delta.enableInCommitTimestamps") == "true"
+        timed = configuration.get(_TIMED) == "true"
         document = hints.version_checksum_document(
             state,
             in_commit_timestamp=self.time_of(at) if timed else None,

@@ -211,6 +211,35 @@ def test_a_new_mapped_column_gets_the_next_id(tmp_path: Path) -> None:
     assert metadata["configuration"]["delta.columnMapping.maxColumnId"] == "3"
 
 
+def test_mapping_turned_on_later_keeps_the_names_of_the_files(tmp_path: Path) -> None:
+    builder = TableBuilder(tmp_path, SCHEMA)
+    builder.create(numbered(1))
+    builder.change_table(properties={"delta.columnMapping.mode": "name"})
+    builder.change_table(schema=builder.schema.with_fields(field("more", "long")))
+    assert [each.field_id for each in builder.schema] == [1, 2, 3]
+    assert [each.physical_name for each in builder.schema][:2] == ["id", "name"]
+    assert builder.schema["more"].physical_name.startswith("col-")
+
+
+def test_timestamps_turned_on_later_say_since_when(tmp_path: Path) -> None:
+    builder = TableBuilder(tmp_path, SCHEMA)
+    builder.create()
+    builder.append(numbered(1))
+    builder.set_properties({"delta.enableInCommitTimestamps": "true"})
+    configuration = actions(builder, 2, "metaData")[0]["configuration"]
+    assert configuration["delta.inCommitTimestampEnablementVersion"] == "2"
+    assert int(configuration["delta.inCommitTimestampEnablementTimestamp"]) == START + 2 * STEP
+    assert actions(builder, 2, "commitInfo")[0]["inCommitTimestamp"] == START + 2 * STEP
+    assert "inCommitTimestamp" not in actions(builder, 1, "commitInfo")[0]
+
+
+def test_row_tracking_is_not_turned_on_over_files_without_ids(tmp_path: Path) -> None:
+    builder = TableBuilder(tmp_path, SCHEMA)
+    builder.create(numbered(1))
+    with pytest.raises(ValueError, match="without row ids"):
+        builder.set_properties({"delta.enableRowTracking": "true"})
+
+
 def test_turning_a_feature_on_commits_the_protocol_it_needs(tmp_path: Path) -> None:
     builder = TableBuilder(tmp_path, SCHEMA)
     builder.create()
