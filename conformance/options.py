@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-__all__ = ["IMPLEMENTATIONS", "OPTIONS", "add_options", "destination"]
+__all__ = ["IMPLEMENTATIONS", "NARROWING", "OPTIONS", "add_options", "destination"]
 
 IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
 """Names that ``--impl`` takes; each is a module of :mod:`conformance.adapters`."""
@@ -129,6 +129,10 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ),
 )
 """Name of each option and what the parser is told about it."""
+
+
+NARROWING: Final = ("--requirement", "--feature", "--chapter", "--case", "--corpus")
+"""Options after which a run is small."""
 
 
 def destination(name: str) -> str:
