@@ -163,18 +163,25 @@ def _checksums(builder: TableBuilder) -> int:
     return 0
 
 
+def _compact(builder: TableBuilder, start: int, end: int) -> None:
+    """Compact a range of commits, unless they leave nothing that a compaction could hold."""
+    commits = builder.commits[start : end + 1]
+    if any(set(action) - {"commitInfo", "cdc"} for actions in commits for action in actions):
+        builder.compact_log(start, end)
+
+
 def _compactions(builder: TableBuilder) -> int:
     for start in range(1, builder.version, 2):
-        builder.compact_log(start, start + 1)
+        _compact(builder, start, start + 1)
     return 0
 
 
 def _overlapping_compactions(builder: TableBuilder) -> int:
     if builder.version >= 1:
-        builder.compact_log(0, builder.version)
+        _compact(builder, 0, builder.version)
     if builder.version >= 2:
-        builder.compact_log(1, builder.version)
-        builder.compact_log(0, 1)
+        _compact(builder, 1, builder.version)
+        _compact(builder, 0, 1)
     return 0
 
 
