@@ -101,7 +101,6 @@ _ALL: Final = (
         aliases=("variantShredding-preview",),
         requires=("variantType",),
         activation="delta.enableVariantShredding",
-        reads=False,
     ),
     Feature(
         "catalogManaged",

@@ -297,12 +297,15 @@ class ObjectStorage:
         """List the files right in a directory, sorted by name; empty when there is none."""
         prefix = f"{directory}/" if directory else ""
         offset = prefix + start_after if start_after is not None else None
-        found: list[Entry] = []
-        for batch in obstore.list(self._store, prefix or None, offset=offset):
-            for meta in batch:
-                path = meta["path"]
-                if "/" not in path[len(prefix) :]:
-                    found.append(_entry(path, meta))
+        if offset is None:
+            # Spares walking the directories below, which an offset does not.
+            metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
+        else:
+            batches = obstore.list(self._store, prefix or None, offset=offset)
+            metas = (meta for batch in batches for meta in batch)
+        found = [
+            _entry(meta["path"], meta) for meta in metas if "/" not in meta["path"][len(prefix) :]
+        ]
         found.sort(key=lambda entry: entry.path)
         return found
 

@@ -76,7 +76,7 @@ def _rows(lines: list[bytes]) -> list[dict[str, Any]]:
     return rows
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=50, deadline=None)
 @given(st.lists(ADDS, min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_what_is_written_is_read(adds: list[dict[str, Any]], ascii_only: bool, odd: bool) -> None:
     def spell(add: dict[str, Any]) -> bytes:

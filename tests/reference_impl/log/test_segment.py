@@ -183,9 +183,9 @@ def test_foreign_files_are_ignored(log: Any) -> None:
     assert log.paths() == ["f0", "f1", "f2", "f3", "f4"]
 
 
-def test_thousands_of_stray_files_do_no_harm(log: Any) -> None:
+def test_a_thousand_stray_files_do_no_harm(log: Any) -> None:
     _five(log)
-    for number in range(3_000):
+    for number in range(1_000):
         (log.directory / f"stray-{number}").touch()
     assert log.table.latest_version() == 4
 
