@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -86,7 +87,7 @@ def _word_on_spec(
 ) -> Word:
     try:
         rows = _read(session, table, spec)
-    except PySparkException as error:
+    except (PySparkException, Py4JError, pa.ArrowException) as error:
         if "error" in spec:
             return Word("agrees")
         return Word("refuses", _note(slug, str(error)))
