@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode, field_id, physical_name
-from reference_impl.errors import DeltaError, InvalidDataFile, UnsupportedType
+from reference_impl.errors import DeltaError, InvalidDataFile
+from reference_impl.scan.shredded import unshred
 from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow
 from reference_impl.types.model import (
     BINARY,
@@ -105,7 +106,7 @@ def converter(stored: pa.Field, column: Field, mode: Mode) -> Converter | None:
 def _convert(  # noqa: PLR0911  one return per kind of type
     stored: pa.DataType, wanted: DataType, mode: Mode, place: str
 ) -> Converter | None:
-    if isinstance(stored, pa.ExtensionType):
+    if isinstance(stored, pa.BaseExtensionType):
         inner = _convert(stored.storage_type, wanted, mode, place)
         return _after(lambda a: a.storage, inner)
     if pa.types.is_dictionary(stored):
@@ -266,18 +267,18 @@ def _variant(stored: pa.DataType, place: str) -> Converter | None:
     if not pa.types.is_struct(stored):
         raise _unreadable(stored, VARIANT, place)
     names = {stored.field(i).name: i for i in range(stored.num_fields)}
-    if "typed_value" in names:
-        raise UnsupportedType(
-            f"column {place} is a shredded variant, which this implementation does not read",
-            requirement="SHRED-006",
-            stage="read",
-        )
     target = arrow_type(VARIANT)
-    if not {"metadata", "value"} <= names.keys():
+    shredded = "typed_value" in names
+    if "metadata" not in names or not (shredded or "value" in names):
         raise _unreadable(stored, VARIANT, place)
 
     def convert(values: pa.StructArray) -> pa.Array:
-        children = [values.field(names[f.name]).cast(f.type) for f in target]
+        metadata = values.field(names["metadata"]).cast(pa.binary())
+        if shredded:
+            value = pa.array(unshred(values, place), pa.binary())
+        else:
+            value = values.field(names["value"]).cast(pa.binary())
+        children = [metadata, value]
         mask = values.is_null() if values.null_count else None
         return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
 

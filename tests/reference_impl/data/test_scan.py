@@ -16,7 +16,6 @@ from reference_impl.errors import (
     InvalidDataFile,
     InvalidSchema,
     UnknownColumn,
-    UnsupportedType,
 )
 
 _LONGS = {"type": "array", "elementType": "long", "containsNull": True}
@@ -307,14 +306,6 @@ def test_an_unshredded_variant_is_its_two_parts(table: Any, order: tuple[str, st
     stored = pa.struct([(name, pa.binary()) for name in order])
     table.commit(table.add(pa.table({"v": pa.array([parts, None], stored)})))
     assert read_table(table.root)["v"].to_pylist() == [parts, None]
-
-
-def test_a_shredded_variant_is_refused_as_unsupported(table: Any) -> None:
-    table.create([("v", "variant")], features=["variantType"])
-    parts = {"metadata": b"\x01\x00\x00", "value": None, "typed_value": 5}
-    table.commit(table.add(pa.table({"v": [parts]})))
-    with pytest.raises(UnsupportedType, match="shredded"):
-        read_table(table.root)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,291 @@
+"""Put shredded variants together again (upstream section Variant Shredding).
+
+A shredded variant holds parts of its values in columns of their own types. What comes out is
+the plain form: the two binaries ``metadata`` and ``value`` of the Parquet variant encoding. The
+dictionary of field names stays as it is, since it has the names of shredded fields as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from reference_impl.errors import InvalidDataFile
+
+__all__ = ["unshred"]
+
+_NULL = b"\x00"
+_SHORT = 64
+"""Strings of fewer bytes have their length in the header byte."""
+
+_OBJECT, _ARRAY, _STRING, _BINARY = 2, 3, 16, 15
+_INTEGERS: Mapping[pa.DataType, tuple[int, int]] = {
+    pa.int8(): (3, 1),
+    pa.int16(): (4, 2),
+    pa.int32(): (5, 4),
+    pa.int64(): (6, 8),
+    pa.date32(): (11, 4),
+    pa.time64("us"): (17, 8),
+}
+"""Arrow types that are stored as integers: the variant's type id and the width in bytes."""
+
+_SIGNED = {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
+_TIMESTAMPS: Mapping[tuple[str, bool], int] = {
+    ("us", True): 12,
+    ("us", False): 13,
+    ("ns", True): 18,
+    ("ns", False): 19,
+}
+_DECIMALS = ((9, 8, 4), (18, 9, 8), (38, 10, 16))
+"""Most digits, type id and width in bytes of the three decimal types."""
+
+
+def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
+    """Give the ``value`` binary of each variant; ``None`` where the variant itself is null.
+
+    Args:
+        values: structs of ``metadata``, ``typed_value`` and, where present, ``value``.
+        place: the column, for messages.
+
+    Raises:
+        InvalidDataFile: the parts do not fit together.
+
+    """
+    names = [_dictionary(metadata, place) for metadata in values.field("metadata").to_pylist()]
+    built = _group(values, names, place)
+    return [
+        None if gone else (value if value is not None else _NULL)
+        for gone, value in zip(values.is_null().to_pylist(), built, strict=True)
+    ]
+
+
+def _group(
+    values: pa.StructArray, names: Sequence[Mapping[str, int]], place: str
+) -> list[bytes | None]:
+    """Rebuild the values of a pair of ``value`` and ``typed_value``; ``None`` where neither is."""
+    parts = {values.type.field(i).name: values.field(i) for i in range(values.type.num_fields)}
+    plain: list[bytes | None] = [None] * len(values)
+    if "value" in parts:
+        plain = parts["value"].cast(pa.binary()).to_pylist()
+    typed = parts.get("typed_value")
+    if typed is None:
+        return plain
+    if pa.types.is_struct(typed.type):
+        built = _objects(typed, plain, names, place)
+    elif pa.types.is_list(typed.type) or pa.types.is_large_list(typed.type):
+        built = _arrays(typed, names, place)
+    else:
+        built = _primitives(typed, place)
+    return [whole if whole is not None else rest for whole, rest in zip(built, plain, strict=True)]
+
+
+def _objects(
+    typed: pa.StructArray,
+    plain: Sequence[bytes | None],
+    names: Sequence[Mapping[str, int]],
+    place: str,
+) -> list[bytes | None]:
+    fields = {
+        typed.type.field(i).name: _group(typed.field(i), names, place)
+        for i in range(typed.type.num_fields)
+    }
+    built: list[bytes | None] = []
+    for row, gone in enumerate(typed.is_null().to_pylist()):
+        if gone:
+            built.append(None)
+            continue
+        known = names[row]
+        rest = plain[row]
+        merged = {} if rest is None else _fields(rest, known, place)
+        for name, column in fields.items():
+            value = column[row]
+            if value is not None:
+                merged[name] = value
+        missing = merged.keys() - known.keys()
+        if missing:
+            raise _broken(place, f"the metadata does not name field {min(missing)!r}")
+        built.append(_object(merged, known))
+    return built
+
+
+def _arrays(
+    typed: pa.ListArray, names: Sequence[Mapping[str, int]], place: str
+) -> list[bytes | None]:
+    offsets = typed.offsets.to_pylist()
+    first, last = (offsets[0], offsets[-1]) if offsets else (0, 0)
+    rows = [names[row] for row in range(len(typed)) for _ in range(offsets[row + 1] - offsets[row])]
+    items = _group(typed.values.slice(first, last - first), rows, place)
+    return [
+        None
+        if gone
+        # An item that is neither typed nor plain is a null of the variant.
+        else _array([item or _NULL for item in items[begin - first : end - first]])
+        for gone, begin, end in zip(
+            typed.is_null().to_pylist(), offsets[:-1], offsets[1:], strict=True
+        )
+    ]
+
+
+def _primitives(typed: pa.Array, place: str) -> list[bytes | None]:
+    encode, given = _encoder(typed, place)
+    return [None if value is None else encode(value) for value in given.to_pylist()]
+
+
+def _encoder(  # noqa: PLR0911  one return per type
+    typed: pa.Array, place: str
+) -> tuple[Callable[[Any], bytes], pa.Array]:
+    """Give how to encode values, and the values in the form that this takes."""
+    of = typed.type
+    if isinstance(of, pa.BaseExtensionType):
+        typed, of = typed.storage, of.storage_type
+    if of in _INTEGERS:
+        number, width = _INTEGERS[of]
+        return _integer(number, width), typed.view(_SIGNED[width])
+    if pa.types.is_timestamp(of) and (of.unit, of.tz is not None) in _TIMESTAMPS:
+        return _integer(_TIMESTAMPS[of.unit, of.tz is not None], 8), typed.view(pa.int64())
+    if pa.types.is_decimal(of):
+        return _decimal(of), typed
+    if pa.types.is_boolean(of):
+        return (lambda value: _header(1 if value else 2)), typed
+    if of == pa.float64() or of == pa.float32():
+        number = 7 if of == pa.float64() else 14
+        width = of.bit_width // 8
+        return _integer(number, width), typed.view(_SIGNED[width])
+    if of == pa.binary(16):
+        return (lambda value: _header(20) + value), typed
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return _string, typed
+    if pa.types.is_binary(of) or pa.types.is_large_binary(of):
+        return (lambda value: _header(_BINARY) + len(value).to_bytes(4, "little") + value), typed
+    raise _broken(place, f"no variant holds a typed value of {of}")
+
+
+def _header(number: int) -> bytes:
+    return bytes((number << 2,))
+
+
+def _integer(number: int, width: int) -> Callable[[int], bytes]:
+    return lambda value: _header(number) + value.to_bytes(width, "little", signed=True)
+
+
+def _decimal(of: pa.Decimal128Type) -> Callable[[Any], bytes]:
+    number, width = next((n, w) for digits, n, w in _DECIMALS if of.precision <= digits)
+
+    def encode(value: Any) -> bytes:
+        sign, digits, _ = value.as_tuple()
+        unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+        return (
+            _header(number) + bytes((of.scale,)) + unscaled.to_bytes(width, "little", signed=True)
+        )
+
+    return encode
+
+
+def _string(value: str) -> bytes:
+    text = value.encode()
+    if len(text) < _SHORT:
+        return bytes((len(text) << 2 | 1,)) + text
+    return _header(_STRING) + len(text).to_bytes(4, "little") + text
+
+
+def _width(greatest: int) -> int:
+    return max((greatest.bit_length() + 7) // 8, 1)
+
+
+def _object(fields: Mapping[str, bytes], known: Mapping[str, int]) -> bytes:
+    ordered = sorted(fields, key=str.encode)
+    ids = [known[name] for name in ordered]
+    offsets, body = _joined([fields[name] for name in ordered])
+    id_width, offset_width = _width(max(ids, default=0)), _width(offsets[-1])
+    large = len(ordered) > 255
+    header = (large << 4 | (id_width - 1) << 2 | (offset_width - 1)) << 2 | _OBJECT
+    return b"".join(
+        (
+            bytes((header,)),
+            len(ordered).to_bytes(4 if large else 1, "little"),
+            *(number.to_bytes(id_width, "little") for number in ids),
+            *(offset.to_bytes(offset_width, "little") for offset in offsets),
+            body,
+        )
+    )
+
+
+def _array(items: Sequence[bytes]) -> bytes:
+    offsets, body = _joined(items)
+    width = _width(offsets[-1])
+    large = len(items) > 255
+    header = (large << 2 | (width - 1)) << 2 | _ARRAY
+    return b"".join(
+        (
+            bytes((header,)),
+            len(items).to_bytes(4 if large else 1, "little"),
+            *(offset.to_bytes(width, "little") for offset in offsets),
+            body,
+        )
+    )
+
+
+def _joined(parts: Sequence[bytes]) -> tuple[list[int], bytes]:
+    offsets = [0]
+    for part in parts:
+        offsets.append(offsets[-1] + len(part))
+    return offsets, b"".join(parts)
+
+
+def _fields(value: bytes, known: Mapping[str, int], place: str) -> dict[str, bytes]:
+    """Take an object apart: what shredding left over."""
+    if value[:1] and value[0] & 3 != _OBJECT:
+        raise _broken(place, "what is left of a shredded object is no object")
+    header = _read(value, 0, 1, place) >> 2
+    offset_width, id_width = (header & 3) + 1, (header >> 2 & 3) + 1
+    count_width = 4 if header >> 4 & 1 else 1
+    count = _read(value, 1, count_width, place)
+    ids_at = 1 + count_width
+    offsets_at = ids_at + count * id_width
+    body_at = offsets_at + (count + 1) * offset_width
+    if body_at > len(value):
+        raise _broken(place, "an object ends before its fields")
+    names = {number: name for name, number in known.items()}
+    spans = [_read(value, offsets_at + i * offset_width, offset_width, place) for i in range(count)]
+    # Values need not lie in the order of their fields: each ends where the next one begins.
+    total = _read(value, offsets_at + count * offset_width, offset_width, place)
+    ends = dict(zip(sorted(spans), [*sorted(spans)[1:], total], strict=True))
+    found = {}
+    for index, begin in enumerate(spans):
+        number = _read(value, ids_at + index * id_width, id_width, place)
+        if number not in names or not begin < ends[begin] <= len(value) - body_at:
+            raise _broken(place, "an object's fields are out of range")
+        found[names[number]] = value[body_at + begin : body_at + ends[begin]]
+    return found
+
+
+def _dictionary(metadata: bytes | None, place: str) -> dict[str, int]:
+    """Give the field names of a variant with their ids."""
+    if metadata is None:
+        return {}
+    header = _read(metadata, 0, 1, place)
+    width = (header >> 6) + 1
+    count = _read(metadata, 1, width, place)
+    body_at = 1 + width * (count + 2)
+    if header & 15 != 1 or body_at > len(metadata):
+        raise _broken(place, "the metadata is malformed")
+    offsets = [_read(metadata, 1 + width * (i + 1), width, place) for i in range(count + 1)]
+    body = metadata[body_at:]
+    if any(not 0 <= begin <= end <= len(body) for begin, end in pairwise(offsets)):
+        raise _broken(place, "the metadata is malformed")
+    return {
+        body[begin:end].decode(): number for number, (begin, end) in enumerate(pairwise(offsets))
+    }
+
+
+def _read(data: bytes, at: int, width: int, place: str) -> int:
+    if at + width > len(data):
+        raise _broken(place, "a variant ends too early")
+    return int.from_bytes(data[at : at + width], "little")
+
+
+def _broken(place: str, problem: str) -> InvalidDataFile:
+    return InvalidDataFile(f"column {place}: {problem}", requirement="SHRED-003")
