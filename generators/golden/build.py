@@ -19,6 +19,7 @@ from typing import Any, Final
 from generators.golden.canonical import differences, digest, question_digest
 from generators.golden.case import CaseWriter, document_text
 from generators.golden.catalog import Definition
+from generators.golden.replay import replay_differences
 
 __all__ = [
     "CORPUS",
@@ -27,6 +28,7 @@ __all__ = [
     "build_case",
     "build_corpus",
     "check_corpus",
+    "check_written",
     "read_manifest",
     "write_manifest",
 ]
@@ -125,6 +127,26 @@ def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> li
             drifts.append(Drift(case_id, ("in the manifest, not in the corpus",)))
         elif digest(corpus / case_id) != manifest[case_id]["digest"]:
             drifts.append(Drift(case_id, ("its bytes are not those in the manifest",)))
+    return drifts
+
+
+def check_written(definitions: Sequence[Definition], corpus: Path = CORPUS) -> list[Drift]:
+    """Replay tables that another engine wrote and compare; gives what drifted.
+
+    Args:
+        definitions: cases whose tables need no feature to be replayed.
+        corpus: the corpus folder.
+
+    """
+    drifts = []
+    for definition in definitions:
+        directory = corpus / definition.info.id
+        if not directory.exists():
+            drifts.append(Drift(definition.info.id, ("not in the corpus: build it",)))
+            continue
+        found = replay_differences(directory)
+        if found:
+            drifts.append(Drift(definition.info.id, tuple(found)))
     return drifts
 
 
