@@ -7,7 +7,7 @@ Serves "Checkpoints", "Checkpoint Specs", "Log Compaction Files", "Last Checkpoi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,7 @@ class Layout:
         features: features that the layout needs.
         files: the layout of data files.
         requirements: ids that a reader breaks when it reads the layout wrong.
+        properties: table properties that the layout needs.
 
     """
 
@@ -40,6 +41,7 @@ class Layout:
     features: tuple[str, ...] = ()
     files: FileLayout | None = None
     requirements: tuple[str, ...] = ("LOG-005", "REC-001", "REC-018")
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _stale_hint(builder: TableBuilder) -> int:
 def _parsed_statistics(builder: TableBuilder) -> int:
     style = CheckpointStyle(stats_json=False, stats_parsed=True)
     builder.checkpoint(version=_middle(builder), style=style)
-    builder.checkpoint(style=CheckpointStyle(stats_json=True, stats_parsed=True))
+    builder.checkpoint(style=style)
     return 0
 
 
@@ -225,7 +227,15 @@ LAYOUTS: Final = (
     _layout("classic-in-the-middle", _classic_in_the_middle, "CKPT-004 LAST-004"),
     _layout("classic-everywhere", _classic_everywhere, "CKPT-004 CKPT-005"),
     _layout("stale-hint", _stale_hint, "LAST-003"),
-    _layout("parsed-statistics", _parsed_statistics, "CKC-020 CKC-021"),
+    Layout(
+        "parsed-statistics",
+        _parsed_statistics,
+        requirements=("CKC-020", "CKC-021"),
+        properties=(
+            ("delta.checkpoint.writeStatsAsJson", "false"),
+            ("delta.checkpoint.writeStatsAsStruct", "true"),
+        ),
+    ),
     _layout("small-row-groups", _small_row_groups, "CKC-001", files=FileLayout(row_group_rows=1)),
     _layout("without-tombstones", _without_tombstones, "CKPT-008 REC-011"),
     _layout("multi-part", _multi_part, "CKPT-021 CKPT-N-002"),
@@ -268,5 +278,7 @@ def lay_out(root: Path, history: History, layout: Layout, *, seed: str = "histor
     kept = [each for each in history if not isinstance(each, Checkpoint)]
     if not kept or not isinstance(kept[0], Create):
         raise ValueError("a history begins with Create")
+    first = replace(kept[0], properties={**kept[0].properties, **dict(layout.properties)})
+    kept = [first, *kept[1:]]
     builder = write_history(root, kept, features=layout.features, layout=layout.files, seed=seed)
     return LaidOut(builder, layout.finish(builder))
