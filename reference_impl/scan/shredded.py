@@ -54,11 +54,16 @@ def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
         InvalidDataFile: the parts do not fit together.
 
     """
-    names = [_dictionary(metadata, place) for metadata in values.field("metadata").to_pylist()]
+    # Below a null variant the parts may hold anything, even where they are declared not null.
+    gone = values.is_null().to_pylist()
+    names = [
+        {} if none else _dictionary(metadata, place)
+        for none, metadata in zip(gone, values.field("metadata").to_pylist(), strict=True)
+    ]
     built = _group(values, names, place)
     return [
-        None if gone else (value if value is not None else _NULL)
-        for gone, value in zip(values.is_null().to_pylist(), built, strict=True)
+        None if none else (value if value is not None else _NULL)
+        for none, value in zip(gone, built, strict=True)
     ]
 
 
