@@ -15,6 +15,7 @@ from generators.golden.case import CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.literals import encode, literal
 from generators.materialise.histories import write_history
+from generators.materialise.protocols import Protocol
 from generators.model import Row
 from generators.operations import (
     Append,
@@ -42,6 +43,7 @@ class Recipe:
         properties: table properties to create it with.
         features: table features to create it with.
         rows: rows to create it with; ``None`` to create it empty.
+        protocol: the exact protocol of the case's own table, for tables that are given.
 
     """
 
@@ -50,6 +52,7 @@ class Recipe:
     properties: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     rows: Sequence[Row] | None = None
+    protocol: Protocol | None = None
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _history: list[Operation] = field(default_factory=list)
     _start: int = 0
@@ -125,7 +128,9 @@ class Recipe:
 
         """
         done = self._history if refusal is None else self._history[:-1]
-        builder = write_history(case.delta, done[: self._start or None], seed=case.info.id)
+        builder = write_history(
+            case.delta, done[: self._start or None], seed=case.info.id, protocol=self.protocol
+        )
         rows = builder.rows()
         adds = builder.states[builder.version].adds
         case.describe(

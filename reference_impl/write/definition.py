@@ -69,6 +69,13 @@ def define(
             asked.add(name.removeprefix(FEATURE_PREFIX))
         elif name in _REQUESTS:
             _require(name, value, tuple("1234567"))
+        elif name == MAX_ID_PROPERTY and value != kept.get(name):
+            raise InvalidMetadata(
+                f"{name} is the table's own to set",
+                action="metaData",
+                stage="commit",
+                requirement="CM-021",
+            )
         else:
             if name in _BOOLEANS:
                 _require(name, value, ("true", "false"))

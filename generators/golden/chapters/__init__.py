@@ -28,6 +28,7 @@ from generators.golden.chapters import (
     vector_format,
     writer_features,
     writing,
+    writing_features,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
@@ -54,6 +55,7 @@ _MODULES = (
     time_travel,
     writer_features,
     writing,
+    writing_features,
 )
 
 
