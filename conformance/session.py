@@ -90,8 +90,14 @@ class _WorkerPlugin:
         """Keep the collector of garbage from going through thousands of items again and again."""
         gc.freeze()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Release what this process holds; a test process of xdist may not live longer."""
+        del session, exitstatus
+        self.run.close()
+
     def pytest_unconfigure(self) -> None:
-        """Release the adapter and the copies of tables."""
+        """Release the adapter of a session that never began."""
         self.run.close()
 
 
@@ -142,6 +148,7 @@ class _MainPlugin(_WorkerPlugin):
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Set the exit status, and write what the options ask for."""
+        super().pytest_sessionfinish(session, exitstatus)
         records = list(self._records.values())
         self._status = decide_status(records, self._stale, len(self._unrecorded))
         if exitstatus in _KEPT:

@@ -246,15 +246,19 @@ def test_a_written_baseline_makes_the_next_run_pass(kit: Kit) -> None:
     assert kit(f"--baseline={path}") is Status.OK
 
 
-def test_the_status_is_the_same_under_xdist(kit: Kit) -> None:
+def test_the_status_is_the_same_under_xdist(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("xdist")
     kit.case("one", WRONG)
     kit.case("two")
+    scratch = kit.folder / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     path = kit.folder / "results.jsonl"
     assert kit("-n2", f"--results={path}") is Status.NONCONFORMANT
     assert "1 pass, 1 fail; exit status 1" in kit.output
     assert read_results(path).footer["counts"] == {"fail": 1, "pass": 1}
     assert kit("-n2", kit.baseline(known("one"))) is Status.OK
+    assert [left.name for left in scratch.iterdir() if left.name.startswith("delta-tck-")] == []
 
 
 def test_an_unfinished_results_file_is_no_results_file(tmp_path: Path) -> None:
