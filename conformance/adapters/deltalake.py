@@ -71,7 +71,7 @@ _REFUSALS: Final = Refusals(
         Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
         Rule(re.compile(r"Invariant violations|[Cc]onstraint|check failed"), "constraint"),
         Rule(re.compile(r"append-only"), "constraint", "commit"),
-        Rule(re.compile(r"^CommitFailedError"), "conflict", "commit"),
+        Rule(re.compile(r"^CommitFailedError.*([Cc]onflict|[Cc]oncurrent)"), "conflict", "commit"),
     ),
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
