@@ -66,11 +66,17 @@ _CLAIMS: Final = Claims(
 _REFUSALS: Final = Refusals(
     errors=(DeltaError, OSError, ValueError, NotImplementedError),
     rules=(
-        Rule(re.compile(r"Unsupported table features|[Nn]ot supported"), "unsupported"),
+        Rule(
+            re.compile(
+                r"^NotImplementedError|Unsupported table features|[Nn]ot supported"
+                r"|[Uu]nsupported (minimum )?writer|Table features must be specified"
+            ),
+            "unsupported",
+        ),
         Rule(re.compile(r"^TableNotFoundError|No files in log segment"), "not_found", "load"),
         Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
         Rule(re.compile(r"Invariant violations|[Cc]onstraint|check failed"), "constraint"),
-        Rule(re.compile(r"append-only"), "constraint", "commit"),
+        Rule(re.compile(r"append[- ]only"), "constraint", "commit"),
         Rule(re.compile(r"^CommitFailedError.*([Cc]onflict|[Cc]oncurrent)"), "conflict", "commit"),
     ),
 )
