@@ -22,23 +22,27 @@ _SHORT = 64
 """Strings of fewer bytes have their length in the header byte."""
 
 _OBJECT, _ARRAY, _STRING, _BINARY = 2, 3, 16, 15
-_INTEGERS: Mapping[pa.DataType, tuple[int, int]] = {
-    pa.int8(): (3, 1),
-    pa.int16(): (4, 2),
-    pa.int32(): (5, 4),
-    pa.int64(): (6, 8),
+_WIDTHS = ((3, 1), (4, 2), (5, 4), (6, 8))
+"""Type ids of integers with their widths in bytes."""
+
+_BITS: Mapping[pa.DataType, tuple[int, int]] = {
     pa.date32(): (11, 4),
     pa.time64("us"): (17, 8),
+    pa.float64(): (7, 8),
+    pa.float32(): (14, 4),
 }
-"""Arrow types that are stored as integers: the variant's type id and the width in bytes."""
+"""Arrow types of which the bits are stored: the variant's type id and the width in bytes."""
 
-_SIGNED = {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
+_SIGNED = {4: pa.int32(), 8: pa.int64()}
 _TIMESTAMPS: Mapping[tuple[str, bool], int] = {
     ("us", True): 12,
     ("us", False): 13,
     ("ns", True): 18,
     ("ns", False): 19,
 }
+_WIDTHS = ((3, 1), (4, 2), (5, 4), (6, 8))
+"""Type id and width in bytes of the four integer types."""
+
 _DECIMALS = ((9, 8, 4), (18, 9, 8), (38, 10, 16))
 """Most digits, type id and width in bytes of the three decimal types."""
 
@@ -139,15 +143,19 @@ def _primitives(typed: pa.Array, place: str) -> list[bytes | None]:
     return [None if value is None else encode(value) for value in given.to_pylist()]
 
 
-def _encoder(  # noqa: PLR0911  one return per type
+def _encoder(  # noqa: C901, PLR0911  one return per type
     typed: pa.Array, place: str
 ) -> tuple[Callable[[Any], bytes], pa.Array]:
     """Give how to encode values, and the values in the form that this takes."""
     of = typed.type
     if isinstance(of, pa.BaseExtensionType):
         typed, of = typed.storage, of.storage_type
-    if of in _INTEGERS:
-        number, width = _INTEGERS[of]
+    if pa.types.is_signed_integer(of):
+        return _least_integer, typed
+    if pa.types.is_signed_integer(of):
+        return _smallest, typed
+    if of in _BITS:
+        number, width = _BITS[of]
         return _integer(number, width), typed.view(_SIGNED[width])
     if pa.types.is_timestamp(of) and (of.unit, of.tz is not None) in _TIMESTAMPS:
         return _integer(_TIMESTAMPS[of.unit, of.tz is not None], 8), typed.view(pa.int64())
@@ -155,10 +163,6 @@ def _encoder(  # noqa: PLR0911  one return per type
         return _decimal(of), typed
     if pa.types.is_boolean(of):
         return (lambda value: _header(1 if value else 2)), typed
-    if of == pa.float64() or of == pa.float32():
-        number = 7 if of == pa.float64() else 14
-        width = of.bit_width // 8
-        return _integer(number, width), typed.view(_SIGNED[width])
     if of == pa.binary(16):
         return (lambda value: _header(20) + value), typed
     if pa.types.is_string(of) or pa.types.is_large_string(of):
@@ -176,15 +180,32 @@ def _integer(number: int, width: int) -> Callable[[int], bytes]:
     return lambda value: _header(number) + value.to_bytes(width, "little", signed=True)
 
 
+def _least_integer(value: int) -> bytes:
+    """Encode in the narrowest type that holds the value.
+
+    The widths are one class of exact numbers: a writer may shred a narrow value into a wide
+    column, and the value is to be what it was, whichever file it is read from.
+    """
+    bits = (value if value >= 0 else ~value).bit_length()
+    number, width = next((n, w) for n, w in _WIDTHS if bits < 8 * w)
+    return _integer(number, width)(value)
+
+
+def _smallest(value: int) -> bytes:
+    """Encode an integer in the least width: all widths are one type to those who read it."""
+    number, width = next((n, w) for n, w in _WIDTHS if -(1 << 8 * w - 1) <= value < 1 << 8 * w - 1)
+    return _header(number) + value.to_bytes(width, "little", signed=True)
+
+
 def _decimal(of: pa.Decimal128Type) -> Callable[[Any], bytes]:
-    number, width = next((n, w) for digits, n, w in _DECIMALS if of.precision <= digits)
+    scale = of.scale
 
     def encode(value: Any) -> bytes:
         sign, digits, _ = value.as_tuple()
         unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
-        return (
-            _header(number) + bytes((of.scale,)) + unscaled.to_bytes(width, "little", signed=True)
-        )
+        needed = max(len(digits), scale)
+        number, width = next((n, w) for most, n, w in _DECIMALS if needed <= most)
+        return _header(number) + bytes((scale,)) + unscaled.to_bytes(width, "little", signed=True)
 
     return encode
 
@@ -281,9 +302,11 @@ def _dictionary(metadata: bytes | None, place: str) -> dict[str, int]:
     body = metadata[body_at:]
     if any(not 0 <= begin <= end <= len(body) for begin, end in pairwise(offsets)):
         raise _broken(place, "the metadata is malformed")
-    return {
-        body[begin:end].decode(): number for number, (begin, end) in enumerate(pairwise(offsets))
-    }
+    try:
+        names = [body[begin:end].decode() for begin, end in pairwise(offsets)]
+    except UnicodeDecodeError:
+        raise _broken(place, "a field name of the metadata is not UTF-8") from None
+    return {name: number for number, name in enumerate(names)}
 
 
 def _read(data: bytes, at: int, width: int, place: str) -> int:

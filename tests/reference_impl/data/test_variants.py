@@ -35,12 +35,18 @@ def _read(table: Any, rows: Sequence[Any], typed: pa.DataType) -> list[Any]:
         (pa.bool_(), False, "08"),
         (pa.int8(), -1, "0cff"),
         (pa.int16(), 258, "100201"),
-        (pa.int32(), 1, "1401000000"),
-        (pa.int64(), -2, "18feffffffffffffff"),
+        (pa.int32(), 70000, "1470110100"),
+        (pa.int64(), -(2**33), "1800000000feffffff"),
+        (pa.int64(), 7, "0c07"),
+        (pa.int64(), 127, "0c7f"),
+        (pa.int32(), -128, "0c80"),
+        (pa.int32(), 128, "108000"),
         (pa.float64(), 1.0, "1c000000000000f03f"),
         (pa.decimal128(9, 2), Number("-1.50"), "20026affffff"),
-        (pa.decimal128(18, 1), Number("0.5"), "24010500000000000000"),
-        (pa.decimal128(38, 0), Number(7), "280007" + "00" * 15),
+        (pa.decimal128(18, 1), Number("0.5"), "200105000000"),
+        (pa.decimal128(18, 0), Number(10**9), "240000ca9a3b00000000"),
+        (pa.decimal128(38, 0), Number(10**18), "2800000064a7b3b6e00d" + "00" * 8),
+        (pa.decimal128(38, 10), Number("0.5"), "240a00f2052a01000000"),
         (pa.date32(), date(1970, 1, 2), "2c01000000"),
         (
             pa.timestamp("us", "UTC"),
@@ -133,3 +139,11 @@ def test_a_field_that_the_metadata_does_not_name_is_refused(table: Any) -> None:
 def test_a_typed_value_of_a_type_outside_of_the_encoding_is_refused(table: Any) -> None:
     with pytest.raises(InvalidDataFile, match="uint32"):
         _read(table, [{"typed_value": 1}], pa.uint32())
+
+
+@pytest.mark.parametrize(
+    "metadata", [b"", b"\x01\x01\x00\x01\xff", b"\x01\x09\x00", b"\x02\x00\x00"]
+)
+def test_malformed_metadata_is_refused(table: Any, metadata: bytes) -> None:
+    with pytest.raises(InvalidDataFile, match="column v"):
+        _read(table, [{"metadata": metadata, "typed_value": 1}], pa.int8())
