@@ -1,21 +1,23 @@
 """Filters of read cases: one definition gives the tree, the SQL text and the expected rows.
 
-Serves `docs/formats.md`, "Filter trees". The truth of a filter on a row is computed here in
-plain Python with three-valued logic, so the expected rows of a filtered read never come from
-an engine.
+Serves `docs/formats.md`, "Filter trees". The truth of a filter on a row comes from the oracle's
+evaluator (:mod:`generators.filters`), never from an engine.
 """
 
 from __future__ import annotations
 
-import base64
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from generators.delta_schema import type_of
+from generators.filters import column, evaluate, node
+from generators.literals import literal
 
 __all__ = [
     "Filter",
@@ -30,17 +32,8 @@ __all__ = [
 ]
 
 Row: TypeAlias = Mapping[str, Any]
-Truth: TypeAlias = bool | None
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,201 +43,82 @@ class Filter:
     Attributes:
         tree: the wire form, a node as ``docs/formats.md`` defines it.
         sql: the same predicate as Spark SQL text.
-        test: its truth on a row; ``None`` stands for unknown.
 
     """
 
     tree: Mapping[str, Any]
     sql: str
-    test: Callable[[Row], Truth]
+
+    def test(self, row: Row) -> bool | None:
+        """Give the truth on a row, ``None`` for unknown; a column that the row lacks is null."""
+        truth: bool | None = evaluate(self.tree, defaultdict(lambda: None, row))
+        return truth
 
     def keeps(self, row: Row) -> bool:
         """Tell whether a read with this filter returns the row."""
         return self.test(row) is True
 
 
-def compare(column: str, op: str, value: Any, type_name: str) -> Filter:
+def compare(name: str, op: str, value: Any, type_name: str) -> Filter:
     """Compare a column (dotted for nested fields) with a literal of a Delta primitive type.
 
     ``op`` is one of ``= <> < <= > >= <=>``; only the last one is true of two nulls.
     """
-    tree = {"op": op, "args": [_column_node(column), _literal_node(value, type_name)]}
-    sql = f"{_quoted(column)} {op} {_sql_literal(value, type_name)}"
-
-    def test(row: Row) -> Truth:
-        found = _value(row, column)
-        if op == "<=>":
-            if found is None or value is None:
-                return found is None and value is None
-            return bool(operator.eq(_Ordered(found), _Ordered(value)))
-        if found is None or value is None:
-            return None
-        return _COMPARISONS[op](_Ordered(found), _Ordered(value))
-
-    return Filter(tree, sql, test)
+    tree = node(op, _column(name), literal(type_of(type_name), value))
+    return Filter(tree, f"{_quoted(name)} {op} {_sql_literal(value, type_name)}")
 
 
-def is_in(column: str, values: Sequence[Any], type_name: str) -> Filter:
+def is_in(name: str, values: Sequence[Any], type_name: str) -> Filter:
     """Test membership; a null in the list makes every miss unknown."""
-    literals = [_literal_node(value, type_name) for value in values]
-    tree = {"op": "in", "args": [_column_node(column), *literals]}
+    tree = node("in", _column(name), *(literal(type_of(type_name), value) for value in values))
     listed = ", ".join(_sql_literal(value, type_name) for value in values)
-
-    def test(row: Row) -> Truth:
-        found = _value(row, column)
-        if found is None:
-            return None
-        if any(value is not None and _Ordered(found) == _Ordered(value) for value in values):
-            return True
-        return None if None in values else False
-
-    return Filter(tree, f"{_quoted(column)} IN ({listed})", test)
+    return Filter(tree, f"{_quoted(name)} IN ({listed})")
 
 
-def is_null(column: str) -> Filter:
+def is_null(name: str) -> Filter:
     """Test that a column is null."""
-    return Filter(
-        {"op": "is_null", "args": [_column_node(column)]},
-        f"{_quoted(column)} IS NULL",
-        lambda row: _value(row, column) is None,
-    )
+    return Filter(node("is_null", _column(name)), f"{_quoted(name)} IS NULL")
 
 
-def is_not_null(column: str) -> Filter:
+def is_not_null(name: str) -> Filter:
     """Test that a column is not null."""
-    return Filter(
-        {"op": "is_not_null", "args": [_column_node(column)]},
-        f"{_quoted(column)} IS NOT NULL",
-        lambda row: _value(row, column) is not None,
-    )
+    return Filter(node("is_not_null", _column(name)), f"{_quoted(name)} IS NOT NULL")
 
 
-def starts_with(column: str, prefix: str) -> Filter:
+def starts_with(name: str, prefix: str) -> Filter:
     """Test that a string column begins with a prefix free of SQL wildcards."""
-
-    def test(row: Row) -> Truth:
-        found = _value(row, column)
-        return None if found is None else str(found).startswith(prefix)
-
-    return Filter(
-        {"op": "starts_with", "args": [_column_node(column), _literal_node(prefix, "string")]},
-        f"{_quoted(column)} LIKE {_sql_literal(prefix + '%', 'string')}",
-        test,
-    )
+    tree = node("starts_with", _column(name), literal(type_of("string"), prefix))
+    return Filter(tree, f"{_quoted(name)} LIKE {_sql_literal(prefix + '%', 'string')}")
 
 
 def all_of(*parts: Filter) -> Filter:
     """Join filters by AND."""
-
-    def test(row: Row) -> Truth:
-        truths = [part.test(row) for part in parts]
-        if False in truths:
-            return False
-        return None if None in truths else True
-
-    return Filter({"op": "and", "args": [p.tree for p in parts]}, _joined("AND", parts), test)
+    return Filter(node("and", *(part.tree for part in parts)), _joined("AND", parts))
 
 
 def any_of(*parts: Filter) -> Filter:
     """Join filters by OR."""
-
-    def test(row: Row) -> Truth:
-        truths = [part.test(row) for part in parts]
-        if True in truths:
-            return True
-        return None if None in truths else False
-
-    return Filter({"op": "or", "args": [p.tree for p in parts]}, _joined("OR", parts), test)
+    return Filter(node("or", *(part.tree for part in parts)), _joined("OR", parts))
 
 
 def negate(part: Filter) -> Filter:
     """Turn true into false and keep unknown."""
-
-    def test(row: Row) -> Truth:
-        truth = part.test(row)
-        return None if truth is None else not truth
-
-    return Filter({"op": "not", "args": [part.tree]}, f"NOT ({part.sql})", test)
+    return Filter(node("not", part.tree), f"NOT ({part.sql})")
 
 
 def _joined(word: str, parts: Sequence[Filter]) -> str:
     return f" {word} ".join(f"({part.sql})" for part in parts)
 
 
-def _column_node(column: str) -> dict[str, Any]:
-    return {"column": column.split(".")}
+def _column(name: str) -> dict[str, Any]:
+    return column(*name.split("."))
 
 
-def _quoted(column: str) -> str:
+def _quoted(name: str) -> str:
     return ".".join(
         part if _PLAIN_NAME.match(part) else "`" + part.replace("`", "``") + "`"
-        for part in column.split(".")
+        for part in name.split(".")
     )
-
-
-def _value(row: Row, column: str) -> Any:
-    found: Any = row
-    for part in column.split("."):
-        if found is None:
-            return None
-        found = found.get(part)
-    return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ordered:
-    """A value under the order of the protocol's readers: NaN equals NaN and tops all numbers."""
-
-    value: Any
-
-    def _key(self) -> tuple[int, Any]:
-        if isinstance(self.value, float) and math.isnan(self.value):
-            return (1, 0.0)
-        if isinstance(self.value, str):
-            return (0, self.value.encode())
-        return (0, self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Ordered) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __lt__(self, other: _Ordered) -> bool:
-        return self._key() < other._key()
-
-    def __le__(self, other: _Ordered) -> bool:
-        return self._key() <= other._key()
-
-    def __gt__(self, other: _Ordered) -> bool:
-        return self._key() > other._key()
-
-    def __ge__(self, other: _Ordered) -> bool:
-        return self._key() >= other._key()
-
-
-def _literal_node(value: Any, type_name: str) -> dict[str, Any]:
-    return {"literal": _wire_literal(value, type_name), "type": type_name}
-
-
-def _wire_literal(value: Any, type_name: str) -> Any:  # noqa: PLR0911  a table of types
-    match value:
-        case None | bool():
-            return value
-        case bytes():
-            return base64.b64encode(value).decode("ascii")
-        case datetime():
-            return _timestamp_text(value, "T") + ("Z" if type_name == "timestamp" else "")
-        case date():
-            return value.isoformat()
-        case float() if not math.isfinite(value):
-            return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
-        case float() | str():
-            return value
-        case _ if type_name == "long" or type_name.startswith("decimal"):
-            return format(value, "f") if isinstance(value, Decimal) else str(value)
-        case _:
-            return value
 
 
 def _sql_literal(value: Any, type_name: str) -> str:  # noqa: PLR0911  a table of types
@@ -265,7 +139,8 @@ def _sql_literal(value: Any, type_name: str) -> str:  # noqa: PLR0911  a table o
         case Decimal():
             return format(value, "f")
         case float() if not math.isfinite(value):
-            return f"CAST('{_wire_literal(value, type_name)}' AS {type_name.upper()})"
+            word = literal(type_of(type_name), value)["literal"]
+            return f"CAST('{word}' AS {type_name.upper()})"
         case str():
             return "'" + value.replace("'", "''") + "'"
         case _:
