@@ -22,9 +22,6 @@ _SHORT = 64
 """Strings of fewer bytes have their length in the header byte."""
 
 _OBJECT, _ARRAY, _STRING, _BINARY = 2, 3, 16, 15
-_WIDTHS = ((3, 1), (4, 2), (5, 4), (6, 8))
-"""Type ids of integers with their widths in bytes."""
-
 _BITS: Mapping[pa.DataType, tuple[int, int]] = {
     pa.date32(): (11, 4),
     pa.time64("us"): (17, 8),
@@ -143,7 +140,7 @@ def _primitives(typed: pa.Array, place: str) -> list[bytes | None]:
     return [None if value is None else encode(value) for value in given.to_pylist()]
 
 
-def _encoder(  # noqa: C901, PLR0911  one return per type
+def _encoder(  # noqa: PLR0911  one return per type
     typed: pa.Array, place: str
 ) -> tuple[Callable[[Any], bytes], pa.Array]:
     """Give how to encode values, and the values in the form that this takes."""
@@ -152,8 +149,6 @@ def _encoder(  # noqa: C901, PLR0911  one return per type
         typed, of = typed.storage, of.storage_type
     if pa.types.is_signed_integer(of):
         return _least_integer, typed
-    if pa.types.is_signed_integer(of):
-        return _smallest, typed
     if of in _BITS:
         number, width = _BITS[of]
         return _integer(number, width), typed.view(_SIGNED[width])
@@ -189,12 +184,6 @@ def _least_integer(value: int) -> bytes:
     bits = (value if value >= 0 else ~value).bit_length()
     number, width = next((n, w) for n, w in _WIDTHS if bits < 8 * w)
     return _integer(number, width)(value)
-
-
-def _smallest(value: int) -> bytes:
-    """Encode an integer in the least width: all widths are one type to those who read it."""
-    number, width = next((n, w) for n, w in _WIDTHS if -(1 << 8 * w - 1) <= value < 1 << 8 * w - 1)
-    return _header(number) + value.to_bytes(width, "little", signed=True)
 
 
 def _decimal(of: pa.Decimal128Type) -> Callable[[Any], bytes]:
