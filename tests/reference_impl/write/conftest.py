@@ -13,6 +13,12 @@ from conformance.audit import audit
 from reference_impl import Table
 
 
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for the disk: no test here pulls the plug."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """Give a table that is not there yet."""
