@@ -6,7 +6,7 @@ but every action takes more than a byte, and nothing in them repeats by the hund
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -77,7 +77,7 @@ def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
 
 
 def batch_rows(
-    reopen: Callable[[str], pq.ParquetFile], file: pq.ParquetFile, columns: Sequence[str]
+    reopen: Callable[[list[str]], pq.ParquetFile], file: pq.ParquetFile, columns: Sequence[str]
 ) -> int:
     """Give the number of rows to decode at a time, so that a batch stays small.
 
@@ -86,7 +86,7 @@ def batch_rows(
     them from a damaged footer ends the process.
 
     Args:
-        reopen: opens the file with one column, by its path, left as a dictionary.
+        reopen: opens the file with columns, by their paths, left as dictionaries.
         file: the file.
         columns: columns that will be read, leaves or structs.
 
@@ -107,17 +107,32 @@ def batch_rows(
         if leaf.physical_type == "BYTE_ARRAY"
         and any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
     ]
-    found = [_longest(reopen(path), group, path) for group in groups for path in strings]
-    return min(BATCH_ROWS, max(_BATCH_BYTES // max([1, *found]), 1))
+    if not strings:
+        return BATCH_ROWS
+    with reopen(strings) as dictionaries:
+        found = [_longest(dictionaries, group, strings) for group in groups]
+    return min(BATCH_ROWS, max(_BATCH_BYTES // max(1, *found), 1))
 
 
-def _longest(file: pq.ParquetFile, group: int, path: str) -> int:
-    """Give the length of the longest string in a column's dictionary, in bytes."""
-    with file:
-        batch = next(file.iter_batches(1, row_groups=[group], columns=[path]), None)
-    if batch is None:
-        return 0
-    leaf = batch.column(0)
-    while not pa.types.is_dictionary(leaf.type):
-        leaf = leaf.field(0) if pa.types.is_struct(leaf.type) else leaf.values
-    return int(pc.max(pc.binary_length(leaf.dictionary)).as_py() or 0)
+def _longest(file: pq.ParquetFile, group: int, paths: list[str]) -> int:
+    """Give the length of the longest string in the dictionaries of columns, in bytes."""
+    batches = file.iter_batches(1, row_groups=[group], columns=paths, use_threads=False)
+    first = next(batches, None)
+    columns = first.columns if first is not None else []
+    found = [dictionary for column in columns for dictionary in _dictionaries(column)]
+    lengths = [pc.max(pc.binary_length(dictionary)).as_py() for dictionary in found]
+    return max((length for length in lengths if length is not None), default=0)
+
+
+def _dictionaries(array: pa.Array) -> Iterator[pa.Array]:
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        yield array.dictionary
+    elif pa.types.is_struct(kind):
+        for index in range(kind.num_fields):
+            yield from _dictionaries(array.field(index))
+    elif pa.types.is_list(kind):
+        yield from _dictionaries(array.values)
+    elif pa.types.is_map(kind):
+        yield from _dictionaries(array.keys)
+        yield from _dictionaries(array.items)

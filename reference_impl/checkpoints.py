@@ -213,7 +213,7 @@ class CheckpointReader:
         if not {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
             return
         rows = batch_rows(
-            lambda column: self._open(path, self._storage.open_input(path), column),
+            lambda paths: self._open(path, self._storage.open_input(path), *paths),
             file,
             columns,
         )
