@@ -42,12 +42,14 @@ class Refusals:
     Attributes:
         errors: the classes by which the engine refuses in a controlled way.
         rules: tried in order; the first that matches tells kind and stage.
+        noise: lines of a message that tell a reader nothing, as those of a stack trace.
         crashes: tells that an error of such a class is a crash all the same.
 
     """
 
     errors: tuple[type[BaseException], ...]
     rules: Sequence[Rule] = ()
+    noise: re.Pattern[str] | None = None
     crashes: re.Pattern[str] | None = None
 
     def answer(self, call: Callable[[], Any], stage: Stage | None = None) -> Answer:
@@ -73,6 +75,9 @@ class Refusals:
             return self._refused(text, stage)
 
     def _refused(self, text: str, stage: Stage | None) -> Refused:
+        if self.noise is not None:
+            lines = [line for line in text.splitlines() if not self.noise.search(line)]
+            text = "\n".join(lines)
         message = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
         for rule in self.rules:
             if rule.pattern.search(text):

@@ -22,6 +22,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped,import-no
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from conformance.adapter import (
@@ -90,7 +91,7 @@ _REFUSALS: Final = Refusals(
     errors=(PySparkException, Py4JJavaError),
     rules=(
         Rule(
-            re.compile(r"UNSUPPORTED_FEATURES_FOR_READ|INVALID_PROTOCOL_VERSION"),
+            re.compile(r"UNSUPPORTED_FEATURES_FOR_READ"),
             "unsupported",
             "load",
         ),
@@ -115,6 +116,7 @@ _REFUSALS: Final = Refusals(
         Rule(re.compile(r"DeltaInvariantViolationException|DELTA_VIOLATE"), "constraint"),
         Rule(re.compile(r"Concurrent\w+Exception|DELTA_CONCURRENT"), "conflict", "commit"),
     ),
+    noise=re.compile(r"^\s*(at |\.\.\. \d+ more)"),
     # Spark's and the JVM's own words for a broken invariant of their own.
     crashes=re.compile(
         r"\[INTERNAL_ERROR|java\.lang\.(NullPointer|ClassCast|IndexOutOfBounds)|"
@@ -309,7 +311,10 @@ class _Writer:
         return DeltaTable.forPath(self.spark, request.table)
 
     def rows(self, request: Write) -> DataFrame:
-        return self.spark.createDataFrame(request.rows)
+        assert request.rows is not None
+        # Left to itself, Spark takes a time without a zone for one in the session's.
+        schema = from_arrow_schema(request.rows.schema, prefer_timestamp_ntz=True)
+        return self.spark.createDataFrame(request.rows, schema)
 
     def create(self, request: Write) -> None:
         arguments = request.arguments

@@ -94,6 +94,15 @@ def test_an_error_that_is_not_the_engines_passes_through() -> None:
         refusals.answer(lambda: 1 // 0)
 
 
+def test_the_noise_of_a_message_is_left_out() -> None:
+    def fail() -> None:
+        raise EngineError("no\n\tat a.b.C\nCaused by: why")
+
+    refusals = Refusals(errors=(EngineError,), noise=re.compile(r"^\s*at "))
+    answer = refusals.answer(fail)
+    assert answer == Refused(None, None, "EngineError: no\nCaused by: why")
+
+
 def test_a_long_message_is_cut() -> None:
     answer = adapter("x" * 10_000).run(Scan("t"))
     assert isinstance(answer, Refused)
