@@ -28,7 +28,10 @@ def counts_line(records: Iterable[Record]) -> str:
     counts = Counter(str(record["outcome"]) for record in records if not _known(record))
     known = sum(1 for record in records if _known(record))
     parts = [f"{counts[o]} {o}" for o in Outcome if counts[o]]
-    return ", ".join([*parts, *([f"{known} known failures"] if known else [])]) or "nothing"
+    return (
+        ", ".join([*parts, *([f"{known} known failure{'s' * (known > 1)}"] if known else [])])
+        or "nothing"
+    )
 
 
 def _known(record: Record) -> bool:

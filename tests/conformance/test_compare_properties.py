@@ -86,7 +86,7 @@ def _changed(value: Any) -> Any:
     return steps[type(value)](value)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_a_permutation_is_equal(table: tuple[pa.Schema, list[dict[str, Any]]], random: Any) -> None:
     schema, rows = table
@@ -98,7 +98,7 @@ def test_a_permutation_is_equal(table: tuple[pa.Schema, list[dict[str, Any]]], r
     assert compare_rows(expected, actual) is None
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(tables().filter(lambda table: bool(table[1])), st.data())
 def test_one_changed_cell_is_a_difference(
     table: tuple[pa.Schema, list[dict[str, Any]]], data: st.DataObject

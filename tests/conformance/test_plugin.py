@@ -37,7 +37,7 @@ class Kit:
         self, *options: str, impl: str = "python:fakes:told", isolation: str = "none"
     ) -> Status:
         shared = (f"--impl={impl}", f"--corpus={self.corpus}", f"--isolation={isolation}")
-        arguments = ("-pno:cacheprovider", "--time-limit=1.5", *shared, *options)
+        arguments = ("-pno:cacheprovider", *shared, *options)
         if any(option.startswith("-n") for option in options):
             done = self.pytester.runpytest_subprocess(*arguments)
         else:
@@ -110,7 +110,7 @@ def test_crash_and_hang_cost_one_case_each(kit: Kit) -> None:
     kit.case("crash", {"scan": {"exit": 5}})
     kit.case("hang", {"scan": {"sleep": 600}})
     kit.case("right")
-    assert kit(isolation="process") is Status.ERRORS
+    assert kit("--time-limit=1.5", isolation="process") is Status.ERRORS
     assert "1 pass, 2 error" in kit.output
     assert "crash: the adapter ended with exit status 5" in kit.output
     assert "time limit: no answer within 1.5 s" in kit.output
@@ -217,6 +217,20 @@ def test_a_stale_entry_fails_the_run(
     assert words in kit.output
 
 
+@pytest.mark.parametrize("answers", [{}, WRONG])
+def test_an_intermittent_entry_lets_its_case_pass_and_fail(
+    kit: Kit, answers: dict[str, Any]
+) -> None:
+    kit.case("one", answers)
+    assert kit(kit.baseline(known("one", intermittent="true"))) is Status.OK
+
+
+def test_an_intermittent_entry_expects_one_failure_only(kit: Kit) -> None:
+    kit.case("one", OTHER_WRONG)
+    entry = known("one", intermittent="true")
+    assert kit(kit.baseline(entry)) is Status.STALE_BASELINE
+
+
 def test_an_entry_without_a_case_fails_the_run(kit: Kit) -> None:
     kit.case("one")
     assert kit(kit.baseline(known("gone"))) is Status.STALE_BASELINE
@@ -246,19 +260,22 @@ def test_a_written_baseline_makes_the_next_run_pass(kit: Kit) -> None:
     assert kit(f"--baseline={path}") is Status.OK
 
 
-def test_the_status_is_the_same_under_xdist(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_over_several_processes_says_the_same(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("xdist")
-    kit.case("one", WRONG)
-    kit.case("two")
     scratch = kit.folder / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
+    for name, answers in (("known", WRONG), ("new", WRONG), ("right", {})):
+        kit.case(name, answers)
     path = kit.folder / "results.jsonl"
-    assert kit("-n2", f"--results={path}") is Status.NONCONFORMANT
-    assert "1 pass, 1 fail; exit status 1" in kit.output
-    assert read_results(path).footer["counts"] == {"fail": 1, "pass": 1}
-    assert kit("-n2", kit.baseline(known("one"))) is Status.OK
-    assert [left.name for left in scratch.iterdir() if left.name.startswith("delta-tck-")] == []
+    options = ("-n2", f"--results={path}", kit.baseline(known("known")))
+    assert kit(*options) is Status.NONCONFORMANT
+    assert "1 pass, 1 fail, 1 known failure; exit status 1" in kit.output
+    assert read_results(path).footer["counts"] == {"fail": 2, "pass": 1}
+    left = [path.name for path in scratch.iterdir() if path.name.startswith("delta-tck-")]
+    assert left == []
 
 
 def test_an_unfinished_results_file_is_no_results_file(tmp_path: Path) -> None:

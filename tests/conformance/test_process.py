@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessAdapter]:
     monkeypatch.setenv("PYTHONPATH", str(HERE))
-    adapter = resolve("python:fakes:create", Limits(request=1.5))
+    adapter = resolve("python:fakes:create")
     assert isinstance(adapter, ProcessAdapter)
     with closing(adapter):
         yield adapter
@@ -50,7 +50,6 @@ def test_values_and_refusals_travel(scripted: ProcessAdapter) -> None:
     [
         ("/crash", "crash", "exit status 3"),
         ("/kill", "crash", "signal 9"),
-        ("/hang", "time limit", "no answer within 1.5 s"),
         ("/raise", "raised", "ZeroDivisionError"),
         ("/exit", "raised", "SystemExit: left early"),
     ],
@@ -62,6 +61,15 @@ def test_a_fault_costs_one_request(
         scripted.run(Scan(table))
     assert caught.value.reason == reason
     assert isinstance(scripted.run(Scan("/fine")), Ok)
+
+
+def test_a_hang_costs_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    with closing(resolve("python:fakes:create", Limits(request=1.5))) as adapter:
+        with pytest.raises(AdapterError, match=r"no answer within 1\.5 s") as caught:
+            adapter.run(Scan("/hang"))
+        assert caught.value.reason == "time limit"
+        assert adapter.describe().name == "scripted"
 
 
 def test_prints_of_an_engine_are_no_answers(scripted: ProcessAdapter) -> None:
