@@ -8,9 +8,11 @@ A baseline is a YAML file:
         message: "rows: 1 missing"   # part of the message; /…/ is a regular expression
         reason: reads a removed file
         link: https://…              # optional
+        intermittent: true           # optional: the item passes at some times and fails at others
 
 An entry whose item passes, fails in another way or does not exist is stale, and a stale baseline
-fails the run: a list that may rot hides regressions.
+fails the run: a list that may rot hides regressions. Only an intermittent entry lets its item pass
+as well, for implementations whose answer depends on chance.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class Entry:
         message: text or ``/regular expression/`` that the message must still match.
         reason: why it is known.
         link: where it is discussed.
+        intermittent: whether the item may pass as well.
         place: ``file:line`` of the entry.
 
     """
@@ -54,6 +57,7 @@ class Entry:
     message: str
     reason: str
     link: str | None = None
+    intermittent: bool = False
     place: str = ""
 
     def names(self, identity: str) -> bool:
@@ -112,7 +116,9 @@ def load_baseline(path: Path) -> Baseline:
 
 
 def _entry(node: Node) -> Entry:
-    values = node.fields(("id", "requirement", "message", "reason"), ("link",))
+    values = node.fields(("id", "requirement", "message", "reason"), ("link", "intermittent"))
+    chance = values.pop("intermittent", None)
+    intermittent = chance is not None and chance.choice(("true", "false")) == "true"
     texts = {key: value.text() for key, value in values.items()}
     message = texts["message"]
     if len(message) > 2 and message[0] == message[-1] == "/":
@@ -120,7 +126,7 @@ def _entry(node: Node) -> Entry:
             re.compile(message[1:-1])
         except re.error as error:
             raise values["message"].fail(f"is no regular expression: {error}") from error
-    return Entry(**texts, place=node.place)
+    return Entry(**texts, intermittent=intermittent, place=node.place)
 
 
 def write_baseline(path: Path, failures: Iterable[dict[str, Any]]) -> int:

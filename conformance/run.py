@@ -172,6 +172,8 @@ class Run:
         for entry in entries:
             if failing and entry.explains(requirements, verdict.message):
                 return Judgement(record_of(item, verdict, "known"), known=entry.reason)
+        if not failing and all(entry.intermittent for entry in entries):
+            return Judgement(record_of(item, verdict, "new"))
         place = entries[0].place
         if failing:
             what = f"{place} expects another failure: {entries[0].message!r}; {verdict.message}"
