@@ -9,7 +9,7 @@ Actions that say they do not change data are passed over.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.actions import Metadata, Protocol
+from reference_impl.column_mapping import physical_name
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import (
     ChangesNotRecorded,
@@ -233,8 +234,9 @@ def _changes(
         return
     added = files["add"].filter(files["add"]["dataChange"])
     removed = files["remove"].filter(files["remove"]["dataChange"])
-    if partition and removed["partitionValues"].null_count:
+    if partition:
         removed = _completed(storage, listing, one.version, removed)
+        removed = _padded(removed, [physical_name(f, mode) for f in partition])
     inserts = {task.path: task for task in file_tasks(added, partition, mode)}
     deletes = {task.path: task for task in file_tasks(removed, partition, mode)}
     for path, old in deletes.items():
@@ -253,6 +255,8 @@ def _changes(
 
 def _completed(storage: Storage, listing: Listing, version: int, removed: pa.Table) -> pa.Table:
     """Give removes the partition values of the adds that they undo, where they have none."""
+    if not removed["partitionValues"].null_count:
+        return removed
     before = Snapshot(storage, listing, version - 1).adds() if version else None
     known: dict[str, Any] = {}
     if before is not None:
@@ -264,8 +268,22 @@ def _completed(storage: Storage, listing: Listing, version: int, removed: pa.Tab
             removed["path"].to_pylist(), removed["partitionValues"].to_pylist(), strict=True
         )
     ]
+    return _with_partition_values(removed, filled)
+
+
+def _padded(removed: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Give removes a null for each partition value that they leave out, as Spark's do nulls.
+
+    That every key has to be there is said of adds alone.
+    """
+    given = removed["partitionValues"].to_pylist()
+    filled = [[*values, *((k, None) for k in keys if k not in dict(values))] for values in given]
+    return removed if filled == given else _with_partition_values(removed, filled)
+
+
+def _with_partition_values(removed: pa.Table, values: Sequence[Any]) -> pa.Table:
     at = removed.schema.get_field_index("partitionValues")
-    column = pa.array(filled, removed.schema.field(at).type)
+    column = pa.array(values, removed.schema.field(at).type)
     return removed.set_column(at, "partitionValues", column)
 
 

@@ -16,6 +16,7 @@ from reference_impl.errors import (
     ChangesNotRecorded,
     IncompatibleSchemas,
     InvalidDataFile,
+    InvalidPartitionValue,
     VersionNotFound,
 )
 
@@ -191,3 +192,15 @@ def test_a_change_file_without_types_of_change_is_refused(table: Any, rows: Any)
     table.commit({"cdc": cdc})
     with pytest.raises(InvalidDataFile, match="_change_type"):
         Table(table.root).changes(1)
+
+
+def test_a_remove_may_leave_out_a_null_partition_value(table: Any) -> None:
+    # Spark drops null entries of a remove, though it keeps those of an add.
+    _create(table)
+    first = _add(table, 1, partitionValues={"p": None})
+    table.commit(first)
+    table.commit(table.remove(first, partitionValues={}))
+    assert _changes(table, 2) == [(2, "delete", 1, None)]
+    table.commit(_add(table, 2, partitionValues={}))
+    with pytest.raises(InvalidPartitionValue, match="has no 'p'"):
+        Table(table.root).changes(3)
