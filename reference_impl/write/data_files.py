@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from reference_impl.column_mapping import Mode, field_id, physical_name
 from reference_impl.errors import ConstraintViolation, UnsupportedType
@@ -25,17 +24,17 @@ from reference_impl.paths import encode_path
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.write.parquet import ParquetStyle, write_parquet
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 from reference_impl.write.target import Target
 
-__all__ = ["FileWriter", "now", "stored_field", "write_parquet"]
+__all__ = ["FileWriter", "now", "stored_field"]
 
 _FILE_BYTES: Final = 256 << 20
 """Arrow bytes of rows that go into one file at most."""
 
 _NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _FOLDER_BYTES: Final = 200
-_ROW_GROUP_ROWS: Final = 1 << 20
 
 
 def now() -> int:
@@ -78,23 +77,6 @@ def _stored_type(of: DataType, mode: Mode, place: str) -> pa.DataType:
             )
         case _:
             return arrow_type(of)
-
-
-def write_parquet(storage: Storage, path: str, rows: pa.Table) -> int:
-    """Write a Parquet file; gives its size in bytes."""
-    sink = pa.BufferOutputStream()
-    # Without Arrow's own schema every reader derives types from the Parquet schema alone.
-    pq.write_table(
-        rows,
-        sink,
-        compression="snappy",
-        store_schema=False,
-        row_group_size=_ROW_GROUP_ROWS,
-        coerce_timestamps="us",
-    )
-    data = sink.getvalue()
-    storage.put(path, data.to_pybytes())
-    return int(data.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +153,9 @@ class FileWriter:
         names = [*(f.name for f in stored), *(f.name for f in self.extra)]
         content = rename(rows.select(names), fields)
         folder = self._folder(texts)
-        path = f"{folder}part-00000-{uuid.uuid4()}.c000.snappy.parquet"
-        size = write_parquet(self.storage, path, content)
+        style = ParquetStyle.of(target.configuration)
+        path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.extension}parquet"
+        size = write_parquet(self.storage, path, content, style)
         columns = indexed_leaves(
             table.columns, table.mode, table.partition_names, target.configuration
         )

@@ -20,6 +20,7 @@ from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.incoming import check_rules
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns
+from reference_impl.write.parquet import ParquetStyle
 from reference_impl.write.protocols import (
     FEATURE_PREFIX,
     READER_VERSION_KEY,
@@ -88,6 +89,7 @@ def define(
     metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
     tracked = base is not None and transaction.read_target.active("rowTracking")
     transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
+    ParquetStyle.of(kept)
     checks = rules_of(transaction.target).checks
     if base is not None:
         _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})

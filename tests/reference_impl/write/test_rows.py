@@ -6,9 +6,11 @@ import datetime as dt
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from reference_impl import Table, read_table
@@ -281,3 +283,43 @@ def test_commits_tell_who_did_what(table: Table, actions: Actions) -> None:
     assert info["isBlindAppend"] is True
     assert info["readVersion"] == 0
     assert "commitInfo" in actions(1)[0]
+
+
+CODECS = {None: "ZSTD", "SNAPPY": "SNAPPY", "gzip": "GZIP", "uncompressed": "UNCOMPRESSED"}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_files_have_the_codec_that_the_table_asks_for(
+    table: Table, actions: Actions, codec: str | None
+) -> None:
+    asked = {} if codec is None else {"delta.parquet.compression.codec": codec}
+    table.create(SCHEMA, properties=asked, rows=people((1, "a")))
+    path = Path(table.storage.location) / actions(0, "add")[0]["path"]
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).compression == CODECS[codec]
+    assert seen(table) == [(1, "a")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("delta.parquet.compression.codec", "lzma"), ("delta.parquet.format.version", "3.0.0")],
+)
+def test_codecs_and_versions_that_nobody_writes_are_refused(
+    table: Table, name: str, value: str
+) -> None:
+    with pytest.raises(InvalidMetadata):
+        table.create(SCHEMA, properties={name: value})
+
+
+def test_pages_have_the_version_that_the_table_asks_for(table: Table) -> None:
+    properties = {"delta.parquet.format.version": "2.4.0"}
+    table.create(SCHEMA, properties=properties, rows=people((1, "a")))
+    assert seen(table) == [(1, "a")]
+
+
+def test_many_rows_make_files_that_bound_them(table: Table, clean: Callable[[], None]) -> None:
+    many = pa.table({"id": list(range(10_000)), "name": [f"n{n % 7}" for n in range(10_000)]})
+    table.create(SCHEMA, rows=many)
+    assert read_table(table.storage.location, filter="id = 9999").to_pylist() == [
+        {"id": 9999, "name": "n3"}
+    ]
+    clean()
