@@ -143,6 +143,12 @@ def _values(request: Write) -> dict[str, Any]:
     }
 
 
+def _keeping_version(table: Table, work: Callable[[], object]) -> int:
+    """Do what commits nothing, and give the version."""
+    work()
+    return table.latest_version()
+
+
 _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "create": _create,
     "append": lambda table, request: table.append(request.rows),
@@ -153,6 +159,33 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "set_properties": lambda table, request: table.set_properties(request.arguments["properties"]),
     "set_txn": lambda table, request: table.set_transaction(
         request.arguments["app_id"], request.arguments["txn_version"]
+    ),
+    "merge": lambda table, request: table.merge(request.rows, request.arguments["keys"]),
+    "optimize": lambda table, _: table.optimize(),
+    "restore": lambda table, request: table.restore(request.arguments["version"]),
+    "add_columns": lambda table, request: table.add_columns(request.arguments["schema"]),
+    "rename_column": lambda table, request: table.rename_column(
+        request.arguments["column"], request.arguments["name"]
+    ),
+    "drop_column": lambda table, request: table.drop_column(request.arguments["column"]),
+    "change_type": lambda table, request: table.change_type(
+        request.arguments["column"], request.arguments["type"]
+    ),
+    "add_constraint": lambda table, request: table.add_constraint(
+        request.arguments["name"], request.arguments["expression"]
+    ),
+    "drop_constraint": lambda table, request: table.drop_constraint(request.arguments["name"]),
+    "set_domain_metadata": lambda table, request: table.set_domain(
+        request.arguments["domain"], request.arguments["configuration"]
+    ),
+    "enable_feature": lambda table, request: table.set_properties(
+        {}, features=[request.arguments["feature"]]
+    ),
+    "vacuum": lambda table, _: _keeping_version(table, table.vacuum),
+    "cleanup": lambda table, _: _keeping_version(table, table.clean_log),
+    "compact_log": lambda table, request: _keeping_version(
+        table,
+        lambda: table.compact_log(request.arguments["start"], request.arguments["end"]),
     ),
 }
 

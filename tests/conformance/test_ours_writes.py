@@ -1,0 +1,79 @@
+"""The adapter of the reference implementation carries out every operation that it claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from conformance.adapter import WRITE_OPERATIONS, Ok, Refused, Write
+from conformance.adapters import ours
+from reference_impl import Table, read_table
+
+SCHEMA: dict[str, Any] = {
+    "type": "struct",
+    "fields": [
+        {"name": "id", "type": "integer", "nullable": True, "metadata": {}},
+        {"name": "name", "type": "string", "nullable": True, "metadata": {}},
+    ],
+}
+PROPERTIES = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
+ONE = {"op": "=", "args": [{"column": ["id"]}, {"literal": 1, "type": "integer"}]}
+MORE = {"type": "struct", "fields": [{**SCHEMA["fields"][0], "name": "x"}]}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "append": {},
+    "overwrite": {},
+    "delete": {"filter": ONE},
+    "update": {"set": {"name": {"literal": "z", "type": "string"}}, "filter": ONE},
+    "merge": {"keys": ["id"]},
+    "optimize": {},
+    "restore": {"version": 0},
+    "vacuum": {},
+    "checkpoint": {},
+    "compact_log": {"start": 0, "end": 1},
+    "cleanup": {},
+    "set_properties": {"properties": {"a": "b"}},
+    "add_columns": {"schema": MORE},
+    "rename_column": {"column": "name", "name": "label"},
+    "drop_column": {"column": "name"},
+    "change_type": {"column": "id", "type": "long"},
+    "add_constraint": {"name": "c", "expression": "id > 0"},
+    "drop_constraint": {"name": "d"},
+    "set_txn": {"app_id": "a", "txn_version": 1},
+    "set_domain_metadata": {"domain": "mine", "configuration": "{}"},
+    "enable_feature": {"feature": "vacuumProtocolCheck"},
+}
+
+
+def rows(*numbers: int) -> pa.Table:
+    schema = pa.schema([("id", pa.int32()), ("name", pa.string())])
+    return pa.table({"id": list(numbers), "name": ["n"] * len(numbers)}, schema=schema)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    made = Table(tmp_path / "table")
+    made.create(SCHEMA, properties=PROPERTIES, features=["domainMetadata"], rows=rows(1, 2))
+    made.append(rows(3))
+    made.add_constraint("d", "1 = 1")
+    return made.storage.location
+
+
+@pytest.mark.parametrize("operation", sorted(WRITE_OPERATIONS - {"create"}))
+def test_every_operation_is_carried_out(table: str, operation: str) -> None:
+    brings = rows(1, 9) if operation in ("append", "overwrite", "merge") else None
+    answer = ours.create().run(Write(table, operation, ARGUMENTS[operation], brings))
+    assert isinstance(answer, Ok)
+    assert answer.payload == {"version": Table(table).latest_version()}
+    assert read_table(table).num_rows > 0
+
+
+def test_every_operation_of_the_contract_is_claimed() -> None:
+    assert ours.create().describe().claims.operations >= WRITE_OPERATIONS
+
+
+def test_an_unknown_operation_is_refused(table: str) -> None:
+    answer = ours.create().run(Write(table, "teleport"))
+    assert isinstance(answer, Refused)
