@@ -16,7 +16,7 @@ from reference_impl.column_mapping import Mode
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage
-from reference_impl.types.model import Field
+from reference_impl.types.model import STRING, DataType, Field, children
 
 __all__ = ["at_file", "read_batches"]
 
@@ -108,6 +108,8 @@ def read_batches(
         pq.ParquetFile(
             source,
             coerce_int96_timestamp_unit="us",
+            # What is in memory already need not be fetched ahead.
+            pre_buffer=not isinstance(source, pa.MemoryMappedFile),
             thrift_string_size_limit=_MAX_STRING,
             thrift_container_size_limit=_MAX_CONTAINER,
         ) as file,
@@ -137,6 +139,7 @@ def _batches(
     names = sorted({held[at].name for at in sources if at is not None})
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
     names = names or _smallest(file)
+    textual = [column for column in columns if _has_text(column.type)]
     start = unfolded = 0
     for batch in file.iter_batches(rows, columns=names, use_threads=False):
         arrays = []
@@ -146,8 +149,9 @@ def _batches(
             else:
                 values = batch.column(held[at].name)
                 values = values if change is None else change(values)
-            # The reader takes any bytes for text: what leaves here can be relied on.
-            values.validate(full=True)
+            if column in textual:
+                # The reader takes any bytes for text: what leaves here can be relied on.
+                values.validate(full=True)
             refuse_nulls(values, column)
             arrays.append(values)
         unfolded += sum(values.nbytes for values in arrays)
@@ -156,6 +160,10 @@ def _batches(
         start += batch.num_rows
     if start != file.metadata.num_rows:
         raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
+
+
+def _has_text(of: DataType) -> bool:
+    return of == STRING or any(_has_text(inner) for _, inner in children(of))
 
 
 def _refuse_bomb(unfolded: int, limit: int) -> None:
