@@ -139,17 +139,17 @@ def _batches(
     names = sorted({held[at].name for at in sources if at is not None})
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
     names = names or _smallest(file)
-    textual = [column for column in columns if _has_text(column.type)]
+    textual = [_has_text(column.type) for column in columns]
     start = unfolded = 0
     for batch in file.iter_batches(rows, columns=names, use_threads=False):
         arrays = []
-        for at, change, column in zip(sources, converters, columns, strict=True):
+        for at, change, column, text in zip(sources, converters, columns, textual, strict=True):
             if at is None:
                 values = missing(column, batch.num_rows)
             else:
                 values = batch.column(held[at].name)
                 values = values if change is None else change(values)
-            if column in textual:
+            if text:
                 # The reader takes any bytes for text: what leaves here can be relied on.
                 values.validate(full=True)
             refuse_nulls(values, column)
