@@ -26,6 +26,8 @@ PROFILES: Final[dict[Profile, settings]] = {
     ),
     "explore": settings(
         max_examples=250,
+        # Hypothesis derandomises by default where it sees CI; exploring means to draw anew.
+        derandomize=False,
         deadline=None,
         print_blob=True,
         suppress_health_check=_QUIET,
