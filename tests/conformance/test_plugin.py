@@ -263,7 +263,6 @@ def test_a_written_baseline_makes_the_next_run_pass(kit: Kit) -> None:
 def test_a_run_over_several_processes_says_the_same(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("xdist")
     scratch = kit.folder / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
