@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from reference_impl.errors import DeltaError
+from reference_impl.ratified import InlineCommit, RatifiedCommits, StagedCommit
 from reference_impl.read import read_table
 from reference_impl.snapshot import Snapshot
 from reference_impl.table import Table
 
-__all__ = ["DeltaError", "Snapshot", "Table", "read_table"]
+__all__ = [
+    "DeltaError",
+    "InlineCommit",
+    "RatifiedCommits",
+    "Snapshot",
+    "StagedCommit",
+    "Table",
+    "read_table",
+]

@@ -32,6 +32,7 @@ from reference_impl.file_lines import from_lines
 from reference_impl.metadata import validate_metadata
 from reference_impl.paths import decode_path
 from reference_impl.protocol import check_readable
+from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan.reader import FileReader, in_order
 from reference_impl.scan.tasks import FileTask, TableSchema, file_tasks, table_schema
 from reference_impl.segment import Listing, list_log
@@ -77,7 +78,13 @@ class _Change:
     at: _Version
 
 
-def read_changes(storage: Storage, start: int, end: int | None = None) -> pa.Table:
+def read_changes(
+    storage: Storage,
+    start: int,
+    end: int | None = None,
+    *,
+    ratified: RatifiedCommits | None = None,
+) -> pa.Table:
     """Read the changes of the versions ``start`` to ``end``, both included.
 
     Rows have the schema of the last version: columns that were added in the range are null in
@@ -87,6 +94,7 @@ def read_changes(storage: Storage, start: int, end: int | None = None) -> pa.Tab
         storage: the table's storage.
         start: first version.
         end: last version; the latest when ``None``.
+        ratified: what the caller got from the table's catalog.
 
     Returns:
         The table's columns and those of :data:`CHANGE_COLUMNS`, by ascending version.
@@ -98,7 +106,7 @@ def read_changes(storage: Storage, start: int, end: int | None = None) -> pa.Tab
         DeltaError: another subclass that says what is wrong with the table.
 
     """
-    listing = list_log(storage, whole=True)
+    listing = list_log(storage, whole=True, ratified=ratified)
     last = listing.latest if end is None else end
     if last is None or not 0 <= start <= last:
         raise VersionNotFound(f"there are no versions from {start} to {last}")
@@ -135,7 +143,9 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
             raise VersionNotFound(f"the log does not hold the commit of version {version}")
         commit = read_commit(storage, file)
         if version > start:
-            protocol, metadata = _advanced(commit, protocol, metadata, version)
+            protocol, metadata = _advanced(
+                commit, protocol, metadata, version, ratified=listing.ratified is not None
+            )
         if not active(protocol, metadata, "changeDataFeed"):
             raise ChangesNotRecorded(
                 "the change data feed was off in a version of the range",
@@ -145,7 +155,7 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
         if active(protocol, metadata, "inCommitTimestamp"):
             timestamp = in_commit_timestamp(commit.info, version)
         else:
-            timestamp = listing.entries[version].mtime
+            timestamp = listing.modified(version)
         if abs(timestamp) > _MAX_MILLISECONDS:
             raise InvalidAction(
                 f"the commit's time, {timestamp} ms, is out of range",
@@ -157,7 +167,7 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
 
 
 def _advanced(
-    commit: Commit, protocol: Protocol, metadata: Metadata, version: int
+    commit: Commit, protocol: Protocol, metadata: Metadata, version: int, *, ratified: bool
 ) -> tuple[Protocol, Metadata]:
     for action in commit.actions:
         match action:
@@ -167,7 +177,7 @@ def _advanced(
                 metadata = action
             case _:
                 continue
-        check_readable(protocol, metadata)
+        check_readable(protocol, metadata, ratified=ratified)
         validate_metadata(metadata, version)
     return protocol, metadata
 

@@ -49,6 +49,7 @@ __all__ = [
     "InvalidMetadata",
     "InvalidPartitionValue",
     "InvalidProtocol",
+    "InvalidRatifiedCommits",
     "InvalidSchema",
     "InvalidStatistics",
     "InvalidTableError",
@@ -322,6 +323,13 @@ class InvalidColumnMapping(InvalidTableError):
 
     clause = "Column Mapping"
     requirement = "CM-001"
+
+
+class InvalidRatifiedCommits(InvalidTableError):
+    """The commits that were handed in as a catalog's do not fit each other or the table."""
+
+    clause = "Catalog-managed tables"
+    requirement = "CAT-002"
 
 
 class InvalidStatistics(InvalidTableError):

@@ -107,7 +107,6 @@ _ALL: Final = (
         "reader_writer",
         aliases=("catalogOwned-preview",),
         requires=("inCommitTimestamp",),
-        reads=False,
     ),
     Feature("checkpointProtection"),
     Feature("materializePartitionColumns"),

@@ -99,7 +99,7 @@ class History:
         else:
             clock = None
             for version in early:
-                mtime = self._listing.entries[version].mtime
+                mtime = self._listing.modified(version)
                 clock = mtime if clock is None else max(mtime, clock + 1)
                 if clock > moment:
                     break
@@ -136,7 +136,7 @@ class History:
         if self._enabled_at is not None and version >= self._enabled_at:
             timestamp = in_commit_timestamp(info, version)
         else:
-            timestamp = self._listing.entries[version].mtime
+            timestamp = self._listing.modified(version)
         return CommitRecord(version, timestamp, info.operation if info else None, info)
 
 

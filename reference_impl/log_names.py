@@ -15,6 +15,8 @@ __all__ = [
     "LAST_CHECKPOINT",
     "LOG_DIR",
     "SIDECAR_DIR",
+    "UUID",
+    "VERSION",
     "FileKind",
     "LogFile",
     "checkpoint_name",
@@ -35,8 +37,12 @@ FileKind: TypeAlias = Literal[
     "checksum",
 ]  # fmt: skip
 
-_VERSION = r"(?P<version>[0-9]{20})"
-_UUID = r"(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})"
+VERSION: Final = r"(?P<version>[0-9]{20})"
+"""How a file name spells its version, as a pattern with a group."""
+
+UUID: Final = r"(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})"
+"""How a file name spells its UUID, as a pattern with a group."""
+
 _RESTS: Final[tuple[tuple[FileKind, str], ...]] = (
     ("commit", r"\.json"),
     ("classic_checkpoint", r"\.checkpoint\.parquet"),
@@ -44,11 +50,11 @@ _RESTS: Final[tuple[tuple[FileKind, str], ...]] = (
         "multipart_checkpoint",
         r"\.checkpoint\.(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet",
     ),
-    ("uuid_checkpoint", rf"\.checkpoint\.{_UUID}\.(?P<encoding>json|parquet)"),
+    ("uuid_checkpoint", rf"\.checkpoint\.{UUID}\.(?P<encoding>json|parquet)"),
     ("compaction", r"\.(?P<end>[0-9]{20})\.compacted\.json"),
     ("checksum", r"\.crc"),
 )
-_PATTERNS: Final = tuple((kind, re.compile(_VERSION + rest)) for kind, rest in _RESTS)
+_PATTERNS: Final = tuple((kind, re.compile(VERSION + rest)) for kind, rest in _RESTS)
 _MAX_VERSION: Final = 2**63 - 1
 
 
@@ -57,13 +63,15 @@ class LogFile:
     """What a log file's name says.
 
     Attributes:
-        name: the file name without its directory.
+        name: the file's name, relative to the log directory.
         kind: which of the protocol's files it is.
         version: the version in the name; the first of the range for a compaction.
         end: last version of the range for a compaction, else the same as ``version``.
         part: number of a checkpoint part, from 1; 0 for other kinds.
         parts: number of parts of a multi-part checkpoint; 0 for other kinds.
         uuid: the UUID of a UUID-named checkpoint, else ``""``.
+        content: the bytes of a commit that a catalog keeps and no file holds; ``None`` for a
+            file.
 
     """
 
@@ -74,6 +82,7 @@ class LogFile:
     part: int = 0
     parts: int = 0
     uuid: str = ""
+    content: bytes | None = None
 
 
 def parse(name: str) -> LogFile | None:

@@ -31,8 +31,9 @@ MAX_WRITER_VERSION: Final = 7
 
 _CATALOG_REASON: Final = (
     "a catalog-managed table cannot be read from its files alone, because its catalog decides "
-    "which commits count: read it through the catalog"
+    "which commits count: hand in the commits that it ratified"
 )
+_CATALOG_WRITES: Final = "commits and upkeep of a catalog-managed table are its catalog's to make"
 _UPGRADE: Final = "use a newer client for this table"
 
 
@@ -88,8 +89,15 @@ def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:
                 yield f"feature {name} needs minReaderVersion {needed}, not {reader}", "TF-018"
 
 
-def check_readable(protocol: Protocol, metadata: Metadata | None = None) -> None:
+def check_readable(
+    protocol: Protocol, metadata: Metadata | None = None, *, ratified: bool = False
+) -> None:
     """Refuse a table that this implementation does not read.
+
+    Args:
+        protocol: the protocol in force.
+        metadata: the metadata in force, where it is known yet.
+        ratified: the caller handed in what the table's catalog ratified.
 
     Raises:
         UnsupportedProtocolVersion: the reader version is beyond this implementation.
@@ -109,10 +117,11 @@ def check_readable(protocol: Protocol, metadata: Metadata | None = None) -> None
     names = {
         name
         for name in (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
-        if (feature := find(name)) is not None and not feature.reads
+        if (feature := find(name)) is not None
+        and not (feature.reads and (ratified or feature.name != "catalogManaged"))
     }
     names |= {name for name in protocol.reader_features or () if find(name) is None}
-    _refuse_features(names, "read")
+    _refuse_features(names, "read", _CATALOG_REASON)
     if metadata is not None and metadata.format.provider.lower() != "parquet":
         raise UnsupportedFormat(
             f"the data files are in format {metadata.format.provider!r}, not parquet",
@@ -128,7 +137,7 @@ def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None
         UnsupportedFeatures: features that it does not write, all named at once.
 
     """
-    check_readable(protocol, metadata)
+    check_readable(protocol, metadata, ratified=True)
     version = protocol.min_writer_version
     if version > MAX_WRITER_VERSION:
         raise UnsupportedProtocolVersion(
@@ -142,11 +151,13 @@ def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None
     listed = protocol.writer_features
     names = set(listed) if listed is not None else set(supported(protocol))
     _refuse_features(
-        {name for name in names if (feature := find(name)) is None or not feature.writes}, "write"
+        {name for name in names if (feature := find(name)) is None or not feature.writes},
+        "write",
+        _CATALOG_WRITES,
     )
 
 
-def _refuse_features(names: set[str], verb: str) -> None:
+def _refuse_features(names: set[str], verb: str, managed_hint: str) -> None:
     if not names:
         return
     ordered = tuple(sorted(names))
@@ -154,5 +165,5 @@ def _refuse_features(names: set[str], verb: str) -> None:
     raise UnsupportedFeatures(
         ordered,
         f"the table needs features that this client does not {verb}: {', '.join(ordered)}",
-        hint=_CATALOG_REASON if managed else _UPGRADE,
+        hint=managed_hint if managed else _UPGRADE,
     )

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from reference_impl.errors import TimestampNotFound
+from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan import scan
 from reference_impl.table import Table
 from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
@@ -25,6 +26,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     columns: Sequence[str] | None = None,
     filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
     row_ids: bool = False,
+    ratified: RatifiedCommits | None = None,
 ) -> pa.Table:
     """Read the rows of a table.
 
@@ -40,6 +42,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         filter: a tree (``docs/formats.md``) or a Spark SQL predicate; rows for which it is
             true are given.
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
+        ratified: what the caller got from the catalog of a catalog-managed table.
 
     Raises:
         DeltaError: a subclass that says what is wrong with the table, or with the request.
@@ -49,7 +52,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     if version is not None and timestamp is not None:
         raise ValueError("give a version or a timestamp, not both")
     moment = None if timestamp is None else to_milliseconds(timestamp)
-    snapshot = Table(location).snapshot(version, moment)
+    snapshot = Table(location, ratified=ratified).snapshot(version, moment)
     return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
 
 

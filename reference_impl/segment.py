@@ -1,19 +1,27 @@
 """Choose the log files from which a version is loaded.
 
 Serves "Checkpoints", "Log Compaction Files", "Last Checkpoint File" and "Delta Log Entries". A
-listing is taken from the hinted checkpoint on where the hint holds, and whole otherwise.
+listing is taken from the hinted checkpoint on where the hint holds, and whole otherwise. What a
+catalog ratified ("Catalog-managed tables") goes before what the directory shows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from reference_impl.checkpoints import Checkpoint
-from reference_impl.errors import InvalidLogSegment, TableNotFound, VersionNotFound
+from reference_impl.errors import (
+    InvalidLogSegment,
+    InvalidRatifiedCommits,
+    TableNotFound,
+    VersionNotFound,
+)
 from reference_impl.last_checkpoint import read_hint
 from reference_impl.log_names import LOG_DIR, LogFile, parse
+from reference_impl.ratified import RatifiedCommits
 from reference_impl.storage import Entry, Storage
 
 __all__ = ["Listing", "Segment", "list_log", "segments"]
@@ -28,7 +36,8 @@ class Listing:
         commits: by version.
         checkpoints: complete ones by version; several of a version in order of preference.
         compactions: by first version.
-        entries: size and time of each commit by version.
+        entries: size and time of each commit by version; a commit without a file has none.
+        ratified: what the caller got from the table's catalog, where there is one.
 
     """
 
@@ -37,11 +46,29 @@ class Listing:
     checkpoints: Mapping[int, tuple[Checkpoint, ...]]
     compactions: Mapping[int, tuple[LogFile, ...]]
     entries: Mapping[int, Entry]
+    ratified: RatifiedCommits | None = None
 
     @property
     def latest(self) -> int | None:
         """The newest version that a commit or a complete checkpoint gives."""
         return max((*self.commits, *self.checkpoints), default=None)
+
+    def modified(self, version: int) -> int:
+        """Give the modification time of a commit in milliseconds since the epoch.
+
+        Raises:
+            InvalidRatifiedCommits: a catalog keeps the commit, so that no file has a time.
+
+        """
+        entry = self.entries.get(version)
+        if entry is None:
+            raise InvalidRatifiedCommits(
+                "a commit that the catalog keeps has no time of its own",
+                version=version,
+                hint="a catalog-managed table has in-commit timestamps",
+                requirement="CAT-015",
+            )
+        return entry.mtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +87,35 @@ class Segment:
     commits: tuple[LogFile, ...]
 
 
-def list_log(storage: Storage, version: int | None = None, *, whole: bool = False) -> Listing:
+def list_log(
+    storage: Storage,
+    version: int | None = None,
+    *,
+    whole: bool = False,
+    ratified: RatifiedCommits | None = None,
+) -> Listing:
     """List the log, from the hinted checkpoint on where that serves the version.
 
-    ``whole`` lists it from its first file on, for history.
+    Args:
+        storage: the table's storage.
+        version: the version that is wanted; the latest when ``None``.
+        whole: list the log from its first file on, for history.
+        ratified: what the caller got from the table's catalog.
 
     Raises:
         TableNotFound: there is neither a commit nor a checkpoint.
+        InvalidRatifiedCommits: what was handed in contradicts itself, or the latest ratified
+            version is neither there nor published.
 
     """
     hint = None if whole else read_hint(storage)
-    if hint is not None and (version is None or hint.version <= version):
-        listing = _list(storage, hint.version)
+    asked = [] if version is None else [version]
+    last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
+    if hint is not None and (last is None or hint.version <= last):
+        listing = _overlaid(storage, _list(storage, hint.version), ratified)
         if hint.version in listing.checkpoints:
             return listing
-    listing = _list(storage, 0)
+    listing = _overlaid(storage, _list(storage, 0), ratified)
     if listing.latest is None:
         raise TableNotFound(
             f"there is no Delta table at {storage.location}",
@@ -195,6 +236,41 @@ def _list(storage: Storage, start: int) -> Listing:
         {version: tuple(found) for version, found in compactions.items()},
         entries,
     )
+
+
+def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | None) -> Listing:
+    """Put ratified commits in place of published ones, and leave out what is later."""
+    if ratified is None:
+        return listing
+    latest = ratified.latest
+    handed = ratified.by_version()
+    entries = {v: e for v, e in listing.entries.items() if v <= latest and v not in handed}
+    for version, file in handed.items():
+        # A staged commit that is gone is told when it is read.
+        with suppress(FileNotFoundError):
+            if file.content is None:
+                entries[version] = storage.head(f"{LOG_DIR}/{file.name}")
+    published = {v: file for v, file in listing.commits.items() if v <= latest}
+    later = {v: file for v, file in handed.items() if v >= listing.start}
+    found = Listing(
+        listing.start,
+        published | later,
+        {v: files for v, files in listing.checkpoints.items() if v <= latest},
+        {
+            v: tuple(file for file in files if file.end <= latest)
+            for v, files in listing.compactions.items()
+        },
+        entries,
+        ratified,
+    )
+    if found.latest != latest:
+        raise InvalidRatifiedCommits(
+            f"version {latest}, the latest ratified one, is neither published nor handed in",
+            version=latest,
+            hint="a catalog keeps a ratified commit until it is published",
+            requirement="CAT-013",
+        )
+    return found
 
 
 def _preference(

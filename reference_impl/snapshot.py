@@ -29,12 +29,13 @@ from reference_impl.errors import (
     DeltaError,
     InvalidAction,
     InvalidLogSegment,
+    InvalidRatifiedCommits,
     InvalidTableError,
     MalformedCommit,
     MissingMetadata,
     MissingProtocol,
 )
-from reference_impl.features import active
+from reference_impl.features import active, supported
 from reference_impl.live_files import typed_files
 from reference_impl.log_names import LOG_DIR, LogFile, commit_name
 from reference_impl.metadata import validate_metadata
@@ -60,7 +61,7 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
     """
     path = f"{LOG_DIR}/{file.name}"
     try:
-        data = storage.get(path)
+        data = storage.get(path) if file.content is None else file.content
     except FileNotFoundError:
         raise InvalidLogSegment("a commit is gone", path=path, version=file.end) from None
     if file.kind == "compaction" and not data.strip():
@@ -107,6 +108,7 @@ class Snapshot:
         Raises:
             NotFoundError: there is no such version.
             InvalidTableError: the log breaks the protocol.
+            InvalidRatifiedCommits: commits were handed in for a table that no catalog manages.
             UnsupportedError: the table needs what this implementation does not read.
 
         """
@@ -119,10 +121,12 @@ class Snapshot:
         self._start_from(next(self._segments))
         state = self._retry(self._load)
         self.version = self._segment.version
+        ratified = listing.ratified is not None
         self.protocol: Protocol = state.required("protocol", self.version)
-        check_readable(self.protocol)
+        check_readable(self.protocol, ratified=ratified)
         self.metadata: Metadata = state.required("metaData", self.version)
-        check_readable(self.protocol, self.metadata)
+        check_readable(self.protocol, self.metadata, ratified=ratified)
+        self._refuse_unmanaged(managed=state.managed)
         self.schema: Struct = validate_metadata(self.metadata, self.version)
         check_annotations(self.schema, column_mapping_mode(self.protocol, self.metadata))
         self.txns: Mapping[str, Txn] = state.txns
@@ -180,12 +184,26 @@ class Snapshot:
             InvalidAction: in-commit timestamps are active and the commit has none.
 
         """
-        entry = self._listing.entries.get(self.version)
-        if entry is None:
+        if self.version not in self._listing.commits:
             return None
         if not active(self.protocol, self.metadata, "inCommitTimestamp"):
-            return entry.mtime
+            return self._listing.modified(self.version)
         return in_commit_timestamp(self.commit_info, self.version)
+
+    def _refuse_unmanaged(self, *, managed: bool) -> None:
+        """Refuse commits of a catalog for a table that never had one: files alone count there."""
+        ratified = self._listing.ratified
+        if ratified is None or managed:
+            return
+        handed = ratified.by_version()
+        stray = next((file for file in self._segment.commits if file.version in handed), None)
+        if stray is not None:
+            raise InvalidRatifiedCommits(
+                "a commit is handed in for a table that no catalog manages",
+                path=f"{LOG_DIR}/{stray.name}",
+                version=stray.version,
+                requirement="CAT-001",
+            )
 
     def _start_from(self, segment: Segment) -> None:
         self._segment = segment
@@ -227,7 +245,7 @@ class Snapshot:
         following = next(self._segments, None)
         if following is None and self._listing.start:
             start, target = self._listing.start, self._segment.version
-            self._listing = list_log(self.storage, whole=True)
+            self._listing = list_log(self.storage, whole=True, ratified=self._listing.ratified)
             self._segments = segments(self._listing, target, before=start)
             following = next(self._segments, None)
         return following
@@ -269,12 +287,14 @@ class _State:
     single: dict[str, Any] = field(default_factory=dict)
     txns: dict[str, Txn] = field(default_factory=dict)
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    managed: bool = False
 
     def apply(self, actions: Iterable[Action]) -> None:
         for action in actions:
             match action:
                 case Protocol():
                     self.single["protocol"] = action
+                    self.managed = self.managed or "catalogManaged" in supported(action)
                 case Metadata():
                     self.single["metaData"] = action
                 case Txn():

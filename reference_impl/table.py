@@ -15,6 +15,7 @@ import pyarrow as pa
 from reference_impl.cdf import read_changes
 from reference_impl.history import CommitRecord, History, to_millis
 from reference_impl.protocol import check_writable
+from reference_impl.ratified import RatifiedCommits
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage, open_storage
@@ -38,6 +39,7 @@ class Table:
 
     Attributes:
         storage: the storage bound to the table root.
+        ratified: what the table's catalog ratified, as it was handed in.
 
     """
 
@@ -46,14 +48,18 @@ class Table:
         location: str | os.PathLike[str] | Storage,
         *,
         options: Mapping[str, str] | None = None,
+        ratified: RatifiedCommits | None = None,
     ) -> None:
         """Name a table; nothing is read yet.
 
         Args:
             location: a local path, a URL, or an open storage.
             options: configuration for an object store.
+            ratified: what the caller got from the catalog of a catalog-managed table, which
+                cannot be read without.
 
         """
+        self.ratified = ratified
         if isinstance(location, str | os.PathLike):
             self.storage: Storage = open_storage(location, options)
         else:
@@ -81,7 +87,8 @@ class Table:
             if version is not None:
                 raise ValueError("give a version or a timestamp, not both")
             version = self._history().version_at(to_millis(timestamp))
-        return Snapshot(self.storage, list_log(self.storage, version), version)
+        listing = list_log(self.storage, version, ratified=self.ratified)
+        return Snapshot(self.storage, listing, version)
 
     def history(self, limit: int | None = None) -> list[CommitRecord]:
         """Give the commits that the log still holds, newest first; at most ``limit`` of them.
@@ -99,10 +106,10 @@ class Table:
 
         See :func:`reference_impl.cdf.read_changes`.
         """
-        return read_changes(self.storage, start, end)
+        return read_changes(self.storage, start, end, ratified=self.ratified)
 
     def _history(self) -> History:
-        listing = list_log(self.storage, whole=True)
+        listing = list_log(self.storage, whole=True, ratified=self.ratified)
         return History(self.storage, listing, Snapshot(self.storage, listing))
 
     def latest_version(self) -> int:
@@ -112,7 +119,7 @@ class Table:
             TableNotFound: there is no table.
 
         """
-        latest = list_log(self.storage).latest
+        latest = list_log(self.storage, ratified=self.ratified).latest
         assert latest is not None
         return latest
 

@@ -96,7 +96,7 @@ def test_a_catalog_managed_table_is_refused_with_the_reason(log: Any, name: str)
         log.protocol(3, 7, [name], [name, "inCommitTimestamp"]),
         log.metadata({"delta.enableInCommitTimestamps": "true"}),
     )
-    with pytest.raises(UnsupportedFeatures, match="read it through the catalog"):
+    with pytest.raises(UnsupportedFeatures, match="hand in the commits that it ratified"):
         log.snapshot()
 
 
