@@ -6,14 +6,18 @@ from reference_impl.errors import DeltaError
 from reference_impl.ratified import InlineCommit, RatifiedCommits, StagedCommit
 from reference_impl.read import read_table
 from reference_impl.snapshot import Snapshot
+from reference_impl.sql import Sql
 from reference_impl.table import Table
+from reference_impl.write.clauses import When
 
 __all__ = [
     "DeltaError",
     "InlineCommit",
     "RatifiedCommits",
     "Snapshot",
+    "Sql",
     "StagedCommit",
     "Table",
+    "When",
     "read_table",
 ]

@@ -26,9 +26,9 @@ from reference_impl.write import rows as row_operations
 from reference_impl.write.checkpoint import Style, write_checkpoint
 from reference_impl.write.cleanup import clean_log
 from reference_impl.write.compaction import compact_log
+from reference_impl.write.conditions import Filter
 from reference_impl.write.create import Definition, create_table, read_schema
-from reference_impl.write.merge import Clauses
-from reference_impl.write.rows import Filter
+from reference_impl.write.merge import Clauses, When
 from reference_impl.write.vacuum import vacuum
 
 __all__ = ["Table"]
@@ -199,7 +199,8 @@ class Table:
         """Set columns of the rows for which a filter is true, and give the version.
 
         Args:
-            values: column to its new value, as Arrow takes it for the column's type.
+            values: column to its new value: a constant as Arrow takes it for the column's type,
+                or :class:`~reference_impl.sql.Sql` over the row as it was.
             filter: which rows; all by default.
 
         Raises:
@@ -212,17 +213,23 @@ class Table:
     def merge(
         self,
         source: pa.Table,
-        keys: Sequence[str],
-        clauses: Clauses = Clauses(),  # noqa: B008  a frozen value
+        on: str | Sequence[str],
+        clauses: Clauses | Sequence[When] = Clauses(),  # noqa: B008  a frozen value
     ) -> int:
-        """Merge rows by keys, and give the version; see :mod:`reference_impl.write.merge`.
+        """Merge rows, and give the version; see :mod:`reference_impl.write.merge`.
+
+        Args:
+            source: the rows to merge.
+            on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or
+                names of columns that are equal.
+            clauses: what becomes of rows that match and rows that do not.
 
         Raises:
-            ConstraintViolation: several source rows match one row, or a rule is broken.
+            ConstraintViolation: several source rows change one row, or a rule is broken.
             DeltaError: as :meth:`update`.
 
         """
-        return row_merge.merge(self.snapshot(), source, keys, clauses)
+        return row_merge.merge(self.snapshot(), source, on, clauses)
 
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
         """Set table properties, support features, and give the version.

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from reference_impl.filters.evaluate import evaluate
-from reference_impl.filters.nodes import Node, columns_of
+from reference_impl.filters.nodes import And, Node, columns_of
 from reference_impl.filters.sql import parse_predicate
 from reference_impl.filters.tree import bind
 from reference_impl.types.model import Struct
 
-__all__ = ["Node", "bind", "bind_filter", "columns_of", "evaluate", "parse_predicate"]
+__all__ = ["And", "Node", "bind", "bind_filter", "columns_of", "evaluate", "parse_predicate"]
 
 
 def bind_filter(given: Mapping[str, Any] | str, schema: Struct) -> Node:

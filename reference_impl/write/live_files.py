@@ -15,13 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from reference_impl.deletion_vectors import VectorStore
-from reference_impl.filters import Node, evaluate
+from reference_impl.filters import Node
 from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.data_file import read_batches
 from reference_impl.scan.tasks import file_tasks
 from reference_impl.skipping import may_match
 from reference_impl.snapshot import Snapshot
 from reference_impl.types.arrow import arrow_field
+from reference_impl.write.conditions import Condition
 from reference_impl.write.target import Target
 
 __all__ = ["LiveFile", "LiveFiles", "Mask"]
@@ -52,12 +53,13 @@ class LiveFile:
         found: dict[str, Any] | None = self.add.column("deletionVector")[0].as_py()
         return found
 
-    def matching(self, condition: Node | None) -> Mask:
+    def matching(self, condition: Condition | None) -> Mask:
         """Tell which live rows a condition is true for; all of them for ``None``."""
-        if condition is None:
+        if condition is None or not self.live.any():
             return self.live
-        found = evaluate(condition, self.rows).fill_null(False)  # noqa: FBT003  a value
-        return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_) & self.live
+        chosen = self.live.copy()
+        chosen[chosen] = condition.holds(self.take(self.live))
+        return chosen
 
     def take(self, mask: Mask) -> pa.Table:
         """Give the rows of a mask."""

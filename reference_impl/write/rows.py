@@ -5,33 +5,29 @@ Serves "Add File and Remove File" and the writer requirements of every feature a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.errors import ConstraintViolation, SchemaMismatch
-from reference_impl.filters import Node, bind_filter, evaluate
+from reference_impl.errors import ConstraintViolation
 from reference_impl.snapshot import Snapshot
-from reference_impl.types.arrow import arrow_type
-from reference_impl.types.model import Struct
+from reference_impl.sql import Expression, parse_expression
+from reference_impl.types.model import DataType
+from reference_impl.write.assignments import assign, parse_assignments, refuse_identities
 from reference_impl.write.changes import Changes
+from reference_impl.write.conditions import Condition, Filter, parse_condition
 from reference_impl.write.incoming import prepare
 from reference_impl.write.live_files import LiveFiles
-from reference_impl.write.rules import Rules, rules_of
+from reference_impl.write.rules import rules_of
 from reference_impl.write.transaction import Transaction
 
 __all__ = ["Filter", "append", "bound", "delete", "overwrite", "update"]
 
-Filter = Mapping[str, Any] | str | None
-"""A filter tree, a Spark SQL predicate, or ``None`` for all rows."""
 
-
-def bound(given: Filter, transaction: Transaction) -> Node | None:
+def bound(given: Filter, transaction: Transaction) -> Condition | None:
     """Bind a filter to the schema of the version that is read."""
-    if given is None:
-        return None
-    return bind_filter(given, transaction.read_target.schema)
+    return parse_condition(given, transaction.read_target.schema)
 
 
 def append(snapshot: Snapshot, rows: pa.Table) -> int:
@@ -77,9 +73,9 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
     return transaction.commit()
 
 
-def refuse_outside(rows: pa.Table, condition: Node) -> None:
+def refuse_outside(rows: pa.Table, condition: Condition) -> None:
     """Refuse rows for which a condition is not true: they would land beside what is replaced."""
-    if not all(evaluate(condition, rows).fill_null(False).to_pylist()):  # noqa: FBT003  a value
+    if not condition.holds(rows).all():
         raise ConstraintViolation(
             "a row does not match the filter of the rows that are replaced",
             hint="append it, or widen the filter",
@@ -94,7 +90,8 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
 
     Args:
         snapshot: the latest version.
-        values: column to the value that it gets, as Arrow takes it for the column's type.
+        values: column to the value that it gets: a constant as Arrow takes it for the column's
+            type, or :class:`~reference_impl.sql.Sql` over the row as it was.
         given: which rows; all by default.
 
     Raises:
@@ -105,17 +102,18 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     condition = bound(given, transaction)
     changes = Changes(transaction)
     files = LiveFiles(snapshot, transaction.read_target)
-    candidates = files.candidates(condition)
-    transaction.read(condition, candidates)
+    candidates = _candidates(transaction, files, condition)
     target = transaction.target
-    scalars = _scalars(values, target.schema)
-    _refuse_identities(rules_of(target), scalars)
+    schema, rules = target.schema, rules_of(target)
+    assigned = parse_assignments(values, schema, lambda text: parse_expression(text, schema))
+    refuse_identities(rules, assigned)
     # What is generated follows from the other columns, unless it is set.
-    kept = [n for n in target.schema.names if n in scalars or n not in rules_of(target).generated]
+    kept = [n for n in schema.names if n in assigned or n not in rules.generated]
     for file in files.open(candidates):
         chosen = file.matching(condition)
         if chosen.any():
-            rows = _assigned(file.take(chosen).select(kept), scalars)
+            held = file.take(chosen)
+            rows = assign(held.select(kept), assigned, schema, _over(held))
             changes.update(file, chosen, prepare(transaction, rows, stored=True))
     if transaction.is_empty:
         return int(snapshot.version)
@@ -123,36 +121,8 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     return transaction.commit()
 
 
-def _refuse_identities(rules: Rules, values: Mapping[str, Any]) -> None:
-    for name in values:
-        if name in rules.identities:
-            raise ConstraintViolation(
-                f"column {name} is an identity column, which is not updated",
-                requirement="IDN-011",
-            )
-
-
-def _scalars(values: Mapping[str, Any], schema: Struct) -> dict[str, pa.Scalar]:
-    folded = {f.name.lower(): f for f in schema.fields}
-    found: dict[str, pa.Scalar] = {}
-    for name, value in values.items():
-        column = folded.get(name.lower())
-        if column is None:
-            raise SchemaMismatch(f"the table has no column {name!r} to set")
-        try:
-            found[column.name] = pa.scalar(value, arrow_type(column.type))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise SchemaMismatch(
-                f"the value for column {column.name} is no {column.type}: {str(error)[:200]}"
-            ) from None
-    return found
-
-
-def _assigned(rows: pa.Table, values: Mapping[str, pa.Scalar]) -> pa.Table:
-    for name, value in values.items():
-        at = rows.schema.get_field_index(name)
-        rows = rows.set_column(at, pa.field(name, value.type), pa.repeat(value, rows.num_rows))
-    return rows
+def _over(rows: pa.Table) -> Callable[[Expression, DataType], pa.ChunkedArray]:
+    return lambda expression, of: expression.evaluate(rows, of)
 
 
 def told(given: Filter) -> str:
@@ -160,11 +130,20 @@ def told(given: Filter) -> str:
     return "[]" if given is None else str([given if isinstance(given, str) else str(dict(given))])
 
 
-def _delete_rows(transaction: Transaction, changes: Changes, condition: Node | None) -> None:
+def _candidates(
+    transaction: Transaction, files: LiveFiles, condition: Condition | None
+) -> pa.Table:
+    """Give the add actions of the files to open, and record that they are looked at."""
+    node = None if condition is None else condition.node
+    candidates = files.candidates(node)
+    transaction.read(node, candidates)
+    return candidates
+
+
+def _delete_rows(transaction: Transaction, changes: Changes, condition: Condition | None) -> None:
     assert transaction.base is not None
     files = LiveFiles(transaction.base, transaction.read_target)
-    candidates = files.candidates(condition)
-    transaction.read(condition, candidates)
+    candidates = _candidates(transaction, files, condition)
     if condition is None and not transaction.target.active("changeDataFeed"):
         # Nothing of a file has to be looked at when all of it goes.
         transaction.remove(candidates)
