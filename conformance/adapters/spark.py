@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-from delta import DeltaTable, configure_spark_with_delta_pip
+from delta import DeltaTable
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped,import-not-found,unused-ignore]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +40,7 @@ from conformance.adapter import (
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.refusals import Refusals, Rule
 from conformance.adapters.sqltext import SPARK, render
+from generators.golden.spark.session import open_session
 
 __all__ = ["create"]
 
@@ -124,37 +126,6 @@ _REFUSALS: Final = Refusals(
     ),
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_CONFIGURATION: Final[Mapping[str, str]] = {
-    "spark.databricks.delta.snapshotPartitions": "1",
-    # Spark's own guard against travelling to versions that a vacuum may have hollowed out.
-    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
-    "spark.default.parallelism": "1",
-    # Every case is small and runs once: compiling its code costs more than running it.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.driver.host": "127.0.0.1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-
-
-def _session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").appName("delta-tck")
-    for key, value in _CONFIGURATION.items():
-        builder = builder.config(key, value)
-    folder = os.environ.get("DELTA_TCK_SPARK_JARS")
-    if folder is None:
-        return configure_spark_with_delta_pip(builder).getOrCreate()
-    jars = sorted(str(path) for path in Path(folder).glob("*.jar"))
-    if not jars:
-        raise FileNotFoundError(f"DELTA_TCK_SPARK_JARS: no *.jar in {folder}")
-    return builder.config("spark.jars", ",".join(jars)).getOrCreate()
 
 
 class _Reader:
@@ -380,10 +351,16 @@ def create() -> EngineAdapter:
         FileNotFoundError: the folder of JARs holds none.
 
     """
-    spark = _session()
+    warehouse = tempfile.TemporaryDirectory(prefix="delta-tck-spark-")
+    spark = open_session(Path(warehouse.name))
     spark.sparkContext.setLogLevel("ERROR")
     # The first query loads half of Spark; it belongs to starting, not to the first case.
     spark.range(1).toArrow()
+
+    def release() -> None:
+        spark.stop()
+        warehouse.cleanup()
+
     reader = _Reader(spark)
     reads: dict[str, Callable[[Any], Any]] = {
         "snapshot": reader.snapshot,
@@ -401,5 +378,5 @@ def create() -> EngineAdapter:
         refusals=_REFUSALS,
         reads=reads,
         writes=_Writer(reader).operations(),
-        release=spark.stop,
+        release=release,
     )

@@ -115,10 +115,10 @@ def _column(name: str) -> dict[str, Any]:
 
 
 def _quoted(name: str) -> str:
-    return ".".join(
-        part if _PLAIN_NAME.match(part) else "`" + part.replace("`", "``") + "`"
-        for part in name.split(".")
-    )
+    # A name before a dot is quoted too: parsers take some words there for keywords.
+    if _PLAIN_NAME.match(name):
+        return name
+    return ".".join("`" + part.replace("`", "``") + "`" for part in name.split("."))
 
 
 def _sql_literal(value: Any, type_name: str) -> str:  # noqa: PLR0911  a table of types
@@ -142,7 +142,9 @@ def _sql_literal(value: Any, type_name: str) -> str:  # noqa: PLR0911  a table o
             word = literal(type_of(type_name), value)["literal"]
             return f"CAST('{word}' AS {type_name.upper()})"
         case str():
-            return "'" + value.replace("'", "''") + "'"
+            # Spark SQL unescapes backslashes, and reads two adjoining literals where others see
+            # a doubled quote.
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
         case _:
             return str(value)
 

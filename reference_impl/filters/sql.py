@@ -5,6 +5,7 @@ Only what a tree can say is read; anything else is refused by name rather than g
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -92,7 +93,7 @@ def _literal(node: exp.Expression) -> _TREE:
     text = node.this
     if node.is_string:
         return {"literal": text, "type": "string"}
-    if text.isdecimal():
+    if text.isdecimal() and int(text) < 2**63:
         return {"literal": text, "type": "integer" if int(text) < 2**31 else "long"}
     if "e" in text.lower():
         return {"literal": text, "type": "double"}
@@ -101,6 +102,15 @@ def _literal(node: exp.Expression) -> _TREE:
     if not (whole + fraction).isdecimal() or digits > _MAX_DIGITS:
         raise UnsupportedExpression(f"the literal {text[:60]} is no decimal of 38 digits")
     return {"literal": text, "type": f"decimal({digits},{len(fraction)})"}
+
+
+def _binary(node: exp.Expression) -> _TREE:
+    # Spark pads an odd number of digits in front.
+    return _bytes(bytes.fromhex("0" * (len(node.this) % 2) + node.this))
+
+
+def _bytes(value: bytes) -> _TREE:
+    return {"literal": base64.b64encode(value).decode("ascii"), "type": "binary"}
 
 
 def _negative(node: exp.Expression) -> _TREE:
@@ -117,6 +127,10 @@ def _cast(node: exp.Expression) -> _TREE:
         sizes = [int(size.name) for size in target.expressions] or [10, 0]
         name = f"decimal({sizes[0]},{sizes[1] if len(sizes) > 1 else 0})"
     if name is None or not isinstance(tree.get("literal"), str | None) or "literal" not in tree:
+        raise UnsupportedExpression(f"a filter cannot say {node.sql('spark')[:100]!r}")
+    if name == "binary" and tree["type"] == "string":
+        return _bytes(tree["literal"].encode())
+    if (name == "binary") != (tree["type"] == "binary") and tree["literal"] is not None:
         raise UnsupportedExpression(f"a filter cannot say {node.sql('spark')[:100]!r}")
     return {"literal": tree["literal"], "type": name}
 
@@ -164,6 +178,7 @@ _READERS: Mapping[type[exp.Expression], Callable[[exp.Expression], _TREE]] = {
     exp.Cast: _cast,
     exp.Column: _column,
     exp.Dot: _column,
+    exp.HexString: _binary,
     exp.In: _in,
     exp.Is: _is,
     exp.Like: _like,

@@ -81,14 +81,14 @@ def test_a_leaf_of_a_null_struct_is_null() -> None:
     ("condition", "sql"),
     [
         (compare("id", ">", 5, "long"), "id > 5"),
-        (compare("odd name", "=", "it's", "string"), "`odd name` = 'it''s'"),
+        (compare("odd name", "=", "it's", "string"), "`odd name` = 'it\\'s'"),
         (compare("m", "=", Decimal("1.50"), "decimal(10,2)"), "m = 1.50"),
         (
             compare("t", "<", datetime(2024, 1, 2, tzinfo=UTC), "timestamp"),
             "t < TIMESTAMP'2024-01-02T00:00:00.000000Z'",
         ),
         (compare("b", "=", b"\x01\xff", "binary"), "b = X'01FF'"),
-        (negate(is_in("s.a", [1, None], "integer")), "NOT (s.a IN (1, NULL))"),
+        (negate(is_in("s.a", [1, None], "integer")), "NOT (`s`.`a` IN (1, NULL))"),
     ],
 )
 def test_text_is_spark_sql(condition: Filter, sql: str) -> None:

@@ -1,4 +1,4 @@
-"""One local Spark session with Delta, sized for tables of a few rows.
+"""One local Spark session with Delta, sized for tables of a few rows; the adapter's too.
 
 The JARs come from Maven Central through Delta's own helper, or from the folder that
 ``DELTA_TCK_SPARK_JARS`` names, for machines without Maven.
@@ -16,7 +16,7 @@ from typing import Any, Final
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
-__all__ = ["JARS_VARIABLE", "spark_session", "tool_versions"]
+__all__ = ["JARS_VARIABLE", "open_session", "spark_session", "tool_versions"]
 
 JARS_VARIABLE: Final = "DELTA_TCK_SPARK_JARS"
 """Environment variable with a folder of JARs to use in place of Maven Central."""
@@ -29,10 +29,12 @@ _SETTINGS: Final = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     # Spark's own guard against travelling to versions that a vacuum may have hollowed out.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+    "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.driver.extraJavaOptions": (
         "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -51,19 +53,32 @@ def tool_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("delta-spark", "pyspark")}
 
 
-@contextmanager
-def spark_session(warehouse: Path) -> Iterator[SparkSession]:
-    """Run one Spark session on two local threads; its own files go below ``warehouse``."""
-    builder: Any = SparkSession.builder.master("local[2]").appName("delta-tck golden tables")
+def open_session(warehouse: Path) -> SparkSession:
+    """Open one Spark session on two local threads; its own files go below ``warehouse``.
+
+    Raises:
+        FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.
+
+    """
+    builder: Any = SparkSession.builder.master("local[2]").appName("delta-tck")
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
     folder = os.environ.get(JARS_VARIABLE)
-    if folder:
-        jars = ",".join(str(path) for path in sorted(Path(folder).glob("*.jar")))
-        session = builder.config("spark.jars", jars).getOrCreate()
-    else:
-        session = configure_spark_with_delta_pip(builder).getOrCreate()
+    if not folder:
+        session: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
+        return session
+    jars = sorted(str(path) for path in Path(folder).glob("*.jar"))
+    if not jars:
+        raise FileNotFoundError(f"{JARS_VARIABLE}: no *.jar in {folder}")
+    opened: SparkSession = builder.config("spark.jars", ",".join(jars)).getOrCreate()
+    return opened
+
+
+@contextmanager
+def spark_session(warehouse: Path) -> Iterator[SparkSession]:
+    """Hold a session of :func:`open_session` for the length of a ``with`` block."""
+    session = open_session(warehouse)
     try:
         yield session
     finally:

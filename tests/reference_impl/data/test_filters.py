@@ -183,6 +183,22 @@ def test_what_is_no_filter_is_refused(root: Any, given: Any, error: type[Excepti
         read_table(root, filter=given)
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "name"),
+    [
+        ("'back\\\\slash'", "back\\slash", "string"),
+        ("'it\\'s'", "it's", "string"),
+        ("X'6162'", "YWI=", "binary"),
+        ("X'6'", "Bg==", "binary"),
+        ("CAST('ab' AS BINARY)", "YWI=", "binary"),
+        ("9223372036854775807", "9223372036854775807", "long"),
+        ("9223372036854775808", "9223372036854775808", "decimal(19,0)"),
+    ],
+)
+def test_a_literal_has_the_value_that_spark_sql_gives_it(text: str, value: str, name: str) -> None:
+    assert parse_predicate(f"c = {text}")["args"][1] == {"literal": value, "type": name}
+
+
 def test_nesting_is_bounded(root: Any) -> None:
     tree = _column("b")
     for _ in range(5_000):
