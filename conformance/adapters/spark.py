@@ -8,10 +8,9 @@ list, transaction versions, domain metadata) is asked of Delta's own snapshot in
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
