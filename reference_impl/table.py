@@ -28,6 +28,7 @@ from reference_impl.write.cleanup import clean_log
 from reference_impl.write.compaction import compact_log
 from reference_impl.write.conditions import Filter
 from reference_impl.write.create import Definition, create_table, read_schema
+from reference_impl.write.dropping import drop_feature
 from reference_impl.write.merge import Clauses, When
 from reference_impl.write.vacuum import vacuum
 
@@ -251,6 +252,17 @@ class Table:
 
         """
         return settings.unset_properties(self.snapshot(), names)
+
+    def drop_feature(self, name: str) -> int:
+        """Take a feature out of the protocol once no trace of it is left; give the version.
+
+        Raises:
+            ConstraintViolation: a trace of it is left, or another feature needs it.
+            UnsupportedFeatures: the table does not support it.
+            ConflictError: another writer changed the table in the meantime.
+
+        """
+        return drop_feature(self.snapshot(), name)
 
     def add_constraint(self, name: str, expression: str) -> int:
         """Add a CHECK constraint, a condition in Spark SQL, and give the version.

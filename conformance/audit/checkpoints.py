@@ -22,8 +22,16 @@ __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
 
 _DAY: Final = 86_400_000
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
-_INTERVAL: Final = re.compile(r"(?:interval\s+)?(\d{1,9})\s+(hour|day|week)s?", re.IGNORECASE)
-_UNITS: Final = {"hour": _DAY // 24, "day": _DAY, "week": 7 * _DAY}
+_PART: Final = re.compile(r"(\d{1,12})\s+([a-z]+?)s?(?:\s+|$)", re.IGNORECASE)
+_INTERVAL: Final = re.compile(rf"(?:interval\s+)?(?:{_PART.pattern})+", re.IGNORECASE)
+_UNITS: Final = {
+    "millisecond": 1,
+    "second": 1000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": _DAY,
+    "week": 7 * _DAY,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +148,11 @@ def sidecar_files(subject: CheckpointView) -> Findings:
 
 
 def _retention(properties: Mapping[str, str]) -> int:
-    match = _INTERVAL.fullmatch(properties.get(_RETENTION, "").strip())
-    return int(match[1]) * _UNITS[match[2].lower()] if match else 7 * _DAY
+    text = properties.get(_RETENTION, "").strip()
+    parts = _PART.findall(text) if _INTERVAL.fullmatch(text) else []
+    if not parts or any(unit.lower() not in _UNITS for _, unit in parts):
+        return 7 * _DAY
+    return sum(int(count) * _UNITS[unit.lower()] for count, unit in parts)
 
 
 def files_equal_replay(subject: CheckpointView) -> Findings:

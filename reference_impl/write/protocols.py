@@ -20,6 +20,7 @@ __all__ = [
     "LEAST",
     "READER_VERSION_KEY",
     "WRITER_VERSION_KEY",
+    "every_field",
     "features_needed",
     "with_features",
 ]
@@ -60,7 +61,7 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
         found.add("v2Checkpoint")
     if any(name.startswith(_CONSTRAINT_PREFIX) for name in configuration):
         found.add("checkConstraints")
-    for column in _fields(schema):
+    for column in every_field(schema):
         found |= {_OF_COLUMNS[key] for key in column.metadata if key in _OF_COLUMNS}
     found |= {_OF_TYPES[of] for of in _types(schema) if of in _OF_TYPES}
     return found
@@ -120,7 +121,8 @@ def _types(of: DataType) -> Iterator[DataType]:
         yield from _types(inner)
 
 
-def _fields(of: DataType) -> Iterator[Field]:
+def every_field(of: DataType) -> Iterator[Field]:
+    """Give every field of a type, at every depth."""
     for inner in _types(of):
         if isinstance(inner, Struct):
             yield from inner.fields

@@ -99,6 +99,14 @@ def _fresh_tombstone(lake: Any) -> None:
     lake.checkpoint([row for row in lake.rows() if "add" not in row and "remove" not in row])
 
 
+def _aged_tombstone(lake: Any, hours: int, retention: str) -> None:
+    """Leave a tombstone of that age out of the checkpoint."""
+    lake.commit(lake.protocol(), lake.metadata(deletedFileRetentionDuration=retention))
+    lake.commit(lake.file("a.parquet"))
+    lake.commit(lake.remove("a.parquet", deletionTimestamp=NOW - hours * 3_600_000))
+    lake.checkpoint([lake.protocol(), lake.metadata(deletedFileRetentionDuration=retention)])
+
+
 def _tracked_checkpoint(lake: Any) -> None:
     add = _tracked(lake, base=0)
     add["add"]["baseRowId"] = 9
@@ -207,6 +215,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _checkpoint(x, lambda rows: [*rows, x.remove("z.parquet")]),
     ),
     "a checkpoint lacks a fresh tombstone": ({"CKC-005"}, _fresh_tombstone),
+    "a checkpoint lacks a tombstone of thirty hours": (
+        {"CKC-005"},
+        lambda x: _aged_tombstone(x, 30, "interval 1 day 12 hours"),
+    ),
     "a checkpoint has another size of a file": (
         {"CKPT-005"},
         lambda x: _checkpoint(x, _set("add", size=7)),
@@ -386,3 +398,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
 def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
     expected, plant = FAULTS[name]
     fires(plant, expected)
+
+
+@pytest.mark.parametrize(
+    "retention", ["interval 1 day 5 hours", "interval 90 minutes", "3600 seconds", "INTERVAL 1 DAY"]
+)
+def test_an_expired_tombstone_may_be_gone(retention: str, fires: Any) -> None:
+    fires(lambda lake: _aged_tombstone(lake, 30, retention), set())
