@@ -7,13 +7,15 @@ from typing import Literal
 
 from generators.golden.catalog import Chapter, Definition
 from generators.golden.chapters import (
+    catalog_managed,
     changes,
     checkpoints,
     column_mapping,
     data_files,
     deletion_vectors,
     evolution,
-    hints,
+    last_checkpoint,
+    log_compaction,
     log_entries,
     metadata,
     partition_values,
@@ -26,6 +28,7 @@ from generators.golden.chapters import (
     types,
     v2_checkpoints,
     vector_format,
+    version_checksum,
     writer_features,
     writing,
     writing_features,
@@ -43,7 +46,9 @@ _MODULES = (
     protocol,
     metadata,
     checkpoints,
-    hints,
+    last_checkpoint,
+    version_checksum,
+    log_compaction,
     deletion_vectors,
     vector_format,
     column_mapping,
@@ -54,6 +59,7 @@ _MODULES = (
     evolution,
     time_travel,
     writer_features,
+    catalog_managed,
     writing,
     writing_features,
 )
