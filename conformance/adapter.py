@@ -92,8 +92,9 @@ class Claims:
         writer_features: names it honours in ``writerFeatures``.
         operations: names out of :data:`READ_OPERATIONS` and :data:`WRITE_OPERATIONS`.
         capabilities: finer abilities of an operation, as ``scan.timestamp``, ``scan.filter``,
-            ``scan.columns``, ``scan.row_ids``, ``scan.version``. A case that needs a capability
-            that is not claimed is reported ``unsupported`` without asking the engine.
+            ``scan.columns``, ``scan.row_ids``, ``scan.version``, ``scan.ratified``. A case
+            that needs a capability that is not claimed is reported ``unsupported`` without
+            asking the engine.
 
     """
 
@@ -133,12 +134,15 @@ class Snapshot:
         table: path or URL of the table root.
         version: the version to load; the latest when ``None`` and ``timestamp`` is ``None``.
         timestamp: milliseconds since the epoch; the latest version not after it.
+        ratified: what the table's catalog answers (see ``docs/formats.md``), for every request
+            that reads; ``None`` when the table is reached by its files.
 
     """
 
     table: str
     version: int | None = None
     timestamp: int | None = None
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,7 @@ class Files:
     table: str
     version: int | None = None
     timestamp: int | None = None
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,7 @@ class Scan:
     filter: Mapping[str, Any] | None = None
     predicate: str | None = None
     row_ids: bool = False
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +200,7 @@ class Changes:
     table: str
     start: int
     end: int | None = None
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +213,7 @@ class History:
 
     table: str
     limit: int | None = None
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +223,7 @@ class Txn:
     table: str
     app_id: str
     version: int | None = None
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +233,7 @@ class DomainMetadata:
     table: str
     domain: str
     version: int | None = None
+    ratified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

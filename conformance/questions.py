@@ -6,7 +6,7 @@ Serves the sections "Case" and "Adapter messages" of ``docs/formats.md``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -85,7 +85,9 @@ _POINTED: Final = frozenset({"scan", "snapshot", "files"})
 
 def ask(spec: Spec, table: Path) -> Request:
     """Build the request of a spec about a table."""
-    return _QUESTIONS[spec.type].build(str(table), spec.parameters)
+    request = _QUESTIONS[spec.type].build(str(table), spec.parameters)
+    ratified = spec.parameters.get("ratified")
+    return request if ratified is None else replace(request, ratified=ratified)
 
 
 def lacking(spec: Spec, claims: Claims) -> str | None:
@@ -103,6 +105,8 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
     needed = {*spec.needs, *question.capabilities}
     if question.operation in _POINTED:
         needed |= {f"{question.operation}.{p}" for p in _FINE if p in spec.parameters}
+    if "ratified" in spec.parameters:
+        needed.add(f"{question.operation}.ratified")
     missing = sorted(needed - claims.capabilities)
     return missing[0] if missing else None
 

@@ -268,7 +268,7 @@ def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | No
             f"version {latest}, the latest ratified one, is neither published nor handed in",
             version=latest,
             hint="a catalog keeps a ratified commit until it is published",
-            requirement="CAT-013",
+            requirement="CAT-008",
         )
     return found
 

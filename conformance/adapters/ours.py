@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from conformance.adapter import (
+    READ_OPERATIONS,
     Answer,
     Changes,
     Claims,
@@ -29,7 +30,14 @@ from conformance.adapter import (
 from conformance.results import kit_version
 from generators.delta_schema import type_of
 from generators.literals import decode
-from reference_impl import DeltaError, Table, read_table
+from reference_impl import (
+    DeltaError,
+    InlineCommit,
+    RatifiedCommits,
+    StagedCommit,
+    Table,
+    read_table,
+)
 from reference_impl.features import FEATURES
 
 __all__ = ["create"]
@@ -37,14 +45,34 @@ __all__ = ["create"]
 _READER_VERSION: Final = 3
 _WRITER_VERSION: Final = 7
 _CAPABILITIES: Final = frozenset(
-    f"{operation}.{point}"
-    for operation in ("scan", "snapshot", "files")
-    for point in ("version", "timestamp")
-) | {"scan.columns", "scan.filter", "scan.row_ids"}
+    {
+        f"{operation}.{point}"
+        for operation in ("scan", "snapshot", "files")
+        for point in ("version", "timestamp")
+    }
+    | {f"{operation}.ratified" for operation in READ_OPERATIONS}
+    | {"scan.columns", "scan.filter", "scan.row_ids"}
+)
+
+
+def _ratified(document: Mapping[str, Any] | None) -> RatifiedCommits | None:
+    if document is None:
+        return None
+    commits: list[StagedCommit | InlineCommit] = [
+        StagedCommit(each["staged"])
+        if "staged" in each
+        else InlineCommit(each["version"], each["content"].encode())
+        for each in document["commits"]
+    ]
+    return RatifiedCommits(document["latest"], commits)
+
+
+def _table(request: Snapshot | Files | Changes | History | Txn | DomainMetadata) -> Table:
+    return Table(request.table, ratified=_ratified(request.ratified))
 
 
 def _snapshot(request: Snapshot) -> Any:
-    snapshot = Table(request.table).snapshot(request.version, request.timestamp)
+    snapshot = _table(request).snapshot(request.version, request.timestamp)
     # The log is valid only when its file actions are: a snapshot that nobody can plan is none.
     snapshot.adds()
     return {
@@ -55,7 +83,7 @@ def _snapshot(request: Snapshot) -> Any:
 
 
 def _files(request: Files) -> Any:
-    snapshot = Table(request.table).snapshot(request.version, request.timestamp)
+    snapshot = _table(request).snapshot(request.version, request.timestamp)
     return [_file(row) for row in snapshot.adds().to_pylist(maps_as_pydicts="strict")]
 
 
@@ -72,27 +100,28 @@ def _scan(request: Scan) -> Any:
         columns=request.columns,
         filter=request.filter if request.filter is not None else request.predicate,
         row_ids=request.row_ids,
+        ratified=_ratified(request.ratified),
     )
 
 
 def _changes(request: Changes) -> Any:
-    return Table(request.table).changes(request.start, request.end)
+    return _table(request).changes(request.start, request.end)
 
 
 def _history(request: History) -> Any:
     return [
         {"version": commit.version, "timestamp": commit.timestamp, "operation": commit.operation}
-        for commit in Table(request.table).history(request.limit)
+        for commit in _table(request).history(request.limit)
     ]
 
 
 def _txn(request: Txn) -> Any:
-    found = Table(request.table).snapshot(request.version).txns.get(request.app_id)
+    found = _table(request).snapshot(request.version).txns.get(request.app_id)
     return None if found is None else found.version
 
 
 def _domain_metadata(request: DomainMetadata) -> Any:
-    found = Table(request.table).snapshot(request.version).domain_metadata.get(request.domain)
+    found = _table(request).snapshot(request.version).domain_metadata.get(request.domain)
     return None if found is None else found.configuration
 
 

@@ -336,8 +336,13 @@ class CaseWriter:
         requirements: Sequence[str] = (),
         hazard: str | None = None,
         needs: Sequence[str] = (),
+        ratified: Mapping[str, Any] | None = None,
     ) -> None:
         """Write one spec file; exactly one of expected, error and contested is given.
+
+        With ``ratified``, what a catalog answers, the wire type is ``catalog`` and the
+        question's own type stands in ``of``, unless it is contested too: a harness that cannot
+        hand commits in must pass over it.
 
         Raises:
             CaseError: the slug is taken or malformed, the title is too long, or the answer is
@@ -353,11 +358,17 @@ class CaseWriter:
         if len(given) != 1:
             raise CaseError(f"{place}: exactly one of {', '.join(answers)} is given")
         self._slugs.add(slug)
+        handed_in: dict[str, Any] = {}
+        if ratified is not None:
+            handed_in = {"ratified": dict(ratified)}
+            if type != "contested":
+                handed_in["of"], type = type, "catalog"  # noqa: A001  the word of the wire
         document: dict[str, Any] = {
             "type": type,
             "title": title,
             "requirements": list(requirements or self.info.requirements),
             **(parameters or {}),
+            **handed_in,
             **{key: dict(value) for key, value in given.items()},
         }
         optional = {

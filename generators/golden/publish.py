@@ -26,6 +26,7 @@ __all__ = [
     "pin_times",
     "projected",
     "publish",
+    "read_spec",
     "refuse_load",
     "snapshot_spec",
 ]

@@ -228,6 +228,25 @@ def test_a_reader_that_alters_the_table_fails(bench: Bench, name: str) -> None:
     assert name in verdict.message
 
 
+RATIFIED = {"latest": 1, "commits": [{"version": 1, "content": "{}"}]}
+CATALOG: dict[str, Any] = {**READ, "type": "catalog", "of": "read", "ratified": RATIFIED}
+
+
+def test_commits_of_a_catalog_are_not_for_who_does_not_take_them(bench: Bench) -> None:
+    verdict = bench(CATALOG)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert "scan.ratified" in verdict.message
+    assert bench.adapter.asked == []
+
+
+def test_commits_of_a_catalog_are_handed_in(bench: Bench) -> None:
+    claims = replace(EVERYTHING, capabilities=frozenset({"scan.ratified"}))
+    assert bench(CATALOG, None, claims).outcome is Outcome.PASS
+    (asked,) = bench.adapter.asked
+    assert isinstance(asked, Scan)
+    assert asked.ratified == RATIFIED
+
+
 TWO: dict[str, dict[str, Any]] = {"read-latest": READ, "read-v1": READ_V1}
 
 

@@ -109,6 +109,17 @@ def test_a_contested_question_hides_from_harnesses_that_want_one_answer(case: Ca
     assert _expected(case, "r/rows").num_rows == 2
 
 
+def test_a_question_with_a_catalog_hides_from_harnesses_that_have_none(case: CaseWriter) -> None:
+    ratified = {"latest": 0, "commits": []}
+    case.read("r", _SCHEMA, _ROWS, title="Rows", ratified=ratified)
+    spec = _document(case, "specs/r.json")
+    assert (spec["type"], spec["of"], spec["ratified"]) == ("catalog", "read", ratified)
+    answers = [Accepted("rows", "one reading", rows=_ROWS)]
+    case.contest("read", "c", answers, title="Open", schema=_SCHEMA, ratified=ratified)
+    spec = _document(case, "specs/c.json")
+    assert (spec["type"], spec["of"], spec["ratified"]) == ("contested", "read", ratified)
+
+
 def test_slugs_are_unique_and_answers_exactly_one(case: CaseWriter) -> None:
     case.spec("txn", "a", title="One", expected={"txnVersion": 1})
     with pytest.raises(CaseError, match="unique"):

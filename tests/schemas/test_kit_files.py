@@ -58,7 +58,7 @@ def test_every_case_and_spec_of_the_corpus_has_its_shape() -> None:
 
 REQUESTS = [
     Snapshot("/t"),
-    Files("/t", version=1),
+    Files("/t", version=1, ratified={"latest": 1, "commits": [{"staged": "a.json"}]}),
     Scan("/t", columns=["a"], filter={"op": "is_null", "args": [{"column": ["a"]}]}),
     Write("/t", "append", {"x": 1}),
 ]

@@ -9,11 +9,10 @@ from functools import partial
 from typing import Any
 
 from generators.delta_schema import Struct, assign_column_mapping, field, map_of, struct
-from generators.golden.case import Accepted, CaseWriter, Refusal
+from generators.golden.case import CaseWriter
 from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, publish
+from generators.golden.publish import publish
 from generators.golden.table import GoldenTable, add, domain, feature_protocol, legacy_protocol
-from generators.materialise.log_files import LOG_DIRECTORY
 
 __all__ = ["CHAPTERS"]
 
@@ -32,7 +31,6 @@ CLUSTERED = Chapter("clustered-table", since="2025")
 ICEBERG_V1 = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
 ICEBERG_V2 = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
 VACUUM = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
-CATALOG = Chapter("catalog-managed-tables", since="upstream")
 
 _PLAIN = struct(field("c", "long"), field("name", "string"))
 _ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
@@ -242,51 +240,6 @@ def _vacuum(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CATALOG.case(
-    "without-catalog",
-    "A catalog-managed table is refused without its catalog",
-    "CAT-001 CAT-007 CAT-016",
-)
-def _catalog(case: CaseWriter) -> None:
-    table = GoldenTable(
-        case.delta,
-        _PLAIN,
-        seed=case.info.id,
-        protocol=feature_protocol(["catalogManaged"], ["inCommitTimestamp"]),
-        properties={"delta.enableInCommitTimestamps": "true"},
-    )
-    table.create(add(table.file(_ROWS)), info={"inCommitTimestamp": 1, "txnId": "t0"})
-    describe(case, table)
-    refusal = Refusal("unsupported", "load", "CAT-007", code="DELTA_CATALOG_MANAGED")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
-            Accepted("published", "only the published commits are read", rows=table.rows()),
-        ],
-        title="The table is refused, or its published versions read",
-        schema=_PLAIN,
-    )
-
-
-@CATALOG.case(
-    "stray-staged-commit",
-    "A staged commit is no version until it is ratified",
-    "CAT-002 CAT-004 CAT-005",
-)
-def _staged(case: CaseWriter) -> None:
-    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
-    table.create(add(table.file(_ROWS)))
-    folder = table.root / LOG_DIRECTORY / "_staged_commits"
-    folder.mkdir()
-    line = json.dumps(add(table.file([{"c": 99, "name": "staged"}])))
-    for version in (0, 1):
-        name = f"{version:020d}.{table.unique_name('staged')}.json"
-        (folder / name).write_text(line + "\n", encoding="utf-8")
-    publish(case, table)
-
-
 CHAPTERS = (
     *_CHAPTERS.values(),
     DEFAULTS,
@@ -294,5 +247,4 @@ CHAPTERS = (
     ICEBERG_V1,
     ICEBERG_V2,
     VACUUM,
-    CATALOG,
 )
