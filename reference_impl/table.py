@@ -27,8 +27,10 @@ from reference_impl.write.checkpoint import Style, write_checkpoint
 from reference_impl.write.cleanup import clean_log
 from reference_impl.write.compaction import compact_log
 from reference_impl.write.conditions import Filter
+from reference_impl.write.convert import convert, inferred_schema
 from reference_impl.write.create import Definition, create_table, read_schema
 from reference_impl.write.dropping import drop_feature
+from reference_impl.write.manifest import write_manifests
 from reference_impl.write.merge import Clauses, When
 from reference_impl.write.vacuum import vacuum
 
@@ -153,6 +155,45 @@ class Table:
             read_schema(schema), tuple(partition_columns), dict(properties or {}), tuple(features)
         )
         return create_table(self.storage, definition, rows)
+
+    def convert(
+        self,
+        schema: Struct | pa.Schema | Mapping[str, Any] | str | None = None,
+        *,
+        partition_columns: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        features: Iterable[str] = (),
+    ) -> int:
+        """Make a table of the Parquet files that are there, and give its version: 0.
+
+        Args:
+            schema: of the table, the partition columns among it; by default that of the first
+                file, with the columns that folders name as strings.
+            partition_columns: names of columns, in order; those of the folders by default
+                where no schema is given.
+            properties: table properties.
+            features: table features to support beyond those that the rest needs.
+
+        Raises:
+            CommitConflict: there is a table already.
+            DeltaError: another subclass that says which file or folder does not fit.
+
+        """
+        names = tuple(partition_columns)
+        if schema is None:
+            columns, inferred = inferred_schema(self.storage)
+            names = names or inferred
+        else:
+            columns = read_schema(schema)
+        wanted = Definition(columns, names, dict(properties or {}), tuple(features))
+        return convert(self.storage, wanted)
+
+    def generate_manifest(self) -> list[str]:
+        """Write manifests of the latest version, and give their paths.
+
+        See :func:`reference_impl.write.manifest.write_manifests`.
+        """
+        return write_manifests(self.snapshot())
 
     def append(self, rows: pa.Table) -> int:
         """Add rows, and give the version that they came with.

@@ -24,7 +24,7 @@ from reference_impl.write.incoming import prepare
 from reference_impl.write.protocols import LEAST
 from reference_impl.write.transaction import Transaction
 
-__all__ = ["Definition", "create_table", "read_schema"]
+__all__ = ["Definition", "check_definition", "create_table", "read_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,7 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
     if any(storage.list_from(LOG_DIR)):
         raise CommitConflict("there is a table at this place already", version=0)
     schema = wanted.schema
-    _check_partitioning(schema, wanted.partition_columns)
-    _refuse_void(schema, ())
+    check_definition(wanted)
     metadata = Metadata(
         id=str(uuid.uuid4()),
         format=Format("parquet"),
@@ -104,6 +103,18 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
         changes.insert(prepare(transaction, rows))
         changes.finish()
     return transaction.commit()
+
+
+def check_definition(wanted: Definition) -> None:
+    """Refuse a definition whose columns cannot be stored.
+
+    Raises:
+        InvalidMetadata: the partition columns are none of the schema, or twice there.
+        SchemaMismatch: no column would be left for files, or one has no type that they hold.
+
+    """
+    _check_partitioning(wanted.schema, wanted.partition_columns)
+    _refuse_void(wanted.schema, ())
 
 
 def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:

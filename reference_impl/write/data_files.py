@@ -28,12 +28,14 @@ from reference_impl.write.parquet import ParquetStyle, write_parquet
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 from reference_impl.write.target import Target
 
-__all__ = ["FileWriter", "now", "stored_field"]
+__all__ = ["NULL_FOLDER", "FileWriter", "now", "partition_folder", "stored_field"]
 
 _FILE_BYTES: Final = 256 << 20
 """Arrow bytes of rows that go into one file at most."""
 
-_NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+"""Name that stands for null in the folder of a partition."""
+
 _FOLDER_BYTES: Final = 200
 
 
@@ -177,14 +179,19 @@ class FileWriter:
         table = self.target.table
         if not texts:
             return self.folder
-        names = [
-            f"{quote(f.name, safe='')}={_NULL_FOLDER if t is None else quote(t, safe=' ')}"
-            for f, t in zip(table.partition_columns, texts, strict=True)
-        ]
-        if table.mode != "none" or any(len(name) > _FOLDER_BYTES for name in names):
+        name = partition_folder(table.partition_columns, texts)
+        if table.mode != "none" or any(len(part) > _FOLDER_BYTES for part in name.split("/")):
             # Logical names may change, and file systems bound the length of a name.
             return f"{self.folder}{uuid.uuid4().hex[:2]}/"
-        return f"{self.folder}{'/'.join(names)}/"
+        return f"{self.folder}{name}"
+
+
+def partition_folder(columns: Sequence[Field], texts: Sequence[str | None]) -> str:
+    """Give the folder of a partition as Hive names it, with a slash at the end; may be empty."""
+    return "".join(
+        f"{quote(f.name, safe='')}={NULL_FOLDER if text is None else quote(text, safe=' ')}/"
+        for f, text in zip(columns, texts, strict=True)
+    )
 
 
 def rename(rows: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:

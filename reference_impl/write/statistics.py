@@ -37,6 +37,7 @@ from reference_impl.types.model import (
 
 __all__ = [
     "PREFIX",
+    "bounds_of",
     "indexed_leaves",
     "parse_exact",
     "statistics_json",
@@ -98,7 +99,7 @@ def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:
         for name in leaf.path[1:]:
             values = pc.struct_field(values, name)
         _place(nulls, leaf.physical, values.null_count)
-        for tree, bound in zip((low, high), _bounds(values, leaf), strict=True):
+        for tree, bound in zip((low, high), bounds_of(values, leaf), strict=True):
             if bound is not None:
                 _place(tree, leaf.physical, bound)
     return {"numRecords": rows.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
@@ -110,7 +111,8 @@ def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def _bounds(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
+def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
+    """Give the bounds of values as statistics spell them; ``None`` where there is none."""
     bounded = leaf.type in _BOUNDED or isinstance(leaf.type, Decimal)
     if not bounded or values.null_count == len(values):
         return None, None
