@@ -38,7 +38,7 @@ from reference_impl.file_actions import FILE_ACTIONS, from_objects
 from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
 from reference_impl.paths import decode_path
 from reference_impl.protocol import validate_protocol
-from reference_impl.storage import Storage, is_absolute
+from reference_impl.storage import Storage, is_absolute, is_failure
 from reference_impl.wire import Place
 
 __all__ = ["Checkpoint", "CheckpointReader"]
@@ -194,6 +194,8 @@ class CheckpointReader:
         except FileNotFoundError:
             raise self._gone(path) from None
         except _READ_ERRORS as error:
+            if is_failure(error):
+                raise  # the file may be as good as any
             raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
 
     def _open(self, path: str, source: Any, *dictionaries: str) -> pq.ParquetFile:

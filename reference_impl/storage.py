@@ -8,12 +8,13 @@ to the root, absolute, or URLs with a scheme; nothing in here decodes percent es
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -22,10 +23,28 @@ from urllib.parse import quote, unquote, urlsplit
 
 import obstore
 import pyarrow as pa
-from obstore.exceptions import AlreadyExistsError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
 from obstore.store import from_url
 
-__all__ = ["Entry", "LocalStorage", "ObjectStorage", "Storage", "is_absolute", "open_storage"]
+__all__ = [
+    "STAGED",
+    "Entry",
+    "LocalStorage",
+    "ObjectStorage",
+    "Storage",
+    "is_absolute",
+    "is_failure",
+    "open_storage",
+]
+
+STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
+"""Names of files on their way: what a writer that is killed leaves beside the target."""
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
@@ -54,7 +73,8 @@ class Entry:
 class Storage(Protocol):
     """What the reader and the writer need of a storage.
 
-    Every method that reads raises :class:`FileNotFoundError` for a missing file.
+    Every method that reads raises :class:`FileNotFoundError` for a missing file, and every
+    method another :class:`OSError` where the storage fails; see :func:`is_failure`.
     """
 
     @property
@@ -115,6 +135,14 @@ def open_storage(
 def is_absolute(path: str) -> bool:
     """Say whether a decoded path is absolute or a URL, and not relative to the table root."""
     return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether a storage failed, and not what it holds.
+
+    Damage of a file reaches us as an :class:`OSError`, too: pyarrow raises a bare one.
+    """
+    return isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None)
 
 
 class LocalStorage:
@@ -239,7 +267,7 @@ class LocalStorage:
     def _stage(self, path: str, data: bytes) -> str:
         target = Path(self._local(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, staged = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
+        descriptor, staged = tempfile.mkstemp(prefix=".staged-", suffix=".tmp", dir=target.parent)
         with os.fdopen(descriptor, "wb") as file:
             # mkstemp makes files private; a log is read by whoever reads the table.
             os.fchmod(descriptor, 0o666 & ~_umask())
@@ -299,10 +327,12 @@ class ObjectStorage:
         offset = prefix + start_after if start_after is not None else None
         if offset is None:
             # Spares walking the directories below, which an offset does not.
-            metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
+            with _as_os_error(directory):
+                metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
         else:
-            batches = obstore.list(self._store, prefix or None, offset=offset)
-            metas = (meta for batch in batches for meta in batch)
+            with _as_os_error(directory):
+                batches = obstore.list(self._store, prefix or None, offset=offset)
+                metas = [meta for batch in batches for meta in batch]
         found = [
             _entry(meta["path"], meta) for meta in metas if "/" not in meta["path"][len(prefix) :]
         ]
@@ -311,56 +341,67 @@ class ObjectStorage:
 
     def walk(self) -> Iterator[Entry]:
         """List every file below the root, log and hidden ones too, in no order."""
-        for batch in obstore.list(self._store):
-            for meta in batch:
-                yield _entry(meta["path"], meta)
+        with _as_os_error(""):
+            for batch in obstore.list(self._store):
+                for meta in batch:
+                    yield _entry(meta["path"], meta)
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
         store, key = self._resolve(path)
-        return _entry(path, obstore.head(store, key))
+        with _as_os_error(path):
+            return _entry(path, obstore.head(store, key))
 
     def get(self, path: str) -> bytes:
         """Read a whole file."""
         store, key = self._resolve(path)
-        return bytes(obstore.get(store, key).bytes())
+        with _as_os_error(path):
+            return bytes(obstore.get(store, key).bytes())
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
         store, key = self._resolve(path)
-        end = min(start + length, obstore.head(store, key)["size"])
-        return bytes(obstore.get_range(store, key, start=start, end=end)) if end > start else b""
+        with _as_os_error(path):
+            end = min(start + length, obstore.head(store, key)["size"])
+            if end <= start:
+                return b""
+            return bytes(obstore.get_range(store, key, start=start, end=end))
 
     def open_input(self, path: str) -> Any:
         """Open a file for random access by pyarrow."""
         store, key = self._resolve(path)
-        reader = obstore.open_reader(store, key)
-        return pa.PythonFile(_Reader(reader), mode="r")
+        with _as_os_error(path):
+            reader = obstore.open_reader(store, key)
+        return pa.PythonFile(_Reader(reader, path), mode="r")
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file as a whole, replacing one that is there."""
         store, key = self._resolve(path)
-        obstore.put(store, key, data)
+        with _as_os_error(path):
+            obstore.put(store, key, data)
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file atomically with its content; :class:`FileExistsError` when it exists."""
         store, key = self._resolve(path)
         try:
-            obstore.put(store, key, data, mode="create")
-        except AlreadyExistsError as error:
+            with _as_os_error(path):
+                obstore.put(store, key, data, mode="create")
+        except (AlreadyExistsError, PreconditionError) as error:
             raise FileExistsError(path) from error
 
     def delete(self, path: str) -> None:
         """Delete a file."""
         store, key = self._resolve(path)
-        obstore.delete(store, key)
+        with _as_os_error(path):
+            obstore.delete(store, key)
 
 
 class _Reader(io.RawIOBase):
     """Give an obstore reader the face of a Python file."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Any, path: str) -> None:
         self._reader = reader
+        self._path = path
 
     def readable(self) -> bool:
         return True
@@ -375,7 +416,21 @@ class _Reader(io.RawIOBase):
         return int(self._reader.tell())
 
     def read(self, size: int = -1) -> bytes:
-        return bytes(self._reader.read(None if size < 0 else size))
+        with _as_os_error(self._path):
+            return bytes(self._reader.read(None if size < 0 else size))
+
+
+@contextmanager
+def _as_os_error(path: str) -> Iterator[None]:
+    """Say in the words of the system what an object store refused or failed to do."""
+    try:
+        yield
+    except (AlreadyExistsError, PreconditionError):
+        raise
+    except (PermissionDeniedError, UnauthenticatedError) as error:
+        raise PermissionError(errno.EACCES, str(error), path) from error
+    except BaseError as error:
+        raise OSError(errno.EIO, str(error), path) from error
 
 
 def _entry(path: str, meta: Any) -> Entry:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from reference_impl.column_mapping import Mode
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
-from reference_impl.storage import Storage
+from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, DataType, Field, children
 
 __all__ = ["at_file", "read_batches"]
@@ -56,6 +56,7 @@ def at_file(path: str) -> Iterator[None]:
     Raises:
         DataFileNotFound: the file is missing.
         InvalidDataFile: the file is damaged.
+        OSError: the storage failed.
 
     """
     try:
@@ -71,6 +72,8 @@ def at_file(path: str) -> Iterator[None]:
             hint="it may have been vacuumed: read a later version",
         ) from error
     except _DAMAGE as error:
+        if is_failure(error):
+            raise  # the file may be as good as any
         raise InvalidDataFile(
             f"the file cannot be read as Parquet: {str(error)[:300]}", path=path
         ) from error

@@ -20,6 +20,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from reference_impl.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.commits import parse_commit
 from reference_impl.errors import (
     AppendOnlyViolation,
     CommitConflict,
@@ -32,6 +33,7 @@ from reference_impl.paths import decode_path
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
+from reference_impl.wire import Place
 from reference_impl.write.checkpoint import write_checkpoint
 from reference_impl.write.checksum import State, Totals, read_totals, write_checksum
 from reference_impl.write.conflicts import Footprint, check_conflict
@@ -204,7 +206,7 @@ class Transaction:
         Raises:
             CommitConflict: another writer's commit does not go with this one, or others were
                 faster every time.
-            OSError: the storage failed, and the commit is not there.
+            OSError: the storage failed, and the commit is not there, as far as it could be asked.
 
         """
         for attempt in range(_ATTEMPTS):
@@ -236,11 +238,12 @@ class Transaction:
 
     def _holds(self, version: int) -> bool:
         """Tell whether the commit of a version is this transaction's own."""
-        listing = list_log(self.storage, version)
-        file = listing.commits.get(version)
-        if file is None:
+        path = f"{LOG_DIR}/{commit_name(version)}"
+        try:
+            data = self.storage.get(path)
+        except FileNotFoundError:
             return False
-        info = read_commit(self.storage, file, files=False).info
+        info = parse_commit(data, Place(path, version), files=False).info
         return info is not None and info.raw.get("txnId") == self._id
 
     def _rebase(self) -> None:

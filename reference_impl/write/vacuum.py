@@ -3,7 +3,8 @@
 Serves "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
 Vectors". What is deleted is proved to be unneeded: a file stays while the latest version has it,
 while a tombstone of it has not expired, and while it is too young to tell whether a commit is on
-its way. Names that begin with an underscore or a dot belong to others.
+its way. Names that begin with an underscore or a dot belong to others, but for files on their way,
+which a writer that was killed has left wherever it was about to write.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from reference_impl.errors import ConstraintViolation
 from reference_impl.paths import decode_path
 from reference_impl.protocol import check_writable
 from reference_impl.snapshot import Snapshot
-from reference_impl.storage import Storage, is_absolute
+from reference_impl.storage import STAGED, Entry, Storage, is_absolute
 from reference_impl.write.checkpoint import live_tombstones
 from reference_impl.write.data_files import now
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
@@ -65,7 +66,8 @@ def vacuum(
     gone = sorted(
         entry.path
         for entry in storage.walk()
-        if entry.mtime < cutoff and entry.path not in needed and not _hidden(entry.path)
+        if entry.mtime < cutoff
+        and (_staged(entry) or (entry.path not in needed and not _hidden(entry.path)))
     )
     if not dry_run:
         for path in gone:
@@ -116,6 +118,10 @@ def _hidden(path: str) -> bool:
     return any(
         part[0] in "_." and part != _CHANGES and "=" not in part for part in path.split("/") if part
     )
+
+
+def _staged(entry: Entry) -> bool:
+    return STAGED.fullmatch(entry.name) is not None
 
 
 def _delete(storage: Storage, path: str) -> None:

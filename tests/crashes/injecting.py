@@ -1,0 +1,78 @@
+"""Carry an operation out on a storage that goes wrong, at every step there is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from judging import Seen, check_model, judge, seen
+from scenarios import ALL, make, opened
+
+from generators.damage.storage import Fault, FaultyStorage
+from reference_impl import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An operation on a table, tried once without a fault.
+
+    Attributes:
+        name: the operation.
+        kept: the table before it.
+        before: what a reader sees there.
+        after: what a reader sees after the operation.
+        steps: the steps that the operation takes, as names and paths.
+
+    """
+
+    name: str
+    kept: Path
+    before: Seen | None
+    after: Seen | None
+    steps: list[tuple[str, str]]
+
+    def copies(self, root: Path, steps: Collection[int]) -> Iterator[tuple[int, Path]]:
+        """Give a copy of the table for every step, and remove it when it has stood."""
+        for step in steps:
+            place = root / str(step)
+            shutil.copytree(self.kept, place)
+            yield step, place
+            shutil.rmtree(place)
+
+
+def tried(root: Path, name: str, base: str) -> Trial:
+    """Try an operation without a fault, and hold it against the model."""
+    kept, whole = root / "kept", root / "whole"
+    make(kept, name, base)
+    before = seen(kept)
+    shutil.copytree(kept, whole)
+    counting = FaultyStorage(opened(whole))
+    ALL[name].run(Table(counting))
+    after = seen(whole)
+    check_model(name, before, after)
+    judge(whole, after, after, finished=True)
+    return Trial(name, kept, before, after, counting.taken)
+
+
+def go_wrong(
+    trial: Trial, root: Path, fault: Fault, steps: Collection[int], *, lasting: bool = False
+) -> int:
+    """Let every one of some steps go wrong, each on a table of its own; gives how many did."""
+    done = 0
+    for step, place in trial.copies(root, steps):
+        storage = FaultyStorage(opened(place), step, fault, lasting=lasting)
+        finished = True
+        try:
+            ALL[trial.name].run(Table(storage))
+        except OSError:
+            finished = False
+        try:
+            judge(place, trial.before, trial.after, finished=finished)
+        except AssertionError as error:
+            taken = " ".join(trial.steps[step - 1])
+            error.add_note(f"{trial.name}: step {step}, {taken}, {fault}; finished: {finished}")
+            raise
+        done += 1
+    return done
