@@ -17,7 +17,8 @@ from reference_impl.commits import Commit
 from reference_impl.errors import DuplicateAction
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import Run, from_lines
-from reference_impl.replay_keys import all_distinct, decode_paths, logical_keys
+from reference_impl.replay_keys import logical_keys
+from reference_impl.replay_paths import Paths, PathSet
 from reference_impl.wire import Place
 
 __all__ = ["CommittedFiles", "Reconciled", "collect", "reconcile"]
@@ -126,11 +127,6 @@ def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _decoded(table: pa.Table) -> pa.ChunkedArray:
-    chunks = [decode_paths(chunk) for chunk in table["path"].chunks]
-    return pa.chunked_array(chunks, pa.string())
-
-
 def _both(columns: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray:
     """Put the columns of adds and removes one after the other, without a copy."""
     chunks = [chunk for kind in _KINDS for chunk in columns[kind].chunks]
@@ -152,15 +148,16 @@ class _Newest:
     """
 
     tables: dict[str, pa.Table]
-    paths: dict[str, pa.ChunkedArray]
+    paths: dict[str, Paths]
 
     @classmethod
     def of(cls, committed: CommittedFiles) -> _Newest:
         tables = committed.tables
-        paths = {kind: _decoded(tables[kind]) for kind in _KINDS}
-        if all_distinct(_both(paths)):
+        paths = {kind: Paths.of(tables[kind]["path"].chunks) for kind in _KINDS}
+        both = Paths.joined([paths[kind] for kind in _KINDS])
+        if both.all_distinct():
             return cls(tables, paths)
-        rows = _newest_rows(committed, paths)
+        rows = _newest_rows(committed, both.texts)
         split = tables["add"].num_rows
         taken = {
             "add": rows.filter(pc.less(rows, split)),
@@ -172,13 +169,13 @@ class _Newest:
         )
 
 
-def _newest_rows(committed: CommittedFiles, paths: Mapping[str, pa.ChunkedArray]) -> pa.Array:
+def _newest_rows(committed: CommittedFiles, paths: pa.ChunkedArray) -> pa.Array:
     """Give the rows, adds before removes, that are the newest of their logical file."""
     vectors = {kind: committed.tables[kind]["deletionVector"] for kind in _KINDS}
-    keys = _logical_keys(_both(paths), _both(vectors))
+    keys = _logical_keys(paths, _both(vectors))
     codes = keys.dictionary_encode().indices.cast(pa.int64())
     orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
-    _check_commits(committed, _combine(_both(paths)), codes, orders)
+    _check_commits(committed, _combine(paths), codes, orders)
     # One number per row that grows with the commit and tells the row: its maximum per key is
     # the newest reference.
     total = len(codes)
@@ -192,23 +189,23 @@ def _newest_rows(committed: CommittedFiles, paths: Mapping[str, pa.ChunkedArray]
 class _Touched:
     """The logical files to which commits refer, as sets to look up."""
 
-    paths: pa.Array
+    paths: PathSet
     keys: pa.Array
 
     @classmethod
     def of(cls, newest: _Newest) -> _Touched:
         vectors = {kind: newest.tables[kind]["deletionVector"] for kind in _KINDS}
-        paths = _both(newest.paths)
-        return cls(_combine(paths), _logical_keys(paths, _both(vectors)))
+        paths = Paths.joined([newest.paths[kind] for kind in _KINDS])
+        return cls(PathSet(paths), _logical_keys(paths.texts, _both(vectors)))
 
-    def untouched(self, batch: pa.RecordBatch, paths: pa.Array) -> pa.Array | None:
+    def untouched(self, batch: pa.RecordBatch, paths: Paths) -> pa.Array | None:
         """Mark the actions to whose logical file no commit refers; ``None`` for all of them."""
-        rows = pc.indices_nonzero(pc.is_in(paths, value_set=self.paths))
+        rows = self.paths.rows(paths)
         if len(rows) == 0:
             return None
-        keys = logical_keys(paths.take(rows), batch["deletionVector"].take(rows))
-        gone = rows.filter(pc.is_in(keys, value_set=self.keys)).cast(pa.int64())
-        return pc.invert(pc.is_in(pa.arange(0, len(paths)), value_set=gone))
+        keys = logical_keys(_combine(paths.texts.take(rows)), batch["deletionVector"].take(rows))
+        gone = rows.filter(pc.is_in(keys, value_set=self.keys))
+        return pc.invert(pc.is_in(pa.arange(0, batch.num_rows), value_set=gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +219,7 @@ class _Survivors:
     """
 
     table: pa.Table
-    paths: pa.ChunkedArray
+    paths: Paths
 
     @classmethod
     def of(cls, newest: _Newest, kind: str, batches: Iterable[pa.RecordBatch]) -> _Survivors:
@@ -231,17 +228,17 @@ class _Survivors:
         touched: _Touched | None = None
         for batch in batches:
             touched = touched or _Touched.of(newest)
-            decoded = decode_paths(batch["path"])
+            decoded = Paths.of([batch["path"]])
             kept = touched.untouched(batch, decoded)
             tables.append(batch if kept is None else batch.filter(kept))
             paths.append(decoded if kept is None else decoded.filter(kept))
         return cls(
             pa.concat_tables([pa.Table.from_batches(tables, committed.schema), committed]),
-            pa.chunked_array([*paths, *newest.paths[kind].chunks], pa.string()),
+            Paths.joined([*paths, newest.paths[kind]]),
         )
 
     def keys(self) -> pa.Array:
-        return _logical_keys(self.paths, self.table["deletionVector"])
+        return _logical_keys(self.paths.texts, self.table["deletionVector"])
 
 
 def _check_commits(
@@ -284,10 +281,9 @@ def _check_unique(live: _Survivors, dead: _Survivors) -> None:
 
     Actions of files that later commits touch are gone already, and harmless.
     """
-    if not all_distinct(live.paths):
-        counts = pc.value_counts(live.paths)
-        path = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
-        same = not all_distinct(live.keys())
+    if not live.paths.all_distinct():
+        path = _repeated(live.paths.texts)
+        same = _repeated(live.keys()) is not None
         raise DuplicateAction(
             f"one {'logical' if same else 'data'} file is live twice: {path}",
             action="add",
@@ -296,14 +292,21 @@ def _check_unique(live: _Survivors, dead: _Survivors) -> None:
     if dead.table.num_rows == 0:
         return
     tombstones = dead.keys()
-    if not all_distinct(tombstones):
+    if not dead.paths.all_distinct() and _repeated(tombstones) is not None:
         raise DuplicateAction(
             "one logical file has two tombstones", action="remove", requirement="REC-007"
         )
-    rows = pc.indices_nonzero(pc.is_in(live.paths, value_set=_combine(dead.paths)))
-    vectors = _combine(live.table.select(["deletionVector"]).take(rows)["deletionVector"])
-    keys = logical_keys(_combine(live.paths.take(rows)), vectors)
+    rows = PathSet(dead.paths).rows(live.paths)
+    vectors = live.table["deletionVector"].take(rows)
+    keys = _logical_keys(live.paths.texts.take(rows), vectors)
     if pc.any(pc.is_in(keys, value_set=tombstones)).as_py():
         raise DuplicateAction(
             "one logical file is both live and removed", action="add", requirement="REC-008"
         )
+
+
+def _repeated(texts: pa.Array | pa.ChunkedArray) -> str | None:
+    """Give the first string that occurs twice; ``None`` where none does."""
+    counts = pc.value_counts(texts)
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+    return str(repeated[0]) if len(repeated) else None

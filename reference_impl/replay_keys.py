@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidAction
 
-__all__ = ["all_distinct", "decode_paths", "dv_unique_ids", "logical_keys"]
+__all__ = ["decode_paths", "dv_unique_ids", "logical_keys"]
 
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
@@ -52,38 +52,6 @@ def _has_percent(texts: pa.Array) -> bool:
     """Look for a percent sign, and maybe find one next to a slice: a quick test with a bias."""
     characters = texts.buffers()[2]
     return characters is not None and re.search(b"%", characters) is not None
-
-
-def all_distinct(texts: pa.Array | pa.ChunkedArray) -> bool:
-    """Say whether no string occurs twice.
-
-    Paths mostly end in a random name. Numbers cut out of it are cheap to compare, and strings
-    are distinct where such numbers are; only otherwise are the strings themselves compared.
-    """
-    numbers = _fingerprints(texts)
-    if numbers is not None and len(numbers.unique()) == len(texts):
-        return True
-    return bool(pc.count_distinct(texts).as_py() == len(texts))
-
-
-def _fingerprints(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
-    """Give a number for each string, cut from the 24 characters before its last 20."""
-    binary = texts.cast(pa.binary())
-    try:
-        windows = [
-            pc.binary_slice(binary, start, start + 8).cast(pa.binary(8))
-            for start in (-44, -36, -28)
-        ]
-    except pa.ArrowInvalid:  # a string is too short
-        return None
-    first, second, third = (_as_numbers(window) for window in windows)
-    return pc.bit_wise_xor(pc.add(first, pc.shift_left(second, 1)), third)
-
-
-def _as_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    if isinstance(column, pa.ChunkedArray):
-        return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
-    return column.view(pa.int64())
 
 
 def _unescape(code: bytes) -> bytes:
