@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from injecting import go_wrong, tried
+from killing import Death, kill, system_steps
 from scenarios import ALL
 
 from generators.damage.storage import Fault
@@ -32,3 +33,19 @@ def test_a_storage_that_goes_wrong_leaves_before_or_after(  # noqa: PLR0913, PLR
     steps = range(1, len(trial.steps) + 1)
     done = go_wrong(trial, tmp_path, fault, steps, lasting=lasting)
     record_property(f"fault {fault}{' for good' if lasting else ''}", done)
+
+
+@pytest.mark.parametrize("death", ["storage before", "storage after", "system"])
+@pytest.mark.parametrize(("name", "base"), PAIRS)
+def test_a_writer_that_is_killed_leaves_before_or_after(
+    tmp_path: Path,
+    name: str,
+    base: str,
+    death: Death,
+    record_property: Callable[[str, object], None],
+) -> None:
+    trial = tried(tmp_path, name, base)
+    count = system_steps(trial, tmp_path) if death == "system" else len(trial.steps)
+    died = kill(trial, tmp_path, death, range(1, count + 1))
+    assert died == count
+    record_property(f"fault killed, {death}", died)

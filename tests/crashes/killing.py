@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from injecting import Trial
 from judging import judge
 from scenarios import ALL, opened
 
-from generators.damage.storage import FaultyStorage
+from generators.damage.storage import Fault, FaultyStorage
 from reference_impl import Table
+
+Death = Literal["storage before", "storage after", "system"]
 
 _EVENTS = {
     "open": 0,
@@ -30,50 +34,83 @@ _EVENTS = {
     "os.remove": 0,
     "os.rename": 1,
     "os.scandir": 0,
-    "os.truncate": 0,
-    "tempfile.mkstemp": 0,
 }
 """Audit events of the interpreter, and which of their arguments is the path."""
 
+_LOADED = ("duckdb", "pyarrow.parquet", "conformance.audit", "generators.damage.storage")
 
-class SystemSteps:
-    """Counts what the process asks of the system about files below a root, and dies on the way."""
 
-    def __init__(self, root: Path, step: int, done: Callable[[], object]) -> None:
-        self.taken = 0
-        self._root = str(root)
-        self._step = step
-        self._done = done
-        self._open = True
+@cache
+def _forks() -> Any:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*_LOADED])
+    return context
 
-    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+
+def _in_process(target: Callable[..., object], *arguments: object) -> int | None:
+    """Call a function in a fork, and give how that ended."""
+    process = _forks().Process(target=target, args=arguments)
+    process.start()
+    process.join()
+    code: int | None = process.exitcode
+    process.close()
+    return code
+
+
+def _watch(root: Path, at_step: Callable[[int], object]) -> None:
+    """Count from now on what the process asks about files below a root: a hook stays."""
+    taken = 0
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal taken
         place = _EVENTS.get(event)
-        if place is None or not self._open:
-            return
-        path = arguments[place]
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path).startswith(self._root):
-            return
-        self.taken += 1
-        if self.taken == self._step:
-            os.kill(os.getpid(), signal.SIGKILL)
+        path = None if place is None else arguments[place]
+        if isinstance(path, str | os.PathLike) and os.fspath(path).startswith(str(root)):
+            taken += 1
+            at_step(taken)
 
-    def close(self) -> None:
-        """Count no more: a hook cannot be taken away."""
-        self._open = False
+    sys.addaudithook(hook)
 
 
-def _count_system(root: Path, name: str, answer: Any) -> None:
-    steps = SystemSteps(root, 0, int)
-    sys.addaudithook(steps)
+def _count(root: Path, name: str, sender: Any) -> None:
+    counted: list[int] = []
+    _watch(root, counted.append)
     ALL[name].run(Table(opened(root)))
-    steps.close()
-    answer.send(steps.taken)
+    sender.send(counted[-1])
 
 
-def _die_in_system(root: Path, name: str, step: int) -> None:
-    sys.addaudithook(SystemSteps(root, step, int))
-    ALL[name].run(Table(opened(root)))
+def _die(root: Path, name: str, step: int, death: Death) -> None:
+    storage: Any = opened(root)
+    match death:
+        case "storage before":
+            storage = FaultyStorage(storage, step, Fault.KILL)
+        case "storage after":
+            storage = FaultyStorage(storage, step, Fault.KILL_LATE)
+        case "system":
+            _watch(root, lambda taken: taken == step and os.kill(os.getpid(), signal.SIGKILL))
+    ALL[name].run(Table(storage))
 
 
-def _die_in_storage(root: Path, name: str, step: int, fault: Any) -> None:
-    ALL[name].run(Table(FaultyStorage(opened(root), step, fault)))
+def system_steps(trial: Trial, root: Path) -> int:
+    """Count the steps of the system that an operation takes."""
+    place = root / "counted"
+    shutil.copytree(trial.kept, place)
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    assert _in_process(_count, place, trial.name, sender) == 0
+    return int(receiver.recv())
+
+
+def kill(trial: Trial, root: Path, death: Death, steps: Collection[int]) -> int:
+    """Kill the writer at each of some steps, on a table of its own; gives how many died."""
+    died = 0
+    for step, place in trial.copies(root, steps):
+        code = _in_process(_die, place, trial.name, step, death)
+        # A retry that waits, or a file that another thread opens, makes steps differ by a few.
+        assert code in (0, -signal.SIGKILL)
+        died += code != 0
+        try:
+            judge(place, trial.before, trial.after, finished=code == 0)
+        except AssertionError as error:
+            error.add_note(f"{trial.name}: killed at step {step} of the {death}")
+            raise
+    return died

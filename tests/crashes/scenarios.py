@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from reference_impl import Table
 from reference_impl.storage import LocalStorage
@@ -156,6 +157,13 @@ SCENARIOS: dict[str, Scenario] = {
     "time commits": Scenario(
         lambda t: t.set_properties({"delta.enableInCommitTimestamps": "true"}), bases=("plain",)
     ),
+    "drop a feature": Scenario(lambda t: t.drop_feature("allowColumnDefaults")),
+    "drop a feature of the log": Scenario(
+        lambda t: t.drop_feature("v2Checkpoint"),
+        bases=("mapped",),
+        prepare=lambda root: Table(root).set_properties({"delta.checkpointPolicy": "classic"}),
+    ),
+    "generate a manifest": Scenario(lambda t: t.generate_manifest(), bases=("plain",)),
     "add a constraint": Scenario(lambda t: t.add_constraint("more", "n < 1000000")),
     "drop a constraint": Scenario(lambda t: t.drop_constraint("some")),
     "set a transaction": Scenario(lambda t: t.set_transaction("app", 7)),
@@ -184,6 +192,11 @@ CREATIONS: dict[str, Scenario] = {
         lambda _: [],
         bases=("nothing",),
     ),
+    "convert": Scenario(
+        lambda t: t.convert(SCHEMA, partition_columns=["part"], properties=ALWAYS),
+        lambda _: rows(1, 2),
+        bases=("files",),
+    ),
     "create with rows": Scenario(
         lambda t: t.create(
             SCHEMA,
@@ -202,8 +215,13 @@ ALL: dict[str, Scenario] = {**SCENARIOS, **CREATIONS}
 
 def make(root: Path, name: str, base: str) -> None:
     """Build what an operation is tried on."""
-    if base == "nothing":
+    if base in ("nothing", "files"):
         root.mkdir(parents=True)
+        for row in rows(1, 2) if base == "files" else []:
+            folder = root / f"part={row.pop('part')}"
+            folder.mkdir()
+            schema = pa.schema([f for f in SCHEMA if f.name != "part"])
+            pq.write_table(pa.Table.from_pylist([row], schema), folder / "rows.parquet")
         return
     build(root, base)
     prepare = ALL[name].prepare

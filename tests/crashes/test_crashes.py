@@ -1,1 +1,108 @@
-"""A writer whose storage goes wrong at any step leaves the table as before or as after."""
+"""A writer whose storage goes wrong, or that is killed, leaves the table as before or as after.
+
+A few operations and steps of the matrix that ``tox run -e crashes`` tries as a whole.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+from injecting import go_wrong, tried
+from killing import kill, system_steps
+from scenarios import ALL, SCHEMA, arrow, opened
+
+from generators.damage.storage import WRITES, Fault, FaultyStorage
+from reference_impl import Table, read_table
+
+READS = {"changes", "history", "latest_version", "snapshot"}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for the disk: no test here pulls the plug."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
+def writes(steps: list[tuple[str, str]]) -> list[int]:
+    return [number for number, (step, _) in enumerate(steps, 1) if step in WRITES]
+
+
+@pytest.mark.parametrize("name", ["merge", "restore", "create with rows", "checkpoint in parts"])
+def test_an_answer_that_is_lost_at_any_step_leaves_before_or_after(
+    tmp_path: Path, name: str
+) -> None:
+    trial = tried(tmp_path, name, ALL[name].bases[0])
+    steps = writes(trial.steps)
+    assert steps
+    assert go_wrong(trial, tmp_path, Fault.LATE, steps) == len(steps)
+
+
+@pytest.mark.parametrize(("name", "base"), [("delete", "rich"), ("vacuum", "plain")])
+def test_a_storage_that_fails_for_good_leaves_before_or_after(
+    tmp_path: Path, name: str, base: str
+) -> None:
+    trial = tried(tmp_path, name, base)
+    steps = writes(trial.steps)
+    assert go_wrong(trial, tmp_path, Fault.TIMEOUT, steps, lasting=True) == len(steps)
+
+
+def test_a_writer_that_is_killed_leaves_before_or_after(tmp_path: Path) -> None:
+    trial = tried(tmp_path, "append", "plain")
+    steps = writes(trial.steps)
+    assert kill(trial, tmp_path, "storage after", steps) == len(steps)
+    # The last steps of the system give a file its name.
+    count = system_steps(trial, tmp_path)
+    last = range(count - 4, count + 1)
+    assert kill(trial, tmp_path, "system", last) == len(last)
+
+
+def test_every_operation_of_the_writer_is_in_the_matrix() -> None:
+    operations = {
+        name
+        for name, _ in inspect.getmembers(Table, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    sources = "".join(inspect.getsource(scenario.run) for scenario in ALL.values())
+    assert {name for name in operations - READS if f"t.{name}(" not in sources} == set()
+
+
+def test_a_fault_happens_at_its_step_alone(tmp_path: Path) -> None:
+    Table(tmp_path).create(SCHEMA)
+    faulty = FaultyStorage(opened(tmp_path), 2, Fault.LATE)
+    faulty.put("a", b"1")
+    with pytest.raises(TimeoutError):
+        faulty.put("b", b"2")
+    faulty.put("c", b"3")
+    assert [faulty.get(name) for name in "abc"] == [b"1", b"2", b"3"]
+    assert faulty.taken[1] == ("put", "b")
+    gone = FaultyStorage(opened(tmp_path), 1, Fault.FAIL, lasting=True)
+    for _ in range(2):
+        with pytest.raises(OSError, match="put d"):
+            gone.put("d", b"4")
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_storage_that_fails_is_not_taken_for_a_damaged_file(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    table.create(SCHEMA, rows=arrow(1, 2))
+    table.checkpoint()
+    counting = FaultyStorage(opened(tmp_path))
+    Table(counting).snapshot().adds()
+    assert ("open", f"_delta_log/{0:020}.checkpoint.parquet") in counting.taken
+    for step, (name, _) in enumerate(counting.taken, 1):
+        if name == "open":
+            with pytest.raises(TimeoutError):
+                Table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT)).snapshot().adds()
+    reading = FaultyStorage(opened(tmp_path))
+    read_table(reading)
+    step = len(reading.taken)
+    assert reading.taken[-1][1].endswith(".parquet")
+    with pytest.raises(TimeoutError):
+        read_table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT))
+
+
+def test_an_operation_that_nothing_kills_is_not_taken_for_killed(tmp_path: Path) -> None:
+    trial = tried(tmp_path, "set properties", "plain")
+    assert kill(trial, tmp_path, "storage before", [1, 1000]) == 1
