@@ -94,13 +94,14 @@ _ALL: Final = (
         activation="delta.enableTypeWidening",
         writes=True,
     ),
-    Feature("variantType", "reader_writer", aliases=("variantType-preview",)),
+    Feature("variantType", "reader_writer", aliases=("variantType-preview",), writes=True),
     Feature(
         "variantShredding",
         "reader_writer",
         aliases=("variantShredding-preview",),
         requires=("variantType",),
         activation="delta.enableVariantShredding",
+        writes=True,
     ),
     Feature(
         "catalogManaged",

@@ -20,7 +20,7 @@ from reference_impl.errors import (
 )
 from reference_impl.snapshot import Snapshot
 from reference_impl.sql import parse_expression
-from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
 from reference_impl.types.schema import format_schema, parse_schema, parse_type, to_json
 from reference_impl.types.widening import is_widening
 from reference_impl.write.definition import define
@@ -191,10 +191,19 @@ def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
 
 
 def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
-    """Set the default of a column for rows to come, or unset it."""
+    """Set the default of a column for rows to come, or unset it.
+
+    Raises:
+        ConstraintViolation: the column is a variant.
+
+    """
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
 
     def change(column: Field) -> Field:
+        if column.type == VARIANT and expression is not None:
+            raise ConstraintViolation(
+                f"column {name} is a variant, whose default is null", requirement="DFT-010"
+            )
         kept = {k: v for k, v in column.metadata.items() if k != DEFAULT_KEY}
         told = {} if expression is None else {DEFAULT_KEY: expression}
         return replace(column, metadata={**kept, **told})

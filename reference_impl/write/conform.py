@@ -10,12 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
 from reference_impl.types.arrow import arrow_field, arrow_schema, arrow_type
-from reference_impl.types.model import Array, DataType, Field, Map, Struct
+from reference_impl.types.model import (
+    BINARY,
+    VARIANT,
+    Array,
+    DataType,
+    Field,
+    Map,
+    Struct,
+    children,
+)
 
 __all__ = ["check_nulls", "conform", "fill_missing"]
+
+_VERSION_BITS = 0x0F
+_VARIANT_VERSION = 1
+"""Version of the metadata of a variant, and where its first byte has it."""
 
 
 def conform(rows: pa.Table, schema: Struct) -> pa.Table:
@@ -89,13 +103,15 @@ def _without_columns(length: int) -> pa.Table:
     return pa.table({"_": pa.nulls(length)}).select([])
 
 
-def _conform(values: pa.Array, of: DataType, place: tuple[str, ...]) -> pa.Array:
+def _conform(  # noqa: PLR0911  one return per kind of type
+    values: pa.Array, of: DataType, place: tuple[str, ...]
+) -> pa.Array:
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     target = arrow_type(of)
-    if values.type == target:
+    if values.type == target and not _holds_variant(of):
         return values
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), target)
@@ -106,8 +122,14 @@ def _conform(values: pa.Array, of: DataType, place: tuple[str, ...]) -> pa.Array
             return _list(values, element, target, place)
         case Map():
             return _map(values, of, target, place)
+        case _ if of == VARIANT:
+            return _variant(values, target, place)
         case _:
             return _leaf(values, target, place)
+
+
+def _holds_variant(of: DataType) -> bool:
+    return of == VARIANT or any(_holds_variant(inner) for _, inner in children(of))
 
 
 def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...]) -> pa.Array:
@@ -115,16 +137,16 @@ def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...])
         raise _mismatch(values.type, Struct(fields), place)
     held = [values.type.field(i).name for i in range(values.type.num_fields)]
     found = _match(held, fields, place)
-    children = [
+    parts = [
         _conform(values.field(found[f.name]), f.type, (*place, f.name))
         if f.name in found
         else pa.nulls(len(values), arrow_type(f.type))
         for f in fields
     ]
-    if not children:
+    if not parts:
         return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
     mask = values.is_null() if values.null_count else None
-    return pa.StructArray.from_arrays(children, fields=[arrow_field(f) for f in fields], mask=mask)
+    return pa.StructArray.from_arrays(parts, fields=[arrow_field(f) for f in fields], mask=mask)
 
 
 def _list(
@@ -146,6 +168,26 @@ def _map(values: pa.Array, of: Map, target: pa.DataType, place: tuple[str, ...])
     items = _conform(values.items, of.value, (*place, "value"))
     fields = [target.key_field, target.item_field]
     return _with_children(values, target, pa.StructArray.from_arrays([keys, items], fields=fields))
+
+
+def _variant(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.Array:
+    """Give variants as the struct of their two binary parts."""
+    names = [f.name for f in values.type] if pa.types.is_struct(values.type) else []
+    if sorted(names) != ["metadata", "value"]:
+        raise _mismatch(values.type, target, place)
+    parts = [_conform(values.field(f.name), BINARY, (*place, f.name)) for f in target]
+    present = values.is_valid()
+    headers = pc.binary_slice(parts[0].filter(present), 0, 1).to_pylist()
+    if any(part.filter(present).null_count for part in parts) or any(
+        not header or header[0] & _VERSION_BITS != _VARIANT_VERSION for header in headers
+    ):
+        raise SchemaMismatch(
+            f"a value of column {'.'.join(place)} is no variant: it lacks a part, or its metadata "
+            "are of another version",
+            requirement="VAR-003",
+        )
+    mask = values.is_null() if values.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=list(target), mask=mask)
 
 
 def _with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:

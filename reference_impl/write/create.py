@@ -15,7 +15,7 @@ from reference_impl.errors import CommitConflict, InvalidMetadata, SchemaMismatc
 from reference_impl.log_names import LOG_DIR
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import from_arrow
-from reference_impl.types.model import VOID, Array, DataType, Map, Struct, children
+from reference_impl.types.model import VARIANT, VOID, Array, Map, Struct
 from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.changes import Changes
 from reference_impl.write.data_files import now
@@ -110,19 +110,20 @@ def check_definition(wanted: Definition) -> None:
 
     Raises:
         InvalidMetadata: the partition columns are none of the schema, or twice there.
-        SchemaMismatch: no column would be left for files, or one has no type that they hold.
+        SchemaMismatch: no column would be left for files.
 
     """
     _check_partitioning(wanted.schema, wanted.partition_columns)
-    _refuse_void(wanted.schema, ())
 
 
 def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:
     for name in names:
         column = schema.get(name)
-        if column is None or isinstance(column.type, Struct | Array | Map):
+        nested = column is None or isinstance(column.type, Struct | Array | Map)
+        if column is None or nested or column.type in (VOID, VARIANT):
             raise InvalidMetadata(
-                f"{name!r} cannot partition the table: it is no column of the schema, or nested",
+                f"{name!r} cannot partition the table: it is no column of the schema, nested, "
+                "void or a variant",
                 stage="commit",
                 requirement="META-009",
             )
@@ -135,12 +136,3 @@ def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:
             "every column partitions the table, so that its files would have none",
             hint="leave at least one column out of the partitioning",
         )
-
-
-def _refuse_void(of: DataType, place: tuple[str, ...]) -> None:
-    for name, inner in children(of):
-        if inner == VOID:
-            raise SchemaMismatch(
-                f"column {'.'.join((*place, name))} is of type void, which Parquet cannot hold"
-            )
-        _refuse_void(inner, (*place, name))

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode, field_id, physical_name
-from reference_impl.errors import ConstraintViolation, UnsupportedType
+from reference_impl.errors import ConstraintViolation
 from reference_impl.partition_values import format_value
 from reference_impl.paths import encode_path
 from reference_impl.storage import Storage
@@ -27,6 +27,7 @@ from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
 from reference_impl.write.parquet import ParquetStyle, write_parquet
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 from reference_impl.write.target import Target
+from reference_impl.write.void import drop_void, has_void
 
 __all__ = ["NULL_FOLDER", "FileWriter", "now", "partition_folder", "stored_field"]
 
@@ -47,9 +48,7 @@ def now() -> int:
 def stored_field(column: Field, mode: Mode) -> pa.Field:
     """Give the field of a data file that holds a column: physical names, ids where mapped.
 
-    Raises:
-        UnsupportedType: the column, or a field in it, has a type that no file can hold.
-
+    A column that is void, or has void in it, is none of them: see :mod:`.void`.
     """
     name = physical_name(column, mode)
     of = _stored_type(column.type, mode, column.name)
@@ -70,12 +69,6 @@ def _stored_type(of: DataType, mode: Mode, place: str) -> pa.DataType:
                 pa.field(
                     "value", _stored_type(value, mode, f"{place}.value"), nullable=contains_null
                 ),
-            )
-        case _ if of == VOID:
-            raise UnsupportedType(
-                f"column {place} is of type void, which Parquet cannot hold inside of a column",
-                stage="commit",
-                requirement="SCH-024",
             )
         case _:
             return arrow_type(of)
@@ -112,9 +105,12 @@ class FileWriter:
         Raises:
             ConstraintViolation: an empty string stands for null in a partition column that is
                 declared not null.
+            SchemaMismatch: the schema has void where no file can do without.
             OSError: the storage failed; files written so far are orphans.
 
         """
+        if rows.num_rows == 0:
+            return []
         return [
             self._file(piece, texts)
             for texts, part in self._partitions(rows)
@@ -123,8 +119,6 @@ class FileWriter:
 
     def _partitions(self, rows: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Table]]:
         columns = self.target.table.partition_columns
-        if rows.num_rows == 0:
-            return
         if not columns:
             yield (), rows
             return
@@ -147,13 +141,12 @@ class FileWriter:
             target.active(f"icebergCompatV{number}") for number in (1, 2, 3)
         )
         stored = [
-            f
-            for f in table.columns.fields
-            if (inside or f.name not in table.partition_names) and f.type != VOID
+            *(f for f in target.stored if f.name not in table.partition_names),
+            *(f for f in target.stored if inside and f.name in table.partition_names),
         ]
         fields = [*(stored_field(f, table.mode) for f in stored), *self.extra]
         names = [*(f.name for f in stored), *(f.name for f in self.extra)]
-        content = rename(rows.select(names), fields)
+        content = rename(_without_void(rows, target).select(names), fields)
         folder = self._folder(texts)
         style = ParquetStyle.of(target.configuration)
         path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.extension}parquet"
@@ -192,6 +185,15 @@ def partition_folder(columns: Sequence[Field], texts: Sequence[str | None]) -> s
         f"{quote(f.name, safe='')}={NULL_FOLDER if text is None else quote(text, safe=' ')}/"
         for f, text in zip(columns, texts, strict=True)
     )
+
+
+def _without_void(rows: pa.Table, target: Target) -> pa.Table:
+    for at, name in enumerate(rows.column_names):
+        column = target.schema.get(name)
+        if column is not None and column.type != VOID and has_void(column.type):
+            chunks = [drop_void(chunk, column.type) for chunk in rows.column(at).chunks]
+            rows = rows.set_column(at, name, pa.chunked_array(chunks))
+    return rows
 
 
 def rename(rows: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from reference_impl.errors import InvalidMetadata, UnsupportedExpression
 from reference_impl.sql import Expression, parse_expression
-from reference_impl.types.model import LONG, Field, Struct, children
+from reference_impl.types.model import LONG, VARIANT, Field, Struct, children
 from reference_impl.write.target import Target
 
 __all__ = [
@@ -92,6 +92,15 @@ def rules_of(target: Target) -> Rules:
     """
     schema = target.schema
     generated = _expressions(target, "generatedColumns", GENERATION_KEY)
+    for name in generated:
+        column = schema.get(name)
+        if column is not None and column.type == VARIANT:
+            raise InvalidMetadata(
+                f"column {name} is a variant, which no expression gives",
+                action="metaData",
+                stage="commit",
+                requirement="VAR-007",
+            )
     defaults = _expressions(target, "allowColumnDefaults", DEFAULT_KEY)
     for name, expression in defaults.items():
         if expression.columns:

@@ -31,6 +31,7 @@ from reference_impl.types.model import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VOID,
     Decimal,
     Struct,
 )
@@ -70,7 +71,7 @@ def indexed_leaves(
     """
     skipped = set(partition)
     stored = Struct(tuple(f for f in schema.fields if f.name not in skipped))
-    found = list(leaves(stored, mode))
+    found = [leaf for leaf in leaves(stored, mode) if leaf.type != VOID]
     named = configuration.get(_NAMES_PROPERTY)
     if named is not None:
         paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}

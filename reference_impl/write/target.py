@@ -13,7 +13,8 @@ from reference_impl.actions import Metadata, Protocol
 from reference_impl.features import active, supported
 from reference_impl.protocol import check_writable
 from reference_impl.scan.tasks import TableSchema, table_schema
-from reference_impl.types.model import Struct
+from reference_impl.types.model import Field, Struct
+from reference_impl.write.void import stored_columns
 
 __all__ = ["Target"]
 
@@ -56,6 +57,16 @@ class Target:
     def configuration(self) -> Mapping[str, str]:
         """The table properties."""
         return self.metadata.configuration
+
+    @property
+    def stored(self) -> tuple[Field, ...]:
+        """The columns that data files can have, partition columns too.
+
+        Raises:
+            SchemaMismatch: the schema has void where no file can do without.
+
+        """
+        return stored_columns(self.table.columns)
 
     def active(self, feature: str) -> bool:
         """Say whether a feature is supported and switched on."""

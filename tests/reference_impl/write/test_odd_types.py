@@ -1,0 +1,176 @@
+"""Void columns are in no file, and variants are written as the pair that they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reference_impl import Sql, Table, read_table
+from reference_impl.errors import (
+    ConstraintViolation,
+    InvalidMetadata,
+    SchemaMismatch,
+    UnsupportedFeatures,
+)
+
+
+def column(name: str, of: Any, **metadata: Any) -> dict[str, Any]:
+    return {"name": name, "type": of, "nullable": True, "metadata": metadata}
+
+
+def schema(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
+
+
+def files(table: Table) -> list[pq.ParquetFile]:
+    root = Path(table.storage.location)
+    return [
+        pq.ParquetFile(path)
+        for path in sorted(root.glob("**/*.parquet"))
+        if "_delta_log" not in path.parts
+    ]
+
+
+def rows(table: Table) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = read_table(table.storage.location).sort_by("id").to_pylist()
+    return found
+
+
+INNER = schema(column("a", "long"), column("nothing", "void"), column("b", "string"))
+
+
+@pytest.mark.parametrize("mode", ["none", "name", "id"])
+def test_void_columns_are_in_the_schema_and_in_no_file(
+    table: Table, clean: Callable[[], None], mode: str
+) -> None:
+    table.create(
+        schema(column("v", "void"), column("id", "long"), column("s", INNER)),
+        properties={"delta.columnMapping.mode": mode, "delta.enableChangeDataFeed": "true"},
+    )
+    table.append(pa.table({"id": [1, 2], "s": [{"a": 1, "b": "x"}, None]}))
+    table.append(pa.table({"id": [3], "v": pa.nulls(1), "s": [{"nothing": None, "b": "y"}]}))
+    table.update({"id": Sql("id + 10")}, "id = 1")
+    assert rows(table) == [
+        {"v": None, "id": 2, "s": None},
+        {"v": None, "id": 3, "s": {"a": None, "nothing": None, "b": "y"}},
+        {"v": None, "id": 11, "s": {"a": 1, "nothing": None, "b": "x"}},
+    ]
+    for file in files(table):
+        leaves = [file.schema.column(at).path for at in range(len(file.schema))]
+        assert len([leaf for leaf in leaves if leaf != "_change_type"]) == 3
+    clean()
+
+
+def test_a_void_column_takes_any_type_later_on(table: Table, clean: Callable[[], None]) -> None:
+    table.create(schema(column("id", "long"), column("v", "void")), rows=pa.table({"id": [1]}))
+    table.add_columns(schema(column("w", "void")))
+    table.change_type("v", "string")
+    table.append(pa.table({"id": [2], "v": ["x"]}))
+    assert [(row["v"], row["w"]) for row in rows(table)] == [(None, None), ("x", None)]
+    clean()
+
+
+SHAPES = {
+    "VOID-003": (column("l", {"type": "array", "elementType": "void", "containsNull": True}),),
+    "VOID-004": (column("s", schema(column("x", "void"))),),
+    "VOID-005": (column("w", "void"),),
+}
+
+
+@pytest.mark.parametrize("requirement", SHAPES)
+def test_void_where_no_file_can_do_without_is_created_and_not_written(
+    table: Table, requirement: str
+) -> None:
+    first = column("id", "void" if requirement == "VOID-005" else "long")
+    table.create(schema(first, *SHAPES[requirement]))
+    assert read_table(table.storage.location).num_rows == 0
+    nothing = pa.nulls(1) if requirement == "VOID-005" else pa.array([1])
+    with pytest.raises(SchemaMismatch) as refused:
+        table.append(pa.table({"id": nothing}))
+    assert refused.value.requirement == requirement
+    assert table.latest_version() == 0
+    assert files(table) == []
+
+
+def test_a_void_column_holds_nothing_but_null(table: Table) -> None:
+    table.create(schema(column("id", "long"), column("v", "void")))
+    with pytest.raises(SchemaMismatch):
+        table.append(pa.table({"id": [1], "v": ["x"]}))
+
+
+NULL = {"metadata": b"\x01\x00\x00", "value": b"\x00"}
+SEVEN = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x07"}
+PAIR = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
+NESTED = {"type": "array", "elementType": "variant", "containsNull": True}
+
+
+@pytest.mark.parametrize("features", [[], ["variantShredding"]])
+def test_variants_are_written_as_they_are(
+    table: Table, clean: Callable[[], None], features: list[str]
+) -> None:
+    table.create(
+        schema(column("id", "long"), column("v", "variant"), column("l", NESTED)),
+        features=features,
+        properties={"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"},
+    )
+    given = pa.table(
+        {
+            "id": [1, 2, 3],
+            "v": pa.array([SEVEN, None, NULL], PAIR),
+            "l": pa.array([[SEVEN, None], None, []], pa.list_(PAIR)),
+        }
+    )
+    table.append(given)
+    table.update({"id": Sql("id + 10")}, "id = 1")
+    table.optimize()
+    found = rows(table)
+    assert [row["v"] for row in found] == [None, NULL, SEVEN]
+    assert found[2]["l"] == [SEVEN, None]
+    [add] = table.snapshot().adds().to_pylist(maps_as_pydicts="strict")
+    assert json.loads(add["stats"])["nullCount"]["v"] == 1
+    clean()
+
+
+BROKEN = {
+    "no metadata": {"metadata": None, "value": b"\x00"},
+    "no value": {"metadata": b"\x01\x00\x00", "value": None},
+    "empty metadata": {"metadata": b"", "value": b"\x00"},
+    "another version": {"metadata": b"\x02\x00\x00", "value": b"\x00"},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_variant_is_refused(table: Table, name: str) -> None:
+    table.create(schema(column("id", "long"), column("v", "variant"), column("l", NESTED)))
+    for given in (
+        {"v": pa.array([None, BROKEN[name]], PAIR)},
+        {"l": pa.array([None, [SEVEN, BROKEN[name]]], pa.list_(PAIR))},
+    ):
+        with pytest.raises(SchemaMismatch, match="no variant"):
+            table.append(pa.table({"id": [1, 2], **given}))
+    with pytest.raises(SchemaMismatch):
+        table.append(pa.table({"v": ["text"]}))
+    assert table.latest_version() == 0
+
+
+def test_a_variant_is_no_partition_no_default_and_not_generated(table: Table) -> None:
+    plain = schema(column("id", "long"), column("v", "variant"))
+    with pytest.raises(InvalidMetadata):
+        table.create(plain, partition_columns=["v"])
+    generated = column("v", "variant", **{"delta.generationExpression": "id"})
+    with pytest.raises(InvalidMetadata, match="no expression gives"):
+        table.create(schema(column("id", "long"), generated))
+    table.create(plain, features=["allowColumnDefaults"])
+    with pytest.raises(ConstraintViolation, match="default is null"):
+        table.set_default("v", "1")
+
+
+def test_a_table_that_a_catalog_manages_is_not_created(table: Table) -> None:
+    with pytest.raises(UnsupportedFeatures, match="catalog"):
+        table.create(schema(column("id", "long")), features=["catalogManaged"])
