@@ -15,7 +15,7 @@ from generators.materialise.builder import TableBuilder
 from generators.materialise.checkpoints import CheckpointStyle
 from generators.materialise.data_files import FileLayout
 from generators.materialise.histories import write_history
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.materialise.log_files import drop_commits
 from generators.operations import Checkpoint, Create, History
 
 __all__ = ["LAYOUTS", "LaidOut", "Layout", "lay_out"]
@@ -195,19 +195,17 @@ def _everything(builder: TableBuilder) -> int:
 
 
 def _cleaned(builder: TableBuilder) -> int:
-    """Checkpoint in the middle and drop every commit up to it, as log cleanup does."""
+    """Checkpoint in the middle and drop every commit before it, as log cleanup does."""
     kept = _middle(builder)
     builder.checkpoint(version=kept)
-    for version in range(kept + 1):
-        (builder.root / LOG_DIRECTORY / commit_name(version)).unlink()
+    drop_commits(builder.root, kept)
     return kept
 
 
 def _cleaned_v2(builder: TableBuilder) -> int:
     kept = _middle(builder)
     builder.checkpoint("v2-parquet", version=kept, sidecars=2)
-    for version in range(kept):
-        (builder.root / LOG_DIRECTORY / commit_name(version)).unlink()
+    drop_commits(builder.root, kept)
     return kept
 
 

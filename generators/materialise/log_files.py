@@ -21,6 +21,7 @@ __all__ = [
     "classic_checkpoint_name",
     "commit_name",
     "compaction_name",
+    "drop_commits",
     "json_text",
     "part_name",
     "read_commit",
@@ -105,6 +106,16 @@ def write_commit(
 
     """
     return _write_lines(root / LOG_DIRECTORY / commit_name(version), actions, modified)
+
+
+def drop_commits(root: Path, below: int) -> None:
+    """Delete the commits of the versions below one, as log cleanup does.
+
+    Cleanup that starts from a checkpoint leaves the commit of the checkpoint's own version,
+    because a checkpoint holds no commit information ("Metadata Cleanup").
+    """
+    for version in range(below):
+        (root / LOG_DIRECTORY / commit_name(version)).unlink()
 
 
 def write_compaction_lines(root: Path, start: int, end: int, actions: Iterable[Action]) -> Path:

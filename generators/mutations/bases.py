@@ -7,7 +7,7 @@ from typing import Final
 
 from generators.delta_schema import Primitive, Struct, array, field, map_of, struct
 from generators.materialise.builder import TableBuilder
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.materialise.log_files import drop_commits
 from generators.materialise.staging import StageOptions
 from generators.mutations.mutation import Base
 from generators.operations import widened_field
@@ -32,7 +32,6 @@ __all__ = [
     "VECTORS",
     "VECTORS_INLINE",
     "WIDENED",
-    "drop_commits",
 ]
 
 _SCHEMA: Final = struct(field("id", "long"), field("name", "string"))
@@ -74,12 +73,6 @@ def _checksummed(root: Path) -> TableBuilder:
     for version in range(builder.version + 1):
         builder.checksum(version)
     return builder
-
-
-def drop_commits(root: Path, below: int) -> None:
-    """Delete the commits of the versions below one, as log cleanup does."""
-    for version in range(below):
-        (root / LOG_DIRECTORY / commit_name(version)).unlink()
 
 
 def _checkpoint_only(root: Path) -> TableBuilder:

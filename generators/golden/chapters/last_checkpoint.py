@@ -9,7 +9,7 @@ from typing import Any
 from generators.delta_schema import field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.chapters.checkpoints import cut_log, grown
+from generators.golden.chapters.checkpoints import grown
 from generators.golden.publish import describe, publish, refuse_load
 from generators.golden.table import GoldenTable
 from generators.materialise.checkpoints import write_classic, write_multi_part
@@ -17,10 +17,7 @@ from generators.materialise.hints import (
     last_checkpoint_document,
     write_last_checkpoint,
 )
-from generators.materialise.log_files import (
-    LOG_DIRECTORY,
-    json_text,
-)
+from generators.materialise.log_files import LOG_DIRECTORY, drop_commits, json_text
 
 __all__ = ["CHAPTERS"]
 
@@ -77,7 +74,7 @@ def _minimal(case: CaseWriter) -> None:
     table = grown(case, 6)
     written = write_classic(table.root, 3, table.states[3])
     _hint(table, {"version": 3, "size": written.actions})
-    cut_log(table, 4)
+    drop_commits(table.root, 3)
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
 
@@ -85,7 +82,7 @@ def _minimal(case: CaseWriter) -> None:
 def _parts(case: CaseWriter) -> None:
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_multi_part(table.root, 4, table.states[4], 2))
-    cut_log(table, 5)
+    drop_commits(table.root, 4)
     publish(case, table, versions=[4, 5], log_info={**_at(4), "numCheckpointFiles": 2})
 
 
@@ -187,7 +184,7 @@ _define_bad_hints()
 def _missing_cut(case: CaseWriter) -> None:
     table = grown(case, 6)
     _missing_checkpoint(table)
-    cut_log(table, 5)
+    drop_commits(table.root, 5)
     describe(case, table)
     refuse_load(case, Refusal("invalid_table", "load", "SNAP-001"), "The state is lost")
 

@@ -12,7 +12,7 @@ from generators.golden.catalog import Chapter
 from generators.golden.publish import pin_times, publish
 from generators.golden.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
 from generators.materialise.checkpoints import write_classic
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.materialise.log_files import LOG_DIRECTORY, commit_name, drop_commits
 
 __all__ = ["CHAPTERS"]
 
@@ -204,8 +204,7 @@ def _after_checkpoint(case: CaseWriter) -> None:
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(6)}
     table = _stamped(case, stamps, properties=_ENABLED)
     write_classic(table.root, 3, table.states[3])
-    for version in range(3):
-        (table.root / LOG_DIRECTORY / commit_name(version)).unlink()
+    drop_commits(table.root, 3)
     publish(case, table, versions=[3, 4, 5], log_info={"lastCheckpointVersion": 3})
     for version in (3, 4, 5):
         _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)

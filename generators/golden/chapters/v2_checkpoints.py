@@ -8,14 +8,19 @@ from typing import Any
 from generators.delta_schema import field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.chapters.checkpoints import cut_log, grown
+from generators.golden.chapters.checkpoints import grown
 from generators.golden.chapters.deletion_vectors import store
 from generators.golden.filters import compare
 from generators.golden.publish import describe, filtered, publish
 from generators.golden.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.materialise.checkpoints import CheckpointStyle, Written, write_classic, write_v2
 from generators.materialise.hints import write_last_checkpoint
-from generators.materialise.log_files import LOG_DIRECTORY, SIDECAR_DIRECTORY, json_text
+from generators.materialise.log_files import (
+    LOG_DIRECTORY,
+    SIDECAR_DIRECTORY,
+    drop_commits,
+    json_text,
+)
 
 __all__ = ["CHAPTERS", "V2_PROTOCOL"]
 
@@ -60,7 +65,7 @@ def _shape(case: CaseWriter, *, hint: bool, **options: Any) -> None:
     if hint:
         write_last_checkpoint(table.root, written)
     table.commit(add(table.file([{"id": 99, "name": "after"}])))
-    cut_log(table, 9)
+    drop_commits(table.root, 9)
     publish(
         case,
         table,
@@ -148,7 +153,7 @@ _define_shapes()
 def _v1(case: CaseWriter) -> None:
     table = _table(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
-    cut_log(table, 4)
+    drop_commits(table.root, 4)
     publish(case, table, versions=[4, 5], log_info={"lastCheckpointVersion": 4})
 
 
@@ -158,7 +163,7 @@ def _several(case: CaseWriter) -> None:
     for extension, sidecars in (("parquet", 0), ("json", 2), ("parquet", 2)):
         _write(table, 5, extension=extension, sidecars=sidecars)
     write_classic(table.root, 5, table.states[5])
-    cut_log(table, 5)
+    drop_commits(table.root, 5)
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
@@ -167,7 +172,7 @@ def _both_specs(case: CaseWriter) -> None:
     table = _table(case, 9)
     _write(table, 3, sidecars=2)
     write_classic(table.root, 6, table.states[6])
-    cut_log(table, 3)
+    drop_commits(table.root, 3)
     publish(case, table, versions=[3, 4, 5, 6, 7, 8], log_info={"lastCheckpointVersion": 6})
 
 
@@ -197,7 +202,7 @@ def _vectors(case: CaseWriter) -> None:
     )
     _write(table, 1, sidecars=2)
     table.commit(add(table.file([{"id": 99, "name": "after"}])))
-    cut_log(table, 1)
+    drop_commits(table.root, 1)
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
 
 
@@ -219,7 +224,7 @@ def _unreferenced(case: CaseWriter) -> None:
     )
     written.files[0].unlink()
     _write(table, 5, sidecars=2)
-    cut_log(table, 5)
+    drop_commits(table.root, 5)
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
@@ -227,7 +232,7 @@ def _unreferenced(case: CaseWriter) -> None:
 def _missing(case: CaseWriter) -> None:
     table = _table(case, 7)
     written = _write(table, 5, sidecars=2)
-    cut_log(table, 6)
+    drop_commits(table.root, 6)
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     written.files[1].unlink()
     refusal = Refusal("not_found", "read", "SIDE-005", code="DELTA_MISSING_SIDECAR")
@@ -240,7 +245,7 @@ def _missing(case: CaseWriter) -> None:
 def _corrupt(case: CaseWriter) -> None:
     table = _table(case, 7)
     written = _write(table, 5, sidecars=2)
-    cut_log(table, 6)
+    drop_commits(table.root, 6)
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     written.files[2].write_bytes(b"no parquet")
     refusal = Refusal("invalid_table", "read", "SIDE-005")
@@ -264,7 +269,7 @@ def _encoded(case: CaseWriter) -> None:
     sidecar.rename(table.root / SIDECAR_DIRECTORY / "side car.parquet")
     if "side%20car" not in top.read_text(encoding="utf-8"):
         raise ValueError("the sidecar action lost its path")
-    cut_log(table, 5)
+    drop_commits(table.root, 5)
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
@@ -289,7 +294,7 @@ def _edited(case: CaseWriter, edit: Any) -> GoldenTable:
     written = _write(table, 5, extension="json", sidecars=1)
     lines = written.files[0].read_text(encoding="utf-8").splitlines()
     written.files[0].write_text("\n".join(edit(table, lines)) + "\n", encoding="utf-8")
-    cut_log(table, 6)
+    drop_commits(table.root, 6)
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from generators.delta_schema import field, struct
 from generators.golden.case import CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.chapters.checkpoints import cut_log, grown
+from generators.golden.chapters.checkpoints import grown
 from generators.golden.publish import describe, earlier_spec, publish, read_spec, refuse_load
 from generators.golden.table import GoldenTable, add, domain
 from generators.materialise.checkpoints import write_classic
@@ -18,11 +18,7 @@ from generators.materialise.hints import (
     write_last_checkpoint,
     write_version_checksum,
 )
-from generators.materialise.log_files import (
-    LOG_DIRECTORY,
-    checksum_name,
-    json_text,
-)
+from generators.materialise.log_files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
 
 __all__ = ["CHAPTERS"]
 
@@ -211,7 +207,7 @@ def _masking(case: CaseWriter) -> None:
 def _no_start(case: CaseWriter) -> None:
     table = _summed_table(case, 6)
     describe(case, table, log_info={"lastCrcVersion": 5})
-    cut_log(table, 3)
+    drop_commits(table.root, 3)
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_LOG")
     refuse_load(case, refusal, "The live files cannot be told")
 
