@@ -7,7 +7,8 @@ the rows that it put in or left over.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +56,33 @@ class SparkTable:
         self.session.sql(statement.format(table=self.identifier))
         return self._committed(schema, rows)
 
+    def settle(self, statement: str, schema: Struct, rows: Sequence[Row]) -> int:
+        """Run one SQL statement that commits several versions, all of the same rows.
+
+        For statements that leave the rows as they are but work in steps, such as enabling row
+        tracking on a table with files or dropping a feature. Returns the last version.
+        """
+        self.session.sql(statement.format(table=self.identifier))
+        last = self._last()
+        if last < len(self.versions):
+            raise CaseError(f"{self._case.info.id}: Spark committed nothing")
+        for version in range(len(self.versions), last + 1):
+            self.versions[version] = (schema, tuple(rows))
+        return last
+
+    @contextmanager
+    def setting(self, key: str, value: str) -> Iterator[None]:
+        """Hold a setting of the session for the length of a ``with`` block."""
+        before = self.session.conf.get(key, None)
+        self.session.conf.set(key, value)
+        try:
+            yield
+        finally:
+            if before is None:
+                self.session.conf.unset(key)
+            else:
+                self.session.conf.set(key, before)
+
     def append(  # noqa: PLR0913  a write has this many independent properties
         self,
         schema: Struct,
@@ -100,12 +128,14 @@ class SparkTable:
         )
 
     def _committed(self, schema: Struct, rows: Sequence[Row]) -> int:
-        version = len(self.versions)
-        last = max(int(path.stem) for path in self._commits())
+        version, last = len(self.versions), self._last()
         if last != version:
             raise CaseError(f"{self._case.info.id}: expected version {version}, Spark is at {last}")
         self.versions[version] = (schema, tuple(rows))
         return version
+
+    def _last(self) -> int:
+        return max(int(path.stem) for path in self._commits())
 
     def _commits(self) -> list[Path]:
         log = self._case.delta / "_delta_log"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from generators.golden.spark.recipe import Recipe
-from generators.golden.spark.tables import changes, columns, layouts, values
+from generators.golden.spark.tables import changes, columns, layouts, rewrites, settings, values
 
 __all__ = ["RECIPES"]
 
@@ -14,5 +14,7 @@ RECIPES: Final[tuple[Recipe, ...]] = (
     *changes.TABLES,
     *columns.TABLES,
     *layouts.TABLES,
+    *rewrites.TABLES,
+    *settings.TABLES,
 )
 """All tables that Spark writes."""
