@@ -80,7 +80,7 @@ _ALL: Final = (
         requires=("columnMapping", "rowTracking"),
         activation="delta.enableIcebergCompatV3",
     ),
-    Feature("clustering", requires=("domainMetadata",)),
+    Feature("clustering", requires=("domainMetadata",), writes=True),
     Feature(
         "inCommitTimestamp",
         aliases=("inCommitTimestamps", "inCommitTimestamp-preview"),

@@ -126,13 +126,14 @@ class Table:
         assert latest is not None
         return latest
 
-    def create(
+    def create(  # noqa: PLR0913  each keyword is one fact about the table
         self,
         schema: Struct | pa.Schema | Mapping[str, Any] | str,
         *,
         partition_columns: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         features: Iterable[str] = (),
+        clustering_columns: Sequence[columns.Path] = (),
         rows: pa.Table | None = None,
     ) -> int:
         """Create the table, and give its version: 0.
@@ -142,6 +143,7 @@ class Table:
             partition_columns: names of columns, in order.
             properties: table properties.
             features: table features to support beyond those that the rest needs.
+            clustering_columns: columns to cluster the table by.
             rows: the first rows.
 
         Raises:
@@ -152,7 +154,11 @@ class Table:
 
         """
         definition = Definition(
-            read_schema(schema), tuple(partition_columns), dict(properties or {}), tuple(features)
+            read_schema(schema),
+            tuple(partition_columns),
+            dict(properties or {}),
+            tuple(features),
+            clustering_columns=[[c] if isinstance(c, str) else list(c) for c in clustering_columns],
         )
         return create_table(self.storage, definition, rows)
 
@@ -379,6 +385,10 @@ class Table:
     def set_default(self, name: str, expression: str | None) -> int:
         """Set the default of a column for rows to come, in Spark SQL, or unset it."""
         return columns.set_default(self.snapshot(), name, expression)
+
+    def cluster_by(self, paths: Sequence[columns.Path]) -> int:
+        """Cluster the table by columns, or by none; see :mod:`reference_impl.write.clustering`."""
+        return columns.cluster_by(self.snapshot(), paths)
 
     def optimize(self, *, purge_only: bool = False) -> int:
         """Rewrite small files into large ones and drop rows that vectors deleted.

@@ -19,6 +19,12 @@ from reference_impl.row_tracking import (
     ROW_TRACKING_SCHEMA,
 )
 from reference_impl.types.arrow import arrow_schema
+from reference_impl.write.clustering import (
+    CLUSTERING_DOMAIN,
+    PROVIDER,
+    clustering_leaves,
+    sorted_by,
+)
 from reference_impl.write.data_files import FileWriter
 from reference_impl.write.live_files import LiveFile, Mask
 from reference_impl.write.transaction import Transaction
@@ -41,6 +47,7 @@ class Changes:
         deleted: rows that went, for the history.
         updated: rows that were replaced.
         inserted: rows that came new.
+        clusters: whether the files that are written are sorted by the clustering columns.
 
     """
 
@@ -49,6 +56,7 @@ class Changes:
     deleted: int = 0
     updated: int = 0
     inserted: int = 0
+    clusters: bool = False
     _fresh: list[pa.Table] = field(default_factory=list)
     _feed: list[pa.Table] = field(default_factory=list)
     _vectors: list[tuple[LiveFile, Mask]] = field(default_factory=list)
@@ -99,9 +107,23 @@ class Changes:
         target = transaction.target
         keeps = target.active("rowTracking")
         extra = self._extra if keeps else ()
-        writer = FileWriter(transaction.storage, target, self.data_change, extra)
+        columns = clustering_leaves(target, transaction.domains)
+        if columns:
+            # Whoever changes the columns wants statistics of these files as well.
+            transaction.footprint.domains.add(CLUSTERING_DOMAIN)
+        provider = PROVIDER if self.clusters else None
+        writer = FileWriter(
+            transaction.storage,
+            target,
+            self.data_change,
+            extra,
+            clustered=columns,
+            provider=provider,
+        )
         if self._fresh:
-            transaction.add(writer.write(_stack(self._fresh, target)))
+            rows = _stack(self._fresh, target)
+            rows = sorted_by(rows, columns) if self.clusters else rows
+            transaction.add(writer.write(rows))
         if self._vectors:
             store = VectorWriter(transaction.storage)
             transaction.add(store.write(self._vectors))

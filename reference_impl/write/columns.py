@@ -23,6 +23,13 @@ from reference_impl.sql import parse_expression
 from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
 from reference_impl.types.schema import format_schema, parse_schema, parse_type, to_json
 from reference_impl.types.widening import is_widening
+from reference_impl.write.clustering import (
+    CLUSTERING_DOMAIN,
+    clustering_domain,
+    clustering_leaves,
+    named_leaves,
+    with_statistics,
+)
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering
@@ -33,6 +40,7 @@ __all__ = [
     "Path",
     "add_columns",
     "change_type",
+    "cluster_by",
     "drop_column",
     "rename_column",
     "reorder_columns",
@@ -107,6 +115,9 @@ def drop_column(snapshot: Snapshot, path: Path) -> int:
     _require_mapping(transaction, "dropped")
     parts = _parts(path)
     _refuse_named(transaction, parts, "dropped")
+    for leaf in clustering_leaves(transaction.target, snapshot.domain_metadata):
+        if leaf.path[: len(parts)] == parts:
+            raise ConstraintViolation(f"column {'.'.join(parts)} clusters the table")
     if len(parts) == 1 and parts[0] in snapshot.metadata.partition_columns:
         raise ConstraintViolation(f"column {parts[0]} partitions the table")
     _changed(snapshot.schema, parts, lambda column: column)
@@ -209,6 +220,29 @@ def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
         return replace(column, metadata={**kept, **told})
 
     return _commit(transaction, _changed(snapshot.schema, (name,), change))
+
+
+def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
+    """Cluster the table by columns from now on, by none where no column is given.
+
+    Files that lack statistics of the columns are read and get them.
+
+    Raises:
+        InvalidMetadata: the table is partitioned.
+        UnknownColumn: there is no such column.
+        ConstraintViolation: a column has no bounds to cluster by.
+
+    """
+    names = [".".join(_parts(path)) for path in paths]
+    transaction = Transaction(snapshot.storage, snapshot, "CLUSTER BY", {"columns": names})
+    define(transaction, snapshot.protocol, snapshot.metadata, {}, ["clustering"])
+    columns = named_leaves(transaction.target, [_parts(path) for path in paths])
+    held = transaction.domains.get(CLUSTERING_DOMAIN)
+    transaction.set_domain(clustering_domain(columns, held))
+    # A file that comes in the meantime may lack statistics.
+    transaction.read(None, snapshot.adds())
+    transaction.add(with_statistics(snapshot, transaction.read_target, columns))
+    return transaction.commit()
 
 
 def _begin(snapshot: Snapshot, operation: str, about: Any) -> Transaction:

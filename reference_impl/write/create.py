@@ -18,6 +18,7 @@ from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import VARIANT, VOID, Array, Map, Struct
 from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.changes import Changes
+from reference_impl.write.clustering import clustering_domain, named_leaves
 from reference_impl.write.data_files import now
 from reference_impl.write.definition import define
 from reference_impl.write.incoming import prepare
@@ -39,6 +40,7 @@ class Definition:
         features: further features to support.
         name: of the table, for people.
         description: of the table, for people.
+        clustering_columns: columns that cluster the table; paths of logical names.
 
     """
 
@@ -48,6 +50,7 @@ class Definition:
     features: Iterable[str] = ()
     name: str | None = None
     description: str | None = None
+    clustering_columns: Sequence[Sequence[str]] = ()
 
 
 def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
@@ -97,7 +100,11 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
         "CREATE TABLE" if rows is None else "CREATE TABLE AS SELECT",
         {"partitionBy": list(wanted.partition_columns), "properties": dict(wanted.properties)},
     )
-    define(transaction, LEAST, metadata, wanted.properties, wanted.features)
+    clustered = ("clustering",) if wanted.clustering_columns else ()
+    define(transaction, LEAST, metadata, wanted.properties, (*wanted.features, *clustered))
+    if clustered:
+        columns = named_leaves(transaction.target, wanted.clustering_columns)
+        transaction.set_domain(clustering_domain(columns, None))
     if rows is not None:
         changes = Changes(transaction)
         changes.insert(prepare(transaction, rows))

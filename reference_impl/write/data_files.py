@@ -21,6 +21,7 @@ from reference_impl.column_mapping import Mode, field_id, physical_name
 from reference_impl.errors import ConstraintViolation
 from reference_impl.partition_values import format_value
 from reference_impl.paths import encode_path
+from reference_impl.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
@@ -86,6 +87,8 @@ class FileWriter:
             materialised row ids; all nullable.
         folder: where files go; the table root by default.
         tags: for every add action.
+        clustered: columns that have statistics whatever the properties say.
+        provider: who clustered the files, for every add action.
 
     """
 
@@ -95,6 +98,8 @@ class FileWriter:
     extra: Sequence[pa.Field] = ()
     folder: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
+    clustered: Sequence[Leaf] = ()
+    provider: str | None = None
 
     def write(self, rows: pa.Table) -> list[dict[str, Any]]:
         """Write rows that have the table's columns and types, extra columns last.
@@ -154,6 +159,7 @@ class FileWriter:
         columns = indexed_leaves(
             table.columns, table.mode, table.partition_names, target.configuration
         )
+        columns += [leaf for leaf in self.clustered if leaf not in columns]
         add = {
             "path": encode_path(path),
             "partitionValues": {
@@ -165,6 +171,8 @@ class FileWriter:
             "dataChange": self.data_change,
             "stats": statistics_json(statistics_of(rows, columns)),
         }
+        if self.provider is not None:
+            add["clusteringProvider"] = self.provider
         return {**add, "tags": dict(self.tags)} if self.tags else add
 
     def _folder(self, texts: tuple[str | None, ...]) -> str:

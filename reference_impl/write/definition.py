@@ -17,6 +17,11 @@ from reference_impl.features import FEATURES
 from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.sql import Expression
 from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.clustering import (
+    CLUSTERING_DOMAIN,
+    check_unpartitioned,
+    clustering_domain,
+)
 from reference_impl.write.incoming import check_rules
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns
@@ -90,6 +95,9 @@ def define(
     tracked = base is not None and transaction.read_target.active("rowTracking")
     transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
     ParquetStyle.of(kept)
+    check_unpartitioned(transaction.target)
+    if transaction.target.supports("clustering") and CLUSTERING_DOMAIN not in transaction.domains:
+        transaction.set_domain(clustering_domain((), None))
     checks = rules_of(transaction.target).checks
     if base is not None:
         _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})

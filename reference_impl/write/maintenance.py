@@ -16,6 +16,12 @@ from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
 from reference_impl.paths import decode_path
 from reference_impl.snapshot import Snapshot
 from reference_impl.write.changes import Changes
+from reference_impl.write.clustering import (
+    CLUSTERING_DOMAIN,
+    PROVIDER,
+    clustering_domain,
+    clustering_leaves,
+)
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.transaction import Transaction
@@ -45,6 +51,12 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         {"predicate": "[]", "auto": "false"},
     )
     adds = snapshot.adds()
+    columns = clustering_leaves(transaction.target, snapshot.domain_metadata)
+    if columns and not purge_only:
+        # What somebody else clustered is left as it is.
+        provider = adds.column("clusteringProvider")
+        own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
+        adds = adds.filter(own)
     deleted = pc.is_valid(adds.column("deletionVector"))
     small = pc.less(adds.column("size"), target)
     chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
@@ -52,7 +64,8 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
     files = LiveFiles(snapshot, transaction.read_target)
-    changes = Changes(transaction, data_change=False)
+    clusters = bool(columns) and not purge_only
+    changes = Changes(transaction, data_change=False, clusters=clusters)
     for numbers in groups.values():
         part = chosen.take(pa.array(numbers))
         if len(numbers) == 1 and not part.column("deletionVector")[0].is_valid:
@@ -68,7 +81,8 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
 def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     """Make the rows, the schema and the properties those of an earlier version again.
 
-    The protocol stays, because it never loses a feature.
+    The protocol stays, because it never loses a feature. A clustered table is clustered by the
+    columns of then.
 
     Raises:
         NotFoundError: a file of the earlier version is gone.
@@ -79,6 +93,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     )
     if earlier.metadata != snapshot.metadata:
         define(transaction, snapshot.protocol, earlier.metadata, {})
+    _restore_clustering(transaction, earlier)
     now, then = snapshot.adds(), earlier.adds()
     have, want = _keys(now), _keys(then)
     transaction.read(None, now)
@@ -91,6 +106,17 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     if transaction.is_empty:
         return int(snapshot.version)
     return transaction.commit()
+
+
+def _restore_clustering(transaction: Transaction, earlier: Snapshot) -> None:
+    """Cluster the table by the columns of before: those of today may not be there."""
+    if not transaction.target.supports("clustering"):
+        return
+    held = transaction.domains.get(CLUSTERING_DOMAIN)
+    wanted = earlier.domain_metadata.get(CLUSTERING_DOMAIN)
+    domain = clustering_domain((), None) if wanted is None else wanted
+    if held != domain:
+        transaction.set_domain(domain)
 
 
 def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:

@@ -37,6 +37,7 @@ from reference_impl.types.model import (
 )
 
 __all__ = [
+    "BOUNDED",
     "PREFIX",
     "bounds_of",
     "indexed_leaves",
@@ -56,9 +57,10 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _LAST_CODE_POINT: Final = 0x10FFFF
 _BEFORE_SURROGATES: Final = 0xD7FF
 _AFTER_SURROGATES: Final = 0xE000
-_BOUNDED: Final = frozenset(
+BOUNDED: Final = frozenset(
     {BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ}
 )
+"""Types that have bounds; decimals have, too."""
 
 
 def indexed_leaves(
@@ -114,7 +116,7 @@ def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
     """Give the bounds of values as statistics spell them; ``None`` where there is none."""
-    bounded = leaf.type in _BOUNDED or isinstance(leaf.type, Decimal)
+    bounded = leaf.type in BOUNDED or isinstance(leaf.type, Decimal)
     if not bounded or values.null_count == len(values):
         return None, None
     found = pc.min_max(values)

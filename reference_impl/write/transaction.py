@@ -193,6 +193,12 @@ class Transaction:
         self.footprint.domains.add(domain.domain)
 
     @property
+    def domains(self) -> dict[str, DomainMetadata]:
+        """The metadata domains as they are to be: those of the base, and what is staged."""
+        held = dict(self.base.domain_metadata) if self.base is not None else {}
+        return held | self._staged.domains
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is staged."""
         return self._staged == _Staged()
