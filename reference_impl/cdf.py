@@ -8,7 +8,6 @@ Actions that say they do not change data are passed over.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -33,11 +32,12 @@ from reference_impl.metadata import validate_metadata
 from reference_impl.paths import decode_path
 from reference_impl.protocol import check_readable
 from reference_impl.ratified import RatifiedCommits
-from reference_impl.scan.reader import FileReader, in_order
+from reference_impl.scan.reader import FileReader
 from reference_impl.scan.tasks import FileTask, TableSchema, file_tasks, table_schema
 from reference_impl.segment import Listing, list_log
 from reference_impl.snapshot import Snapshot, in_commit_timestamp, read_commit
 from reference_impl.storage import Storage
+from reference_impl.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import LONG, STRING, TIMESTAMP, Array, DataType, Field, Map, Struct
 from reference_impl.types.widening import is_widening
@@ -128,8 +128,7 @@ def read_changes(
         ]
     )
     changes = (change for one in versions for change in _changes(storage, listing, one, table))
-    threads = min(os.cpu_count() or 1, 8)
-    reads = in_order(lambda change: _read(reader, change, schema), changes, threads)
+    reads = in_order(lambda change: _read(reader, change, schema), changes, MAX_THREADS)
     batches = [batch for read in reads for batch in read]
     return pa.Table.from_batches(batches, schema=schema)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from reference_impl.actions import Action, CommitInfo, Protocol, decode_action
+from reference_impl.commit_lines import Lines, sort_lines
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import known_actions, parse_line
@@ -20,9 +21,6 @@ from reference_impl.wire import Place
 
 __all__ = ["Commit", "parse_commit", "parse_lines"]
 
-_PREFIXES: Final = {name: f'{{"{name}":{{'.encode() for name in FILE_ACTIONS}
-_STARTS: Final = {prefix[:8]: name for name, prefix in _PREFIXES.items()}
-"""The first bytes of the line of a file action, enough to tell them apart by one look-up."""
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
 _SINGLE: Final = {
     "protocol": "PROTO-001",
@@ -41,16 +39,14 @@ class Commit:
     Attributes:
         place: the file and the version.
         actions: everything but file actions, in file order.
-        lines: the lines of file actions by wire name, not yet parsed; empty lists when not
+        lines: the lines of file actions by wire name, not yet parsed; none when not
             asked for. :func:`reference_impl.file_lines.from_lines` makes columns of them.
 
     """
 
     place: Place
     actions: list[Action] = field(default_factory=list)
-    lines: dict[str, list[bytes]] = field(
-        default_factory=lambda: {name: [] for name in FILE_ACTIONS}
-    )
+    lines: dict[str, Lines] = field(default_factory=lambda: dict.fromkeys(FILE_ACTIONS, Lines()))
 
     def bodies(self, action: str) -> list[Any]:
         """Parse the file actions of a wire name into JSON values, for the few of one commit.
@@ -82,37 +78,44 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
         DuplicateAction: an action occurs twice that may occur once.
 
     """
-    commit = Commit(place)
+    actions: list[Action] = []
     seen: set[tuple[str, str]] = set()
-    for name, value, line in _sorted_out(data, commit, files=files):
-        if name in FILE_ACTIONS:
-            if files:
-                commit.lines[name].append(line)
-            continue
-        if name in _V2_ONLY:
-            raise InvalidAction(
-                f"a commit has a {name} action, which only V2 checkpoints may have",
-                path=place.path,
-                version=place.version,
-                action=name,
-                requirement=_V2_ONLY[name],
-            )
-        action = decode_action(name, value, place)
-        if isinstance(action, Protocol):
-            validate_protocol(action, place)
-        key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
-        if key in seen:
-            about = f" for {key[1]!r}" if key[1] else ""
-            raise DuplicateAction(
-                f"a commit has two {name} actions{about}",
-                path=place.path,
-                version=place.version,
-                action=name,
-                requirement=_SINGLE[name],
-            )
-        seen.add(key)
-        commit.actions.append(action)
-    return commit
+
+    def other(line: bytes, number: int) -> str | None:
+        for name, value in _parse_line(line, number, place):
+            if name in FILE_ACTIONS:
+                return name
+            actions.append(_small(name, value, place, seen))
+        return None
+
+    return Commit(place, actions, sort_lines(data, other, files=files))
+
+
+def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> Action:
+    """Decode an action of a commit; ``seen`` gathers what may not come again."""
+    if name in _V2_ONLY:
+        raise InvalidAction(
+            f"a commit has a {name} action, which only V2 checkpoints may have",
+            path=place.path,
+            version=place.version,
+            action=name,
+            requirement=_V2_ONLY[name],
+        )
+    action = decode_action(name, value, place)
+    if isinstance(action, Protocol):
+        validate_protocol(action, place)
+    key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
+    if key in seen:
+        about = f" for {key[1]!r}" if key[1] else ""
+        raise DuplicateAction(
+            f"a commit has two {name} actions{about}",
+            path=place.path,
+            version=place.version,
+            action=name,
+            requirement=_SINGLE[name],
+        )
+    seen.add(key)
+    return action
 
 
 def parse_lines(data: bytes, place: Place) -> Iterator[tuple[str, Any]]:
@@ -124,17 +127,6 @@ def parse_lines(data: bytes, place: Place) -> Iterator[tuple[str, Any]]:
     """
     for number, line in enumerate(data.split(b"\n"), 1):
         yield from _parse_line(line, number, place)
-
-
-def _sorted_out(data: bytes, commit: Commit, *, files: bool) -> Iterator[tuple[str, Any, bytes]]:
-    """Put lines that look just like a file action aside, and parse all others."""
-    for number, line in enumerate(data.split(b"\n"), 1):
-        name = _STARTS.get(line[:8])
-        if name is None or not (line.startswith(_PREFIXES[name]) and line.endswith(b"}}")):
-            for action, value in _parse_line(line, number, commit.place):
-                yield action, value, line
-        elif files:
-            commit.lines[name].append(line)
 
 
 def _parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:

@@ -9,13 +9,15 @@ allows and words the error for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
 
 import orjson
 import pyarrow as pa
 import pyarrow.json as pj
 
 from reference_impl.actions import SMALL_ACTIONS
+from reference_impl.commit_lines import Lines
 from reference_impl.errors import MalformedCommit
 from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.file_actions import STRING_MAP as _MAP
@@ -23,14 +25,14 @@ from reference_impl.wire import Place
 
 __all__ = ["Run", "from_lines", "known_actions", "parse_line"]
 
-_BLOCK: Final = 1 << 20
+_BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
 _FEW: Final = 64
 """Lines for which setting up Arrow's reader takes longer than the general way."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
-Run = tuple[Place, Sequence[bytes]]
-"""Lines of one commit, each an object with nothing but one file action."""
+Run: TypeAlias = tuple[Place, Lines]
+"""Lines of one commit, with its place."""
 
 
 def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
@@ -41,8 +43,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
         InvalidAction: an action lacks a required field, or a field has a wrong type or range.
 
     """
-    every = [line for _, lines in runs for line in lines]
-    table = _fast(action, every) if len(every) > _FEW else None
+    table = _fast(action, [lines for _, lines in runs if lines])
     if table is not None:
         return table
     tables = [
@@ -76,25 +77,28 @@ def parse_line(action: str, line: bytes, place: Place) -> Any:
     raise MalformedCommit(problem, path=place.path, version=place.version)
 
 
-def _fast(action: str, lines: Sequence[bytes]) -> pa.Table | None:
-    """Read lines by Arrow; ``None`` when one of them is anything but regular."""
-    text = b"\n".join(lines)
-    if not 0 < len(text) < _LIMIT:
+def _fast(action: str, parts: Sequence[Lines]) -> pa.Table | None:
+    """Read lines by Arrow; ``None`` when one of them is anything but regular, or few are there."""
+    size = sum(len(lines.text) + 1 for lines in parts)
+    every = Lines(b"", sum(map(len, parts)), max((lines.longest for lines in parts), default=0))
+    if every.count <= _FEW or size >= _LIMIT:
         return None
+    every = replace(every, text=b"\n".join(lines.text for lines in parts))
     # Most lines have the fields of the first, and columns of nothing but nulls are not free.
-    table = _read(action, lines, text, bare=True)
-    return table if table is not None else _read(action, lines, text, bare=False)
+    table = _read(action, every, bare=True)
+    return table if table is not None else _read(action, every, bare=False)
 
 
-def _read(action: str, lines: Sequence[bytes], text: bytes, *, bare: bool) -> pa.Table | None:
-    block = max(_BLOCK, 2 * max(map(len, lines)))
+def _read(action: str, lines: Lines, *, bare: bool) -> pa.Table | None:
+    text = lines.text
+    block = max(_BLOCK, 2 * lines.longest)
     try:
         if not text.isascii():
             text.decode()  # Arrow takes any bytes for text.
-        schema = _schema(action, lines[0], bare=bare)
+        schema = _schema(action, text[: text.index(b"\n")], bare=bare)
         table = pj.read_json(
             pa.BufferReader(text),
-            read_options=pj.ReadOptions(block_size=block),
+            read_options=pj.ReadOptions(block_size=block, use_threads=len(text) > block),
             parse_options=pj.ParseOptions(
                 explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="error"
             ),

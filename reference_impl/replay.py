@@ -6,25 +6,23 @@ columns. Only paths that a commit after the checkpoint touches are looked up in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.commits import Commit
 from reference_impl.errors import DuplicateAction
 from reference_impl.file_actions import FILE_ACTIONS
-from reference_impl.file_lines import Run, from_lines
+from reference_impl.file_lines import from_lines
 from reference_impl.replay_keys import logical_keys
 from reference_impl.replay_paths import Paths, PathSet
 from reference_impl.wire import Place
 
-__all__ = ["CommittedFiles", "Reconciled", "collect", "reconcile"]
-
-_BATCH: Final = 20_000
-"""File actions that wait as lines before they become Arrow columns."""
+__all__ = ["CommittedFiles", "Reconciled", "reconcile"]
 
 _KINDS: Final = ("add", "remove")
 
@@ -46,46 +44,47 @@ class CommittedFiles:
     places: tuple[Place, ...]
     compacted: frozenset[int]
 
+    @classmethod
+    def of(cls, commits: Sequence[tuple[Commit, bool]]) -> CommittedFiles:
+        """Parse adds and removes of commits, given with whether each is a compaction.
 
-def collect(commits: Iterable[tuple[Commit, bool]]) -> CommittedFiles:
-    """Gather adds and removes of commits given in ascending order, with whether each is compacted.
+        Raises:
+            InvalidAction: an action lacks a required field or has a field of a wrong type.
 
-    Raises:
-        InvalidAction: an action lacks a required field or has a field of a wrong type.
+        """
+        places = tuple(commit.place for commit, _ in commits)
+        counts = {kind: [len(commit.lines[kind]) for commit, _ in commits] for kind in _KINDS}
+        return cls(
+            {
+                kind: from_lines(
+                    kind, [(commit.place, commit.lines[kind]) for commit, _ in commits]
+                )
+                for kind in _KINDS
+            },
+            {kind: pa.array(np.repeat(np.arange(len(places)), counts[kind])) for kind in _KINDS},
+            places,
+            frozenset(order for order, (_, compacted) in enumerate(commits) if compacted),
+        )
 
-    """
-    parts: dict[str, list[pa.Table]] = {kind: [] for kind in _KINDS}
-    orders: dict[str, list[pa.Array]] = {kind: [] for kind in _KINDS}
-    waiting: dict[str, list[Run]] = {kind: [] for kind in _KINDS}
-    size = dict.fromkeys(_KINDS, 0)
-    places: list[Place] = []
-    compacted: set[int] = set()
-
-    def flush(kind: str) -> None:
-        if waiting[kind]:
-            parts[kind].append(from_lines(kind, waiting[kind]))
-            waiting[kind], size[kind] = [], 0
-
-    for order, (commit, is_compacted) in enumerate(commits):
-        places.append(commit.place)
-        if is_compacted:
-            compacted.add(order)
-        for kind in _KINDS:
-            lines = commit.lines[kind]
-            if lines:
-                waiting[kind].append((commit.place, lines))
-                size[kind] += len(lines)
-                orders[kind].append(pa.repeat(pa.scalar(order), len(lines)))
-            if size[kind] >= _BATCH:
-                flush(kind)
-    for kind in _KINDS:
-        flush(kind)
-    return CommittedFiles(
-        {k: pa.concat_tables([FILE_ACTIONS[k].schema.empty_table(), *parts[k]]) for k in _KINDS},
-        {k: pa.concat_arrays([pa.array([], pa.int64()), *orders[k]]) for k in _KINDS},
-        tuple(places),
-        frozenset(compacted),
-    )
+    @classmethod
+    def joined(cls, parts: Iterable[CommittedFiles]) -> CommittedFiles:
+        """Put the file actions of consecutive commits one after the other."""
+        tables = {kind: [FILE_ACTIONS[kind].schema.empty_table()] for kind in _KINDS}
+        orders = {kind: [pa.array([], pa.int64())] for kind in _KINDS}
+        places: list[Place] = []
+        compacted: set[int] = set()
+        for part in parts:
+            for kind in _KINDS:
+                tables[kind].append(part.tables[kind])
+                orders[kind].append(pc.add(part.orders[kind], len(places)))
+            compacted.update(len(places) + order for order in part.compacted)
+            places += part.places
+        return cls(
+            {kind: pa.concat_tables(tables[kind]) for kind in _KINDS},
+            {kind: pa.concat_arrays(orders[kind]) for kind in _KINDS},
+            tuple(places),
+            frozenset(compacted),
+        )
 
 
 @dataclass(frozen=True, slots=True)

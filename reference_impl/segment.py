@@ -8,9 +8,10 @@ catalog ratified ("Catalog-managed tables") goes before what the directory shows
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from reference_impl.checkpoints import Checkpoint
 from reference_impl.errors import (
@@ -23,8 +24,14 @@ from reference_impl.last_checkpoint import read_hint
 from reference_impl.log_names import LOG_DIR, LogFile, parse
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.storage import Entry, Storage
+from reference_impl.threads import MAX_THREADS
 
-__all__ = ["Listing", "Segment", "list_log", "segments"]
+__all__ = ["Listing", "Segment", "commit_groups", "list_log", "segments"]
+
+_GROUP_BYTES: Final = 1 << 22
+_GROUPS_PER_THREAD: Final = 4
+_FEW: Final = 8
+"""Small commits that are read before threads could be started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,35 @@ def segments(
             yield Segment(target, checkpoint, plain)
     if not found and before is None:
         raise _incomplete(listing, target, asked=version is not None)
+
+
+def commit_groups(
+    commits: Sequence[LogFile], sizes: Mapping[int, int]
+) -> tuple[list[Sequence[LogFile]], int]:
+    """Spread commits over threads.
+
+    Args:
+        commits: commits and compactions in ascending order.
+        sizes: bytes of commits by version; those that are missing count as small.
+
+    Returns:
+        Groups of consecutive commits that are worked on at a time, few enough for memory, and
+        the number of threads that are worth starting.
+
+    """
+    bytes_of = [sizes.get(file.version, 0) if file.kind == "commit" else 0 for file in commits]
+    threads = 1 if len(commits) < _FEW and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS
+    most = max(len(commits) // (threads * _GROUPS_PER_THREAD), 1) if threads > 1 else len(commits)
+    groups: list[Sequence[LogFile]] = []
+    begin = taken = 0
+    for at, size in enumerate(bytes_of):
+        if at > begin and (at - begin >= most or taken + size > _GROUP_BYTES):
+            groups.append(commits[begin:at])
+            begin, taken = at, 0
+        taken += size
+    if begin < len(commits):
+        groups.append(commits[begin:])
+    return groups, threads
 
 
 def _starts(listing: Listing, target: int) -> Iterator[Checkpoint | None]:

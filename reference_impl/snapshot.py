@@ -6,9 +6,10 @@ small actions are loaded without touching file actions; those are reconciled on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -40,9 +41,10 @@ from reference_impl.live_files import typed_files
 from reference_impl.log_names import LOG_DIR, LogFile, commit_name
 from reference_impl.metadata import validate_metadata
 from reference_impl.protocol import check_readable
-from reference_impl.replay import Reconciled, collect, reconcile
-from reference_impl.segment import Listing, Segment, list_log, segments
+from reference_impl.replay import CommittedFiles, Reconciled, reconcile
+from reference_impl.segment import Listing, Segment, commit_groups, list_log, segments
 from reference_impl.storage import Storage
+from reference_impl.threads import in_order
 from reference_impl.types.model import Struct
 from reference_impl.wire import Place
 
@@ -232,7 +234,8 @@ class Snapshot:
         if self._reader is not None:
             with _blaming():
                 state.apply(self._reader.actions())
-        for number, (commit, _) in enumerate(self._commits(files=False)):
+        groups = self._in_groups(lambda files: self._commits(files, whole=False))
+        for number, (commit, _) in enumerate(chain.from_iterable(groups)):
             state.apply(commit.actions)
             if self._reader is None and number == 0:
                 # Version 0 must hold both itself; a later one cannot make up for it.
@@ -262,7 +265,8 @@ class Snapshot:
         return self._reconcile_all()
 
     def _reconcile_all(self) -> Reconciled:
-        committed = collect(self._commits())
+        parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
+        committed = CommittedFiles.joined(parts)
         return reconcile(self._checkpointed("add"), self._checkpointed("remove"), committed)
 
     def _checkpointed(self, action: str) -> Iterator[pa.RecordBatch]:
@@ -270,14 +274,22 @@ class Snapshot:
             with _blaming():
                 yield from self._reader.file_actions(action)
 
-    def _commits(self, *, files: bool = True) -> Iterator[tuple[Commit, bool]]:
-        for file in self._segment.commits:
-            if file.kind == "compaction":
-                with _blaming():
-                    commit = read_commit(self.storage, file, files=files)
-                yield commit, True
-            else:
-                yield read_commit(self.storage, file, files=files), False
+    def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
+        """Work on the commits of the segment in ascending order, some at a time."""
+        sizes = {version: entry.size for version, entry in self._listing.entries.items()}
+        groups, threads = commit_groups(self._segment.commits, sizes)
+        return in_order(work, groups, threads)
+
+    def _commits(
+        self, files: Sequence[LogFile], *, whole: bool = True
+    ) -> list[tuple[Commit, bool]]:
+        """Read commits, each with whether it is a compaction."""
+        found = []
+        for file in files:
+            compacted = file.kind == "compaction"
+            with _blaming() if compacted else nullcontext():
+                found.append((read_commit(self.storage, file, files=whole), compacted))
+        return found
 
 
 @dataclass(slots=True)

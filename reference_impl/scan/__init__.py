@@ -14,9 +14,10 @@ from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
 from reference_impl.filters import bind_filter, columns_of
 from reference_impl.row_tracking import RowTracking
-from reference_impl.scan.reader import FileReader, in_order, threads_for
+from reference_impl.scan.reader import FileReader, threads_for
 from reference_impl.scan.tasks import file_tasks, table_schema
 from reference_impl.skipping import may_match
+from reference_impl.threads import in_order
 from reference_impl.types.model import Field, Struct
 
 if TYPE_CHECKING:

@@ -6,12 +6,9 @@ row ids count physical rows, whatever is projected or filtered.
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,18 +20,14 @@ from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.scan.tasks import FileTask
 from reference_impl.storage import Storage
+from reference_impl.threads import MAX_THREADS
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Field
 
-__all__ = ["FileReader", "in_order", "threads_for"]
+__all__ = ["FileReader", "threads_for"]
 
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 _SMALL = 4 << 20
 """Bytes of data files below which threads cost more than they save."""
-
-_AHEAD = 4
-"""Files that are read ahead per thread: results wait in memory for their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,25 +128,4 @@ def threads_for(files: pa.Table) -> int:
     """Give how many threads are worth starting to read files; one means none beside the caller."""
     if files.num_rows < 2 or (pc.sum(files["size"]).as_py() or 0) < _SMALL:
         return 1
-    return min(os.cpu_count() or 1, int(files.num_rows), 8)
-
-
-def in_order(work: Callable[[_T], _R], items: Iterable[_T], threads: int) -> Iterator[_R]:
-    """Do work on threads and give the results in the order of the items.
-
-    The first error ends it: what has not begun is dropped.
-    """
-    if threads == 1:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[_R]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > threads * _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    return min(int(files.num_rows), MAX_THREADS)

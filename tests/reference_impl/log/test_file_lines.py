@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reference_impl.commit_lines import Lines
 from reference_impl.errors import DeltaError
 from reference_impl.file_lines import from_lines
 from reference_impl.wire import Place
@@ -68,7 +69,7 @@ def _expected(add: dict[str, Any]) -> dict[str, Any]:
 def _rows(lines: list[bytes]) -> list[dict[str, Any]]:
     """Give the rows of lines; few lines and many, which are read another way, agree."""
     few, many = (
-        from_lines("add", [(PLACE, lines)] * times).to_pylist(maps_as_pydicts="strict")
+        from_lines("add", [(PLACE, Lines.of(lines))] * times).to_pylist(maps_as_pydicts="strict")
         for times in (1, 100)
     )
     assert many == few * 100
@@ -130,4 +131,4 @@ def test_one_bad_line_among_good_ones_is_refused(bad: bytes, position: int) -> N
     lines.insert(position, bad)
     for times in (1, 100):
         with pytest.raises(DeltaError):
-            from_lines("add", [(PLACE, lines)] * times)
+            from_lines("add", [(PLACE, Lines.of(lines))] * times)

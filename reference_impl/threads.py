@@ -1,0 +1,41 @@
+"""Work on threads whose results keep their order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+__all__ = ["MAX_THREADS", "in_order"]
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+MAX_THREADS: Final = min(os.cpu_count() or 1, 8)
+"""Threads beyond which reading does not get any faster."""
+
+_AHEAD: Final = 4
+"""Items that are worked on ahead per thread: results wait in memory for their turn."""
+
+
+def in_order(work: Callable[[_T], _R], items: Iterable[_T], threads: int) -> Iterator[_R]:
+    """Do work on threads and give the results in the order of the items.
+
+    The first error ends it: what has not begun is dropped. One thread is the caller's own.
+    """
+    if threads <= 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[_R]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > threads * _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
