@@ -70,10 +70,16 @@ _ALL: Final = (
     ),
     Feature("domainMetadata", writes=True),
     Feature(
-        "icebergCompatV1", requires=("columnMapping",), activation="delta.enableIcebergCompatV1"
+        "icebergCompatV1",
+        requires=("columnMapping",),
+        activation="delta.enableIcebergCompatV1",
+        writes=True,
     ),
     Feature(
-        "icebergCompatV2", requires=("columnMapping",), activation="delta.enableIcebergCompatV2"
+        "icebergCompatV2",
+        requires=("columnMapping",),
+        activation="delta.enableIcebergCompatV2",
+        writes=True,
     ),
     Feature(
         "icebergCompatV3",

@@ -25,6 +25,7 @@ from reference_impl.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.write.iceberg import NESTED_IDS_KEY, is_iceberg
 from reference_impl.write.parquet import ParquetStyle, write_parquet
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 from reference_impl.write.target import Target
@@ -52,25 +53,30 @@ def stored_field(column: Field, mode: Mode) -> pa.Field:
     A column that is void, or has void in it, is none of them: see :mod:`.void`.
     """
     name = physical_name(column, mode)
-    of = _stored_type(column.type, mode, column.name)
-    metadata = None if mode == "none" else {"PARQUET:field_id": str(field_id(column))}
-    return pa.field(name, of, nullable=column.nullable, metadata=metadata)
+    ids = column.metadata.get(NESTED_IDS_KEY) if mode != "none" else None
+    of = _stored_type(column.type, mode, name, ids if isinstance(ids, Mapping) else {})
+    return _numbered(name, of, None if mode == "none" else field_id(column), column.nullable)
 
 
-def _stored_type(of: DataType, mode: Mode, place: str) -> pa.DataType:
+def _numbered(name: str, of: pa.DataType, number: Any, nullable: bool) -> pa.Field:
+    metadata = None if number is None else {"PARQUET:field_id": str(number)}
+    return pa.field(name, of, nullable=nullable, metadata=metadata)
+
+
+def _stored_type(of: DataType, mode: Mode, place: str, ids: Mapping[str, Any]) -> pa.DataType:
+    """Give the type of a file; ``ids`` are those of elements, keys and values by their place."""
+
+    def inner(name: str, of: DataType, nullable: bool) -> pa.Field:
+        label = f"{place}.{name}"
+        return _numbered(name, _stored_type(of, mode, label, ids), ids.get(label), nullable)
+
     match of:
         case Struct(fields):
             return pa.struct([stored_field(f, mode) for f in fields])
         case Array(element, contains_null):
-            item = _stored_type(element, mode, f"{place}.element")
-            return pa.list_(pa.field("element", item, nullable=contains_null))
+            return pa.list_(inner("element", element, contains_null))
         case Map(key, value, contains_null):
-            return pa.map_(
-                pa.field("key", _stored_type(key, mode, f"{place}.key"), nullable=False),
-                pa.field(
-                    "value", _stored_type(value, mode, f"{place}.value"), nullable=contains_null
-                ),
-            )
+            return pa.map_(inner("key", key, False), inner("value", value, contains_null))  # noqa: FBT003  a value
         case _:
             return arrow_type(of)
 
@@ -142,8 +148,8 @@ class FileWriter:
 
     def _file(self, rows: pa.Table, texts: tuple[str | None, ...]) -> dict[str, Any]:
         table, target = self.target.table, self.target
-        inside = target.supports("materializePartitionColumns") or any(
-            target.active(f"icebergCompatV{number}") for number in (1, 2, 3)
+        inside = target.supports("materializePartitionColumns") or is_iceberg(
+            target.protocol, target.metadata
         )
         stored = [
             *(f for f in target.stored if f.name not in table.partition_names),

@@ -15,16 +15,19 @@ from reference_impl.column_mapping import MODE_PROPERTY
 from reference_impl.errors import InvalidMetadata
 from reference_impl.features import FEATURES
 from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.snapshot import Snapshot
 from reference_impl.sql import Expression
 from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.changes import Changes
 from reference_impl.write.clustering import (
     CLUSTERING_DOMAIN,
     check_unpartitioned,
     clustering_domain,
 )
+from reference_impl.write.iceberg import VERSIONS, number_nested, to_write_anew
 from reference_impl.write.incoming import check_rules
 from reference_impl.write.live_files import LiveFiles
-from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns
+from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns, mode_of
 from reference_impl.write.parquet import ParquetStyle
 from reference_impl.write.protocols import (
     FEATURE_PREFIX,
@@ -41,6 +44,9 @@ __all__ = ["define", "undefine"]
 
 _KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
 """Properties that tell what is in data files."""
+
+_NESTED_IDS: Final = "delta.enableIcebergCompatV2"
+"""Property of the feature that gives ids to what is in arrays and maps."""
 
 _REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
 _BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
@@ -67,7 +73,34 @@ def define(
         UnsupportedError: the table would need what this implementation does not write.
 
     """
-    asked = set(features)
+    kept, asked = _asked(metadata, properties)
+    asked |= set(features)
+    base = transaction.base
+    before = {} if base is None else base.metadata.configuration
+    schema, kept = map_columns(
+        parse_schema(metadata.schema_string), before, name_columns(kept), new=base is None
+    )
+    if kept.get(_NESTED_IDS, "").lower() == "true" and mode_of(kept) != "none":
+        schema, kept = number_nested(schema, kept)
+    metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
+    tracked = base is not None and transaction.read_target.active("rowTracking")
+    transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
+    ParquetStyle.of(kept)
+    check_unpartitioned(transaction.target)
+    if transaction.target.supports("clustering") and CLUSTERING_DOMAIN not in transaction.domains:
+        transaction.set_domain(clustering_domain((), None))
+    checks = rules_of(transaction.target).checks
+    if base is not None:
+        _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
+    if base is not None:
+        _write_anew(transaction, base)
+    if base is not None and not tracked and transaction.target.active("rowTracking"):
+        backfill(transaction, base)
+
+
+def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+    """Give the properties as they are to be, and the features that they ask for by name."""
+    asked: set[str] = set()
     kept = dict(metadata.configuration)
     for name, value in properties.items():
         if name.startswith(FEATURE_PREFIX):
@@ -86,23 +119,21 @@ def define(
             if name in _BOOLEANS:
                 _require(name, value, ("true", "false"))
             kept[name] = value
-    base = transaction.base
-    before = {} if base is None else base.metadata.configuration
-    schema, kept = map_columns(
-        parse_schema(metadata.schema_string), before, name_columns(kept), new=base is None
-    )
-    metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
-    tracked = base is not None and transaction.read_target.active("rowTracking")
-    transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
-    ParquetStyle.of(kept)
-    check_unpartitioned(transaction.target)
-    if transaction.target.supports("clustering") and CLUSTERING_DOMAIN not in transaction.domains:
-        transaction.set_domain(clustering_domain((), None))
-    checks = rules_of(transaction.target).checks
-    if base is not None:
-        _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
-    if base is not None and not tracked and transaction.target.active("rowTracking"):
-        backfill(transaction, base)
+    return kept, asked
+
+
+def _write_anew(transaction: Transaction, base: Snapshot) -> None:
+    """Write files anew that a version of Iceberg compatibility wants otherwise from now on."""
+    target, before = transaction.target, transaction.read_target
+    if not any(target.active(name) and not before.active(name) for name in VERSIONS):
+        return
+    files = to_write_anew(target.protocol, target.metadata, base.adds())
+    # A file that comes in the meantime may be one of them.
+    transaction.read(None, files)
+    changes = Changes(transaction, data_change=False)
+    for file in LiveFiles(base, before).open(files):
+        changes.move(file)
+    changes.finish()
 
 
 def _is_new(name: str, before: Mapping[str, str]) -> bool:

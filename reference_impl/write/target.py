@@ -14,6 +14,7 @@ from reference_impl.features import active, supported
 from reference_impl.protocol import check_writable
 from reference_impl.scan.tasks import TableSchema, table_schema
 from reference_impl.types.model import Field, Struct
+from reference_impl.write.iceberg import check_iceberg
 from reference_impl.write.void import stored_columns
 
 __all__ = ["Target"]
@@ -46,7 +47,9 @@ class Target:
 
         """
         check_writable(protocol, metadata)
-        return cls(protocol, metadata, table_schema(protocol, metadata))
+        table = table_schema(protocol, metadata)
+        check_iceberg(protocol, metadata, table.columns, table.mode)
+        return cls(protocol, metadata, table)
 
     @property
     def schema(self) -> Struct:

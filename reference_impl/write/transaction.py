@@ -38,6 +38,7 @@ from reference_impl.write.checkpoint import write_checkpoint
 from reference_impl.write.checksum import State, Totals, read_totals, write_checksum
 from reference_impl.write.conflicts import Footprint, check_conflict
 from reference_impl.write.data_files import now
+from reference_impl.write.iceberg import check_records
 from reference_impl.write.row_ids import assign_row_ids
 from reference_impl.write.target import Target
 
@@ -293,6 +294,7 @@ class Transaction:
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
         adds = staged.adds
+        check_records(target.protocol, target.metadata, adds)
         if target.supports("rowTracking") and not target.flag(_SUSPENDED):
             adds, mark = assign_row_ids(adds, self.base, version)
             if mark is not None:
