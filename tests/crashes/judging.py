@@ -86,13 +86,21 @@ def judge(root: Path, before: Seen | None, after: Seen | None, *, finished: bool
         assert table.create(SCHEMA, properties=ALWAYS) == 0
         found = seen(root)
     assert found is not None
-    _audited(root)
     fresh = {name: rows(1001)[0].get(name) for name, *_ in found.facts["columns"]}
     assert table.append(pa.Table.from_pylist([fresh], read_table(root).schema)) == found.version + 1
     assert _read(root) == [*found.rows, fresh]
     _cleaned(root, table)
     assert _read(root) == [*found.rows, fresh]
     _audited(root)
+
+
+def content(root: Path) -> dict[str, bytes]:
+    """Give the bytes of every file."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 def _audited(root: Path) -> None:

@@ -13,11 +13,12 @@ import signal
 import sys
 from collections.abc import Callable, Collection
 from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
 from injecting import Trial
-from judging import judge
 from scenarios import ALL, opened
 
 from generators.damage.storage import Fault, FaultyStorage
@@ -37,13 +38,18 @@ _EVENTS = {
 }
 """Audit events of the interpreter, and which of their arguments is the path."""
 
-_LOADED = ("duckdb", "pyarrow.parquet", "conformance.audit", "generators.damage.storage")
+_LOADED = ("pytest", "duckdb", "pyarrow.parquet", "killing")
 
 
 @cache
 def _forks() -> Any:
+    """Start the server that every process to be killed is a fork of."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*_LOADED])
+    with pytest.MonkeyPatch.context() as patch:
+        # What the server loads it finds as it was started, not as this process was told later.
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        forkserver.ensure_running()
     return context
 
 
@@ -108,9 +114,5 @@ def kill(trial: Trial, root: Path, death: Death, steps: Collection[int]) -> int:
         # A retry that waits, or a file that another thread opens, makes steps differ by a few.
         assert code in (0, -signal.SIGKILL)
         died += code != 0
-        try:
-            judge(place, trial.before, trial.after, finished=code == 0)
-        except AssertionError as error:
-            error.add_note(f"{trial.name}: killed at step {step} of the {death}")
-            raise
+        trial.judge(place, finished=code == 0, told=f"killed at step {step} of the {death}")
     return died

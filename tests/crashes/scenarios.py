@@ -51,7 +51,9 @@ BASES: Mapping[str, Mapping[str, str]] = {
         "delta.checkpointInterval": "3",
         "delta.feature.v2Checkpoint": "supported",
     },
+    "clustered": {"delta.checkpointInterval": "100"},
 }
+BY_PARTITION = ("plain", "rich", "mapped")
 ALWAYS = {"delta.deletedFileRetentionDuration": "interval 0 hours", "owner": "me"}
 LEFT = rows(1, 2, 3)
 """The rows of every base."""
@@ -62,7 +64,8 @@ def build(root: Path, base: str) -> None:
     table = Table(root)
     table.create(
         SCHEMA,
-        partition_columns=["part"],
+        partition_columns=["part"] if base in BY_PARTITION else (),
+        clustering_columns=() if base in BY_PARTITION else ["part"],
         properties={**BASES[base], **ALWAYS},
         features=["domainMetadata", "checkConstraints", "allowColumnDefaults"],
     )
@@ -100,7 +103,7 @@ class Scenario:
 
     run: Callable[[Table], object]
     effect: Callable[[Rows], Rows] = list
-    bases: tuple[str, ...] = tuple(BASES)
+    bases: tuple[str, ...] = BY_PARTITION
     prepare: Callable[[Path], object] | None = None
     held: Rows = field(default_factory=lambda: LEFT)
 
@@ -163,6 +166,8 @@ SCENARIOS: dict[str, Scenario] = {
         bases=("mapped",),
         prepare=lambda root: Table(root).set_properties({"delta.checkpointPolicy": "classic"}),
     ),
+    "cluster": Scenario(lambda t: t.cluster_by(["id", "n"]), bases=("clustered",)),
+    "optimize clusters": Scenario(lambda t: t.optimize(), bases=("clustered",)),
     "generate a manifest": Scenario(lambda t: t.generate_manifest(), bases=("plain",)),
     "add a constraint": Scenario(lambda t: t.add_constraint("more", "n < 1000000")),
     "drop a constraint": Scenario(lambda t: t.drop_constraint("some")),
