@@ -76,6 +76,11 @@ def build(root: Path, base: str) -> None:
     table.delete("id = 4")
 
 
+def grown(root: Path) -> None:
+    """Give every partition one file more, so that there is something to put together."""
+    Table(root).append(arrow(5, 6))
+
+
 def aged(root: Path) -> None:
     """Put a checkpoint on a table and make it old, so that its log can be cleaned."""
     table = Table(root)
@@ -132,7 +137,7 @@ SCENARIOS: dict[str, Scenario] = {
     "merge": Scenario(
         lambda t: t.merge(arrow(2, 60), ["id"]), lambda held: _without(2)(held) + rows(2, 60)
     ),
-    "optimize": Scenario(lambda t: t.optimize()),
+    "optimize": Scenario(lambda t: t.optimize(), prepare=grown, held=rows(1, 2, 3, 5, 6)),
     "purge": Scenario(lambda t: t.optimize(purge_only=True), bases=("rich",)),
     "restore": Scenario(lambda t: t.restore(2), lambda _: rows(1, 2, 3, 4)),
     "vacuum": Scenario(lambda t: t.vacuum()),
@@ -167,7 +172,9 @@ SCENARIOS: dict[str, Scenario] = {
         prepare=lambda root: Table(root).set_properties({"delta.checkpointPolicy": "classic"}),
     ),
     "cluster": Scenario(lambda t: t.cluster_by(["id", "n"]), bases=("clustered",)),
-    "optimize clusters": Scenario(lambda t: t.optimize(), bases=("clustered",)),
+    "optimize clusters": Scenario(
+        lambda t: t.optimize(), bases=("clustered",), prepare=grown, held=rows(1, 2, 3, 5, 6)
+    ),
     "generate a manifest": Scenario(lambda t: t.generate_manifest(), bases=("plain",)),
     "add a constraint": Scenario(lambda t: t.add_constraint("more", "n < 1000000")),
     "drop a constraint": Scenario(lambda t: t.drop_constraint("some")),
