@@ -145,6 +145,8 @@ class Case:
         provenance: who built the case and who agrees.
         file_times: path under the table to modification time in ms since the epoch.
         root: name of the folder to copy the table to, where the name matters.
+        placeholders: text files under the table that say where it lies, by placeholders that
+            are expanded in a copy.
 
     """
 
@@ -158,6 +160,7 @@ class Case:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     file_times: Mapping[str, int] = field(default_factory=dict)
     root: str | None = None
+    placeholders: tuple[str, ...] = ()
 
     @property
     def chapter(self) -> str:

@@ -148,6 +148,7 @@ class _Loader:
             provenance=document["provenance"],
             file_times=document.get("file_times", {}),
             root=document.get("root"),
+            placeholders=tuple(document.get("placeholders", ())),
         )
 
     def _spec(self, case_id: str, path: Path) -> Spec:

@@ -22,6 +22,7 @@ from conformance.questions import ask, lacking, unclaimed_features
 from conformance.recipes import AdapterFaultError, replay_recipe
 from conformance.tables import TableStore
 from conformance.verify import count_rows, describe_expected, verify
+from generators.placeholders import expand
 
 __all__ = ["Judge"]
 
@@ -126,7 +127,7 @@ class Judge:
         if fault is not None or answer is None:
             return _error(fault, table)
         try:
-            verdict = self._decide(case, spec, answer)
+            verdict = self._decide(case, _placed(case, spec, table), answer)
         except AdapterError as error:
             return _error(error, table)
         return _without_place(verdict, table)
@@ -158,6 +159,24 @@ class Judge:
                 return _decide_answer(spec, expected, answer, unclaimed)
             case ExpectedError() as error:
                 return _decide_refusal(spec, error, answer, unclaimed)
+
+
+def _placed(case: Case, spec: Spec, table: Path) -> Spec:
+    """Give a spec whose answer says where the table lies, in a case that leaves that open."""
+    if not case.placeholders:
+        return spec
+
+    def place(answer: Expected | ExpectedError) -> Expected | ExpectedError:
+        if isinstance(answer, ExpectedError):
+            return answer
+        return replace(answer, document=expand(answer.document, table))
+
+    match spec.expectation:
+        case Contested(accepted):
+            answers = tuple(replace(each, answer=place(each.answer)) for each in accepted)
+            return replace(spec, expectation=Contested(answers))
+        case answer:
+            return replace(spec, expectation=place(answer))
 
 
 def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:

@@ -6,12 +6,12 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from conformance.cases import Case
+from generators.placeholders import BESIDE, expand_files
 
 __all__ = ["TableStore", "fingerprint"]
 
@@ -60,13 +60,19 @@ def _scratch() -> Path:
     return Path(tempfile.mkdtemp(prefix="delta-tck-", dir=folder))
 
 
-def _copy(source: Path, target: Path, file_times: Mapping[str, int]) -> None:
+def _copy(case: Case, target: Path) -> None:
+    source = case.table
     if source.is_dir():
         shutil.copytree(source, target)
     else:
         # Version control keeps no empty folders: a table of no files is one.
         target.mkdir(parents=True)
-    for name, milliseconds in file_times.items():
+    if case.placeholders:
+        beside = source.parent / BESIDE
+        if beside.is_dir():
+            shutil.copytree(beside, target.parent / BESIDE)
+        expand_files(target, case.placeholders)
+    for name, milliseconds in case.file_times.items():
         nanoseconds = milliseconds * 1_000_000
         os.utime(target / name, ns=(nanoseconds, nanoseconds))
 
@@ -104,7 +110,7 @@ class TableStore:
         path = parent / name
         parent.mkdir(parents=True)
         if case is not None:
-            _copy(case.table, path, case.file_times)
+            _copy(case, path)
         return path
 
     def alterations(self, case: Case) -> list[str]:

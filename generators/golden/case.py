@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from generators.delta_schema import Field, Struct
 from generators.golden.filters import Filter
 from generators.materialise.arrow_rows import Row, arrow_table
+from generators.placeholders import found_in
 
 __all__ = [
     "REVISIONS",
@@ -83,6 +84,7 @@ class CaseInfo:
         tool_versions: versions of the tools that wrote the bytes.
         root: name of the directory to copy the table to, for cases about the table's own path.
         file_times: path below the table root to modification time in ms since the epoch.
+        located: the log says where the table lies, by placeholders.
 
     """
 
@@ -96,6 +98,7 @@ class CaseInfo:
     tool_versions: Mapping[str, str] = field(default_factory=dict)
     root: str | None = None
     file_times: Mapping[str, int] = field(default_factory=dict)
+    located: bool = False
 
     def __post_init__(self) -> None:
         """Hold the info against the format; raises :class:`CaseError`."""
@@ -340,9 +343,9 @@ class CaseWriter:
     ) -> None:
         """Write one spec file; exactly one of expected, error and contested is given.
 
-        With ``ratified``, what a catalog answers, the wire type is ``catalog`` and the
-        question's own type stands in ``of``, unless it is contested too: a harness that cannot
-        hand commits in must pass over it.
+        With ``ratified``, what a catalog answers, the wire type is ``catalog``, and in a case
+        with placeholders it is ``located``; the question's own type stands in ``of``, as in a
+        contested one. Harnesses that know neither must pass over it.
 
         Raises:
             CaseError: the slug is taken or malformed, the title is too long, or the answer is
@@ -358,11 +361,10 @@ class CaseWriter:
         if len(given) != 1:
             raise CaseError(f"{place}: exactly one of {', '.join(answers)} is given")
         self._slugs.add(slug)
-        handed_in: dict[str, Any] = {}
-        if ratified is not None:
-            handed_in = {"ratified": dict(ratified)}
-            if type != "contested":
-                handed_in["of"], type = type, "catalog"  # noqa: A001  the word of the wire
+        handed_in: dict[str, Any] = {} if ratified is None else {"ratified": dict(ratified)}
+        hidden = "located" if self.info.located else "catalog" if handed_in else ""
+        if hidden and type != "contested":
+            handed_in["of"], type = type, hidden  # noqa: A001  the word of the wire
         document: dict[str, Any] = {
             "type": type,
             "title": title,
@@ -395,6 +397,9 @@ class CaseWriter:
         if not self._slugs or self._table_info is None:
             raise CaseError(f"{self.info.id}: a case has a described table and a spec at least")
         info = self.info
+        placeholders = found_in(self.delta)
+        if bool(placeholders) is not info.located:
+            raise CaseError(f"{info.id}: a case is located when its table has placeholders")
         document: dict[str, Any] = {
             "id": info.id,
             "title": info.title,
@@ -412,6 +417,8 @@ class CaseWriter:
             document["file_times"] = dict(self._file_times)
         if info.root is not None:
             document["root"] = info.root
+        if placeholders:
+            document["placeholders"] = placeholders
         for name, content in (("case", document), ("table_info", self._table_info)):
             path = self.directory / f"{name}.json"
             path.write_text(document_text(content), encoding="utf-8")

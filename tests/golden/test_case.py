@@ -120,6 +120,27 @@ def test_a_question_with_a_catalog_hides_from_harnesses_that_have_none(case: Cas
     assert (spec["type"], spec["of"], spec["ratified"]) == ("contested", "read", ratified)
 
 
+def test_a_located_case_names_the_files_with_placeholders(tmp_path: Path) -> None:
+    case = CaseWriter(_info(located=True), tmp_path / "case")
+    (case.delta / "log.json").write_text('"file://{{table}}/f"')
+    (case.delta / "other.json").write_text("{}")
+    case.read("r", _SCHEMA, _ROWS, title="Rows")
+    assert (_document(case, "specs/r.json")["type"]) == "located"
+    case.describe(schema={}, protocol={}, configuration={}, log_info={})
+    case.finish()
+    assert _document(case, "case.json")["placeholders"] == ["log.json"]
+
+
+@pytest.mark.parametrize("located", [False, True])
+def test_placeholders_and_being_located_go_together(tmp_path: Path, *, located: bool) -> None:
+    case = CaseWriter(_info(located=located), tmp_path / "case")
+    (case.delta / "log.json").write_text("" if located else "{{beside}}/f")
+    case.read("r", _SCHEMA, _ROWS, title="Rows")
+    case.describe(schema={}, protocol={}, configuration={}, log_info={})
+    with pytest.raises(CaseError, match="located"):
+        case.finish()
+
+
 def test_slugs_are_unique_and_answers_exactly_one(case: CaseWriter) -> None:
     case.spec("txn", "a", title="One", expected={"txnVersion": 1})
     with pytest.raises(CaseError, match="unique"):

@@ -15,6 +15,7 @@ from generators.golden.chapters import (
     deletion_vectors,
     evolution,
     last_checkpoint,
+    located,
     log_compaction,
     log_entries,
     metadata,
@@ -60,6 +61,7 @@ _MODULES = (
     time_travel,
     writer_features,
     catalog_managed,
+    located,
     writing,
     writing_features,
 )
