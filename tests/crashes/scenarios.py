@@ -138,7 +138,12 @@ SCENARIOS: dict[str, Scenario] = {
         lambda t: t.merge(arrow(2, 60), ["id"]), lambda held: _without(2)(held) + rows(2, 60)
     ),
     "optimize": Scenario(lambda t: t.optimize(), prepare=grown, held=rows(1, 2, 3, 5, 6)),
-    "purge": Scenario(lambda t: t.optimize(purge_only=True), bases=("rich",)),
+    "purge": Scenario(
+        lambda t: t.optimize(purge_only=True),
+        bases=("rich",),
+        prepare=lambda root: Table(root).delete("id = 1"),
+        held=rows(2, 3),
+    ),
     "restore": Scenario(lambda t: t.restore(2), lambda _: rows(1, 2, 3, 4)),
     "vacuum": Scenario(lambda t: t.vacuum()),
     "clean log": Scenario(
