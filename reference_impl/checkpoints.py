@@ -7,9 +7,11 @@ that are asked for are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,29 +34,42 @@ from reference_impl.checkpoint_bounds import (
     refuse_repeated,
 )
 from reference_impl.checkpoint_columns import conform
-from reference_impl.commits import parse_lines
+from reference_impl.commit_lines import Lines, sort_lines
+from reference_impl.commits import parse_line
 from reference_impl.errors import CheckpointFileNotFound, InvalidCheckpoint, MalformedCommit
-from reference_impl.file_actions import FILE_ACTIONS, from_objects
+from reference_impl.file_actions import FILE_ACTIONS
+from reference_impl.file_lines import from_lines
 from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
 from reference_impl.paths import decode_path
 from reference_impl.protocol import validate_protocol
 from reference_impl.storage import Storage, is_absolute, is_failure
+from reference_impl.threads import MAX_THREADS
 from reference_impl.wire import Place
 
-__all__ = ["Checkpoint", "CheckpointReader"]
+__all__ = ["Checkpoint", "CheckpointReader", "Portion"]
 
-_SMALL: Final = (
-    "protocol",
-    "metaData",
-    "txn",
-    "domainMetadata",
-    "checkpointMetadata",
-    "sidecar",
-)
+_MARKS: Final = {
+    "protocol": "minReaderVersion",
+    "metaData": "id",
+    "txn": "appId",
+    "domainMetadata": "domain",
+    "checkpointMetadata": "version",
+    "sidecar": "path",
+}
+"""A required field of every action that is not a file action."""
+
+_SMALL: Final = tuple(_MARKS)
 _ACTIONS: Final = (*_SMALL, "add", "remove")
 _FEW_ROWS: Final = 1_000
 """Rows for which opening a file again takes longer than reading all that it holds at once."""
+_SMALL_SIDECARS: Final = 1 << 22
+"""Bytes of sidecars below which threads cost more than they save."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+
+
+Portion: TypeAlias = Iterator[Callable[[], pa.RecordBatch]]
+"""File actions of one file in batches, with the columns of their schema. A batch is read as the
+iterator advances, and brought to its columns when it is called, on whichever thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +112,21 @@ class CheckpointReader:
             self._actions = tuple(found)
         return self._actions
 
-    def file_actions(self, action: str) -> Iterator[pa.RecordBatch]:
-        """Give the file actions of a wire name in batches with the columns of their schema."""
+    def file_actions(self, action: str) -> Iterator[Portion]:
+        """Give the file actions of a wire name, a portion for each file, not yet read."""
         for file in self._checkpoint.files:
-            yield from self._files(file, action)
+            yield self._files(file, action)
         for item in self.actions():
             if isinstance(item, Sidecar):
-                yield from self._sidecar(item, action)
+                path = decode_path(item.path)
+                yield self._columns(path if is_absolute(path) else f"{SIDECAR_DIR}/{path}", action)
+
+    @property
+    def threads(self) -> int:
+        """How many threads are worth starting to read the file actions."""
+        sidecars = sum(max(i.size_in_bytes, 0) for i in self.actions() if isinstance(i, Sidecar))
+        large = any(footer.num_rows > BATCH_ROWS for footer in self._footers.values())
+        return MAX_THREADS if large or sidecars > _SMALL_SIDECARS else 1
 
     def _path(self, file: LogFile) -> str:
         return f"{LOG_DIR}/{file.name}"
@@ -115,34 +138,66 @@ class CheckpointReader:
         path = self._path(file)
         place = self._place(path)
         if file.name.endswith(".json"):
-            rows: Iterator[tuple[str, Any]] = iter(self._lines(path))
+            found, _ = self._lines(path, files=False)
         else:
-            rows = self._rows(path)
-        for name, value in rows:
-            if name not in _SMALL:
-                continue
+            found = self._rows(path)
+        for name, value in found:
             action = decode_action(name, value, place)
             if isinstance(action, Protocol):
                 action = _without_empty_lists(action)
                 validate_protocol(action, place)
             yield action
 
-    def _lines(self, path: str) -> list[tuple[str, Any]]:
+    def _lines(
+        self, path: str, *, files: bool
+    ) -> tuple[Iterable[tuple[str, Any]], dict[str, Lines]]:
+        """Give the small actions of a JSON file, and its lines of file actions if asked for."""
+        found: list[tuple[str, Any]] = []
+
+        def other(line: bytes, number: int) -> str | None:
+            for name, value in parse_line(line, number, self._place(path)):
+                if name in FILE_ACTIONS:
+                    return name
+                found.append((name, value))
+            return None
+
         try:
-            data = self._storage.get(path)
-            return list(parse_lines(data, self._place(path)))
+            lines = sort_lines(self._storage.get(path), other, files=files)
         except FileNotFoundError:
             raise self._gone(path) from None
         except MalformedCommit as error:
             raise self._invalid(error.message, path) from error
+        return (item for item in found if item[0] in _SMALL), lines
 
     def _rows(self, path: str) -> Iterator[tuple[str, Any]]:
-        for batch in self._parquet(path, _SMALL):
-            for name in _SMALL:
-                column = batch.column(name) if name in batch.schema.names else None
-                if column is not None and column.null_count < len(column):
-                    for value in self._values(pc.drop_null(column), path):
-                        yield name, value
+        left = self._reach(path)
+        with closing(self._parquet(path, _SMALL)) as batches:
+            while left > 0 and (batch := next(batches, None)) is not None:
+                left -= batch.num_rows
+                for name in _SMALL:
+                    column = batch.column(name) if name in batch.schema.names else None
+                    if column is not None and column.null_count < len(column):
+                        for value in self._values(pc.drop_null(column), path):
+                            yield name, value
+
+    def _reach(self, path: str) -> int:
+        """Give how many rows to read until no small action follows.
+
+        In a large checkpoint a few rows among many hold one, mostly the first. One leaf of each
+        column tells which, and is a small part of what all of them take.
+        """
+        marks = [f"{name}.{leaf}" for name, leaf in _MARKS.items()]
+        at = reach = 0
+        marked: set[str] = set()
+        for batch in self._parquet(path, marks):
+            at += batch.num_rows
+            found = [name for name in batch.schema.names if name in _MARKS]
+            marked.update(found)
+            if any(batch.column(name).null_count < batch.num_rows for name in found):
+                reach = at
+        footer = self._footers[path]
+        unmarked = set(footer.schema.to_arrow_schema().names) & set(_MARKS) - marked
+        return int(footer.num_rows) if unmarked else reach
 
     def _values(self, column: pa.Array, path: str) -> list[Any]:
         try:
@@ -151,18 +206,20 @@ class CheckpointReader:
             raise self._invalid(f"an action cannot be read: {error}", path) from error
         return values
 
-    def _files(self, file: LogFile, action: str) -> Iterator[pa.RecordBatch]:
+    def _files(self, file: LogFile, action: str) -> Portion:
         path = self._path(file)
-        if file.name.endswith(".json"):
-            objects = [value for name, value in self._lines(path) if name == action]
-            return iter(from_objects(action, objects, self._place(path)).to_batches())
-        return self._columns(path, action)
+        if not file.name.endswith(".json"):
+            yield from self._columns(path, action)
+            return
+        _, lines = self._lines(path, files=True)
+        try:
+            table = from_lines(action, [(self._place(path), lines[action])])
+        except MalformedCommit as error:
+            raise self._invalid(error.message, path) from error
+        for batch in table.to_batches():
+            yield partial(_itself, batch)
 
-    def _sidecar(self, sidecar: Sidecar, action: str) -> Iterator[pa.RecordBatch]:
-        path = decode_path(sidecar.path)
-        return self._columns(path if is_absolute(path) else f"{SIDECAR_DIR}/{path}", action)
-
-    def _columns(self, path: str, action: str) -> Iterator[pa.RecordBatch]:
+    def _columns(self, path: str, action: str) -> Portion:
         kind = FILE_ACTIONS[action]
         leaves = [f"{action}.{field.name}" for field in kind.schema]
         if action == "add":
@@ -171,7 +228,7 @@ class CheckpointReader:
             return
         for batch in self._parquet(path, leaves):
             if action in batch.schema.names:
-                yield conform(batch.column(action), action, self._place(path))
+                yield partial(conform, batch.column(action), action, self._place(path))
 
     def _any(self, path: str, action: str) -> bool:
         """Look at one column whether there is an action at all, as often there is no remove."""
@@ -181,7 +238,7 @@ class CheckpointReader:
             for batch in batches
         )
 
-    def _parquet(self, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _parquet(self, path: str, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
         """Read columns, or more than those where a file is small."""
         try:
             if path not in self._tiny:
@@ -277,6 +334,10 @@ class CheckpointReader:
         return InvalidCheckpoint(
             message, path=path, version=self._checkpoint.version, requirement=requirement
         )
+
+
+def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 def _without_empty_lists(protocol: Protocol) -> Protocol:

@@ -5,7 +5,6 @@ Serves "Delta Log Entries" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,11 +14,11 @@ from reference_impl.actions import Action, CommitInfo, Protocol, decode_action
 from reference_impl.commit_lines import Lines, sort_lines
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
-from reference_impl.file_lines import known_actions, parse_line
+from reference_impl.file_lines import known_actions, parse_body
 from reference_impl.protocol import validate_protocol
 from reference_impl.wire import Place
 
-__all__ = ["Commit", "parse_commit", "parse_lines"]
+__all__ = ["Commit", "parse_commit", "parse_line"]
 
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
 _SINGLE: Final = {
@@ -55,7 +54,7 @@ class Commit:
             MalformedCommit: a line is not a JSON object with one action.
 
         """
-        return [parse_line(action, line, self.place) for line in self.lines[action]]
+        return [parse_body(action, line, self.place) for line in self.lines[action]]
 
     @property
     def info(self) -> CommitInfo | None:
@@ -82,7 +81,7 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
     seen: set[tuple[str, str]] = set()
 
     def other(line: bytes, number: int) -> str | None:
-        for name, value in _parse_line(line, number, place):
+        for name, value in parse_line(line, number, place):
             if name in FILE_ACTIONS:
                 return name
             actions.append(_small(name, value, place, seen))
@@ -118,18 +117,13 @@ def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> A
     return action
 
 
-def parse_lines(data: bytes, place: Place) -> Iterator[tuple[str, Any]]:
-    """Give name and JSON value of each known action; unknown actions are passed over.
+def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
+    """Give name and JSON value of the known action on a line, if there is one.
 
     Raises:
-        MalformedCommit: a line is not a JSON object with one action.
+        MalformedCommit: the line is not a JSON object with one action.
 
     """
-    for number, line in enumerate(data.split(b"\n"), 1):
-        yield from _parse_line(line, number, place)
-
-
-def _parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
     if not line.strip():
         return []
     try:

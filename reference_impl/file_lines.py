@@ -23,7 +23,7 @@ from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED,
 from reference_impl.file_actions import STRING_MAP as _MAP
 from reference_impl.wire import Place
 
-__all__ = ["Run", "from_lines", "known_actions", "parse_line"]
+__all__ = ["Run", "from_lines", "known_actions", "parse_body"]
 
 _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
@@ -47,7 +47,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     if table is not None:
         return table
     tables = [
-        from_objects(action, [parse_line(action, line, place) for line in lines], place)
+        from_objects(action, [parse_body(action, line, place) for line in lines], place)
         for place, lines in runs
     ]
     return pa.concat_tables([FILE_ACTIONS[action].schema.empty_table(), *tables])
@@ -58,7 +58,7 @@ def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
 
 
-def parse_line(action: str, line: bytes, place: Place) -> Any:
+def parse_body(action: str, line: bytes, place: Place) -> Any:
     """Give the JSON value of the one action on a line.
 
     Raises:

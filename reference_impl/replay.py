@@ -6,7 +6,7 @@ columns. Only paths that a commit after the checkpoint touches are looked up in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reference_impl.checkpoints import Portion
 from reference_impl.commits import Commit
 from reference_impl.errors import DuplicateAction
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import from_lines
 from reference_impl.replay_keys import logical_keys
 from reference_impl.replay_paths import Paths, PathSet
+from reference_impl.threads import in_order
 from reference_impl.wire import Place
 
 __all__ = ["CommittedFiles", "Reconciled", "reconcile"]
@@ -102,22 +104,26 @@ class Reconciled:
 
 
 def reconcile(
-    adds: Iterable[pa.RecordBatch], removes: Iterable[pa.RecordBatch], committed: CommittedFiles
+    adds: Iterable[Portion],
+    removes: Iterable[Portion],
+    committed: CommittedFiles,
+    threads: int = 1,
 ) -> Reconciled:
     """Apply committed file actions to those of a checkpoint.
 
     Args:
-        adds: the checkpoint's adds, in batches; none without checkpoint.
-        removes: the checkpoint's tombstones, in batches.
+        adds: the checkpoint's adds; none without checkpoint.
+        removes: the checkpoint's tombstones.
         committed: what was committed after it.
+        threads: how many of them work on the checkpoint.
 
     Raises:
         DuplicateAction: a commit, the checkpoint or the result has contradicting actions.
 
     """
     newest = _Newest.of(committed)
-    live = _Survivors.of(newest, "add", adds)
-    dead = _Survivors.of(newest, "remove", removes)
+    live = _Survivors.of(newest, "add", adds, threads)
+    dead = _Survivors.of(newest, "remove", removes, threads)
     _check_unique(live, dead)
     return Reconciled(live.table, dead.table)
 
@@ -197,14 +203,16 @@ class _Touched:
         paths = Paths.joined([newest.paths[kind] for kind in _KINDS])
         return cls(PathSet(paths), _logical_keys(paths.texts, _both(vectors)))
 
-    def untouched(self, batch: pa.RecordBatch, paths: Paths) -> pa.Array | None:
-        """Mark the actions to whose logical file no commit refers; ``None`` for all of them."""
+    def survivors(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Paths]:
+        """Give the actions to whose logical file no commit refers, and their decoded paths."""
+        paths = Paths.of([batch["path"]])
         rows = self.paths.rows(paths)
         if len(rows) == 0:
-            return None
+            return batch, paths
         keys = logical_keys(_combine(paths.texts.take(rows)), batch["deletionVector"].take(rows))
         gone = rows.filter(pc.is_in(keys, value_set=self.keys))
-        return pc.invert(pc.is_in(pa.arange(0, batch.num_rows), value_set=gone))
+        kept = pc.invert(pc.is_in(pa.arange(0, batch.num_rows), value_set=gone))
+        return batch.filter(kept), paths.filter(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,19 +229,29 @@ class _Survivors:
     paths: Paths
 
     @classmethod
-    def of(cls, newest: _Newest, kind: str, batches: Iterable[pa.RecordBatch]) -> _Survivors:
+    def of(
+        cls, newest: _Newest, kind: str, portions: Iterable[Portion], threads: int
+    ) -> _Survivors:
         committed = newest.tables[kind]
-        tables, paths = [], []
-        touched: _Touched | None = None
-        for batch in batches:
-            touched = touched or _Touched.of(newest)
-            decoded = Paths.of([batch["path"]])
-            kept = touched.untouched(batch, decoded)
-            tables.append(batch if kept is None else batch.filter(kept))
-            paths.append(decoded if kept is None else decoded.filter(kept))
+        given = list(portions)
+        touched = _Touched.of(newest) if given else None
+
+        def survive(batch: Callable[[], pa.RecordBatch]) -> tuple[pa.RecordBatch, Paths]:
+            assert touched is not None
+            return touched.survivors(batch())
+
+        # Several files are read on as many threads; the batches of one are read on this one,
+        # and the rest is done on others.
+        if len(given) == 1:
+            found = list(in_order(survive, given[0], threads))
+        else:
+            files = in_order(lambda portion: list(map(survive, portion)), given, threads)
+            found = [batch for file in files for batch in file]
         return cls(
-            pa.concat_tables([pa.Table.from_batches(tables, committed.schema), committed]),
-            Paths.joined([*paths, newest.paths[kind]]),
+            pa.concat_tables(
+                [pa.Table.from_batches([batch for batch, _ in found], committed.schema), committed]
+            ),
+            Paths.joined([*(paths for _, paths in found), newest.paths[kind]]),
         )
 
     def keys(self) -> pa.Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from reference_impl.actions import (
     Protocol,
     Txn,
 )
-from reference_impl.checkpoints import CheckpointReader
+from reference_impl.checkpoints import CheckpointReader, Portion
 from reference_impl.column_mapping import check_annotations, column_mapping_mode
 from reference_impl.commits import Commit, parse_commit
 from reference_impl.errors import (
@@ -267,12 +268,16 @@ class Snapshot:
     def _reconcile_all(self) -> Reconciled:
         parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
         committed = CommittedFiles.joined(parts)
-        return reconcile(self._checkpointed("add"), self._checkpointed("remove"), committed)
+        if self._reader is None:
+            return reconcile([], [], committed)
+        adds, removes = self._checkpointed("add"), self._checkpointed("remove")
+        return reconcile(adds, removes, committed, self._reader.threads)
 
-    def _checkpointed(self, action: str) -> Iterator[pa.RecordBatch]:
-        if self._reader is not None:
-            with _blaming():
-                yield from self._reader.file_actions(action)
+    def _checkpointed(self, action: str) -> Iterator[Portion]:
+        assert self._reader is not None
+        with _blaming():
+            for portion in self._reader.file_actions(action):
+                yield _blamed(portion)
 
     def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
         """Work on the commits of the segment in ascending order, some at a time."""
@@ -329,6 +334,17 @@ class _Fault(Exception):  # noqa: N818  a signal to _retry
     def __init__(self, error: DeltaError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def _blamed(portion: Portion) -> Portion:
+    with _blaming():
+        for batch in portion:
+            yield partial(_call_blamed, batch)
+
+
+def _call_blamed(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
+    with _blaming():
+        return batch()
 
 
 @contextmanager
