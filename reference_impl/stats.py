@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from decimal import Decimal as Number
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from reference_impl.column_mapping import Mode, physical_name
+from reference_impl.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import (
     BOOLEAN,
@@ -127,9 +129,9 @@ def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) 
     """
     chunked = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
     schema = _json_schema(wanted)
-    parts = [
-        _parse(chunked.slice(start, _BATCH), schema) for start in range(0, len(chunked), _BATCH)
-    ]
+    batches = [chunked.slice(start, _BATCH) for start in range(0, len(chunked), _BATCH)]
+    threads = min(len(batches), MAX_THREADS)
+    parts = list(in_order(lambda batch: _parse(batch, schema), batches, threads))
     parsed = pa.concat_tables(parts) if parts else schema.empty_table()
     columns = {}
     for leaf in wanted:
@@ -196,13 +198,12 @@ def _parse(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     given = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.array([], pa.string())
     empty = pc.fill_null(pc.equal(given, ""), True)  # noqa: FBT003  a value
     filled = pc.if_else(empty, "{}", given)
-    if not pc.all(
-        pc.and_not(pc.starts_with(filled, "{"), pc.match_substring(filled, "\n"))
-    ).as_py():
-        # A line that is no object, or a text of several lines, would shift what follows.
-        return _parse_singly(texts, schema)
     whole = pa.ListArray.from_arrays(pa.array([0, len(filled)], pa.int32()), filled)
     lines = pc.binary_join(whole, "\n")[0].as_buffer()
+    feeds = np.count_nonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
+    if feeds != len(filled) - 1 or not pc.all(pc.starts_with(filled, "{")).as_py():
+        # A line that is no object, or a text of several lines, would shift what follows.
+        return _parse_singly(texts, schema)
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     reading = pj.ReadOptions(use_threads=False, block_size=max(lines.size, 1) + 1)
     try:
