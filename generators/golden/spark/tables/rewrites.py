@@ -84,13 +84,10 @@ def _replaced(_case: CaseWriter, table: SparkTable) -> None:
     other = struct(field("name", "integer"), field("when", "date"))
     table.run(_BY_PART, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST, partition_by=["part"])
-    table.run(
-        "CREATE OR REPLACE TABLE {table} (name INT, when DATE) USING delta PARTITIONED BY (name)",
-        other,
-        [],
-    )
     rows: list[dict[str, Any]] = [{"name": 1, "when": None}, {"name": None, "when": None}]
-    table.append(other, rows, rows, partition_by=["name"])
+    options = {"overwriteSchema": "true"}
+    table.append(other, rows, rows, mode="overwrite", partition_by=["name"], options=options)
+    table.append(other, rows[:1], rows + rows[:1], partition_by=["name"])
     table.publish()
 
 
@@ -155,7 +152,7 @@ def _converted(case: CaseWriter, table: SparkTable) -> None:
         [(1, "a", 1), (2, "b", 1), (3, "c", 2), (4, None, 2), (5, "e", None)],
         "id BIGINT, name STRING, part INT",
     )
-    frame.coalesce(1).write.partitionBy("part").parquet(str(case.delta))
+    frame.coalesce(1).write.mode("overwrite").partitionBy("part").parquet(str(case.delta))
     table.run(f"CONVERT TO DELTA parquet.`{case.delta}` PARTITIONED BY (part INT)", _SCHEMA, _FIRST)
     new = _rows((6, "f", 3))
     table.append(_SCHEMA, new, _FIRST + new, partition_by=["part"])
@@ -211,7 +208,7 @@ TABLES = (
     ),
     Recipe(
         "change-metadata/spark-replaced-table",
-        "A replaced table has the new schema and partitioning, and its past the old",
+        "A replaced table has the new schema, and its past the old one",
         "META-002 REC-013",
         _replaced,
     ),
@@ -244,7 +241,7 @@ TABLES = (
     ),
     Recipe(
         "table-features/spark-dropped-feature",
-        "A table from which deletion vectors were dropped reads at every version",
+        "A table that dropped deletion vectors reads at every version",
         "TF-001 REC-012",
         _dropped_feature,
         _DV,

@@ -55,24 +55,33 @@ def _disabled_again(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
-_TRACKED = Struct((*_SCHEMA, field("_row_id", "long")))
+_TRACKED = Struct((*_SCHEMA, field("_row_id", "long"), field("_row_commit_version", "long")))
 
 
 def _tracked_late(case: CaseWriter, table: SparkTable) -> None:
     table.run(_CREATE, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
-    table.settle(_SET + "('delta.enableRowTracking' = 'true')", _SCHEMA, _FIRST)
+    enabled = table.settle(_SET + "('delta.enableRowTracking' = 'true')", _SCHEMA, _FIRST)
     version = table.append(_SCHEMA, _MORE, _FIRST + _MORE)
     left = _FIRST[1:] + _MORE
     table.run("DELETE FROM {table} WHERE id = 1", _SCHEMA, left)
     table.publish(requirements=["RT-017"])
-    # The rows that were there are numbered first, the later ones go on from them.
+    # The rows that were there are numbered first, by the commit before the one that enables the
+    # feature, which adds their files again; the later ones go on from them.
     for at, rows in ((version, _FIRST + _MORE), (version + 1, left)):
+        tracked = [
+            {
+                **row,
+                "_row_id": row["id"] - 1,
+                "_row_commit_version": enabled - 1 if row in _FIRST else version,
+            }
+            for row in rows
+        ]
         case.row_spec(
             "row_ids",
             f"row-ids-v{at}",
             _TRACKED,
-            [{**row, "_row_id": row["id"] - 1} for row in rows],
+            tracked,
             title=f"Rows of before and after the backfill have ids at version {at}",
             parameters={},
             version=at,
@@ -187,12 +196,12 @@ def _padded(_case: CaseWriter, table: SparkTable) -> None:
     schema = struct(field("c", "string"), field("v", "string"), field("n", "long"))
     table.run("CREATE TABLE {table} (c CHAR(5), v VARCHAR(5), n BIGINT) USING delta", schema, [])
     rows: list[dict[str, Any]] = [
-        {"c": "ab   ", "v": "ab", "n": 1},
+        {"c": "abcde", "v": "ab", "n": 1},
         {"c": "äöüßé", "v": "", "n": 2},
         {"c": None, "v": None, "n": 3},
     ]
     table.run(
-        "INSERT INTO {table} VALUES ('ab', 'ab', 1), ('äöüßé', '', 2), (NULL, NULL, 3)",
+        "INSERT INTO {table} VALUES ('abcde', 'ab', 1), ('äöüßé', '', 2), (NULL, NULL, 3)",
         schema,
         rows,
     )
@@ -234,7 +243,7 @@ _FILE_FORMAT = "checkpointV2.topLevelFileFormat"
 TABLES = (
     Recipe(
         "in-commit-timestamps/spark-enabled-late",
-        "A table that gets in-commit timestamps in mid-life reads at every version",
+        "In-commit timestamps may begin in mid-life",
         "ICT-010 ICT-011",
         _enabled_late("'delta.enableInCommitTimestamps' = 'true'"),
     ),
@@ -264,7 +273,7 @@ TABLES = (
     ),
     Recipe(
         "column-mapping/spark-nested-rearranged",
-        "Nested columns that are renamed, moved, dropped and added keep their values apart",
+        "Nested columns renamed, moved, dropped and added stay apart",
         "CM-008 CM-029 CM-031",
         _columns_rearranged,
         ("columnMapping",),
@@ -288,7 +297,7 @@ TABLES = (
     ),
     Recipe(
         "protocol-evolution/spark-upgraded-stepwise",
-        "A table upgraded from legacy versions to feature lists reads at every version",
+        "A table upgraded step by step reads at every version",
         "REC-012 PROTO-003 PROTO-004",
         _upgraded,
         ("columnMapping", "deletionVectors"),
@@ -302,7 +311,7 @@ TABLES = (
     ),
     Recipe(
         "schema-serialization-format/spark-char-varchar",
-        "Strings of bounded length are strings, padded as they were written",
+        "Strings of bounded length are strings",
         "SCH-002 SCH-026",
         _padded,
     ),
@@ -326,14 +335,14 @@ TABLES = (
     ),
     Recipe(
         "sidecar-files/spark-v2-json",
-        "JSON V2 checkpoints with several sidecars give the versions they stand for",
+        "Spark's JSON V2 checkpoints with sidecars give their versions",
         "SIDE-005 CKPT-016",
         _checkpointed(_V2, **{_FILE_FORMAT: "json", _PART_SIZE: "2"}),
         ("v2Checkpoint",),
     ),
     Recipe(
         "sidecar-files/spark-v2-parquet",
-        "Parquet V2 checkpoints with several sidecars give the versions they stand for",
+        "Spark's Parquet V2 checkpoints with sidecars give their versions",
         "SIDE-005 CKPT-016",
         _checkpointed(_V2, **{_FILE_FORMAT: "parquet", _PART_SIZE: "2"}),
         ("v2Checkpoint",),
