@@ -12,13 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from reference_impl.actions import SMALL_ACTIONS
 from reference_impl.commit_lines import Lines
-from reference_impl.errors import MalformedCommit
+from reference_impl.errors import DeltaError, MalformedCommit
 from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.file_actions import STRING_MAP as _MAP
 from reference_impl.wire import Place
@@ -29,7 +32,13 @@ _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
 _FEW: Final = 64
 """Lines for which setting up Arrow's reader takes longer than the general way."""
+_SAMPLES: Final = 8
+"""Lines that are looked at to learn which fields and keys lines have."""
+_MAX_KEYS: Final = 32
+"""A key of maps takes memory for every line, whether the line has it or not."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
+
+_Rows: TypeAlias = npt.NDArray[np.int64]
 
 Run: TypeAlias = tuple[Place, Lines]
 """Lines of one commit, with its place."""
@@ -49,6 +58,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     tables = [
         from_objects(action, [parse_body(action, line, place) for line in lines], place)
         for place, lines in runs
+        if lines
     ]
     return pa.concat_tables([FILE_ACTIONS[action].schema.empty_table(), *tables])
 
@@ -84,7 +94,7 @@ def _fast(action: str, parts: Sequence[Lines]) -> pa.Table | None:
     if every.count <= _FEW or size >= _LIMIT:
         return None
     every = replace(every, text=b"\n".join(lines.text for lines in parts))
-    # Most lines have the fields of the first, and columns of nothing but nulls are not free.
+    # Most lines have the fields of a few, and columns of nothing but nulls are not free.
     table = _read(action, every, bare=True)
     return table if table is not None else _read(action, every, bare=False)
 
@@ -95,7 +105,7 @@ def _read(action: str, lines: Lines, *, bare: bool) -> pa.Table | None:
     try:
         if not text.isascii():
             text.decode()  # Arrow takes any bytes for text.
-        schema = _schema(action, text[: text.index(b"\n")], bare=bare)
+        schema = _schema(action, _samples(action, text), bare=bare)
         table = pj.read_json(
             pa.BufferReader(text),
             read_options=pj.ReadOptions(block_size=block, use_threads=len(text) > block),
@@ -105,32 +115,49 @@ def _read(action: str, lines: Lines, *, bare: bool) -> pa.Table | None:
         )
         # Objects that share a line or span lines would change the number of rows.
         regular = table.num_rows == len(lines) and table.schema == schema
-        return _columns(action, table[action]) if regular else None
-    except (pa.ArrowException, ValueError, TypeError, KeyError, AttributeError):
+        columns = _columns(action, table[action]) if regular else None
+        return None if columns is None else _settled(action, *columns, lines)
+    except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def _schema(action: str, line: bytes, *, bare: bool) -> pa.Schema:
-    """Give the exact schema of regular lines; the keys of maps are those of the first line.
+def _samples(action: str, text: bytes) -> list[dict[str, Any]]:
+    """Parse a few lines from the first to the last."""
+    begins = [len(text) * part // (_SAMPLES - 1) for part in range(_SAMPLES)]
+    starts = dict.fromkeys(text.rfind(b"\n", 0, begin) + 1 for begin in begins)
+    return [orjson.loads(_line_at(text, start))[action] for start in starts]
 
-    ``bare`` leaves out the fields that the first line does not have.
+
+def _line_at(text: bytes, start: int) -> bytes:
+    end = text.find(b"\n", start)
+    return text[start:end] if end >= 0 else text[start:]
+
+
+def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) -> pa.Schema:
+    """Give the exact schema of regular lines; the keys of maps are those of the samples.
+
+    ``bare`` leaves out the fields that no sample has.
     """
-    first = orjson.loads(line)[action]
     fields = []
     for field in FILE_ACTIONS[action].schema:
-        if bare and first.get(field.name) is None:
+        values = [value for sample in samples if (value := sample.get(field.name)) is not None]
+        if bare and not values:
             continue
         data_type = field.type
         if data_type == _MAP:
-            keys = (first.get(field.name) or {}).keys()
+            keys = dict.fromkeys(key for value in values for key in value)
+            if len(keys) > _MAX_KEYS:
+                raise ValueError(f"{len(keys)} keys are too many for a column each")
             data_type = pa.struct([pa.field(key, pa.string()) for key in keys])
         fields.append(pa.field(field.name, data_type))
     return pa.schema([pa.field(action, pa.struct(fields))])
 
 
-def _columns(action: str, column: pa.ChunkedArray) -> pa.Table | None:
+def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | None:
+    """Give the columns of actions, and the rows that have to be read another way."""
     kind = FILE_ACTIONS[action]
-    batches = []
+    batches, doubtful = [], [np.empty(0, np.int64)]
+    start = 0
     for chunk in column.chunks:
         arrays = []
         given = dict(zip((field.name for field in chunk.type), chunk.flatten(), strict=True))
@@ -140,40 +167,56 @@ def _columns(action: str, column: pa.ChunkedArray) -> pa.Table | None:
                 array = pa.nulls(len(chunk), field.type)
             if field.name in kind.required and array.null_count:
                 return None
-            converted = _converted(array, field.type)
-            if converted is None:
+            if field.type == _MAP and array.type != _MAP:
+                doubtful.append(start + _doubtful(array))
+                array = _map(array)
+            if field.type == DELETION_VECTOR and not _is_complete(array):
                 return None
-            arrays.append(converted)
+            arrays.append(array)
         batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
-    return pa.Table.from_batches(batches, schema=kind.schema)
+        start += len(chunk)
+    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(doubtful))
 
 
-def _converted(array: pa.Array, target: pa.DataType) -> pa.Array | None:
-    if array.type == target and target != DELETION_VECTOR:
-        return array
-    if target == _MAP:
-        return _map(array)
-    if target == DELETION_VECTOR:
-        for name in REQUIRED:
-            if array.field(name).null_count != array.null_count:
-                return None
-    return array
+def _settled(action: str, table: pa.Table, rows: _Rows, lines: Lines) -> pa.Table:
+    """Read rows of a table from their lines instead, by the general way."""
+    if len(rows) == 0:
+        return table
+    every, place = list(lines), Place("", 0)
+    objects = [parse_body(action, every[row], place) for row in rows.tolist()]
+    order = np.arange(table.num_rows)
+    order[rows] = table.num_rows + np.arange(len(rows))
+    both = pa.concat_tables([table, from_objects(action, objects, place)])
+    return both.take(pa.array(order))
 
 
-def _map(struct: pa.StructArray) -> pa.Array | None:
-    """Turn an object whose keys are known into a map; ``None`` where a key may be missing.
+def _is_complete(vectors: pa.StructArray) -> bool:
+    return all(vectors.field(name).null_count == vectors.null_count for name in REQUIRED)
 
-    A key with a null value and an absent one look alike in a struct.
-    """
+
+def _doubtful(struct: pa.StructArray) -> _Rows:
+    """Give the rows where a key of a map may be missing or null, which look alike in a struct."""
+    values = [value for value in struct.flatten() if value.null_count > struct.null_count]
+    masks = [pc.and_(value.is_null(), struct.is_valid()) for value in values]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true, masks)]))
+
+
+def _true(mask: pa.BooleanArray) -> _Rows:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+
+
+def _map(struct: pa.StructArray) -> pa.Array:
+    """Turn an object whose keys are known into a map."""
     length, width = len(struct), struct.type.num_fields
     if struct.null_count == length:
         return pa.nulls(length, _MAP)
     values = struct.flatten()
-    if struct.null_count or any(value.null_count for value in values):
-        return None
     offsets = pa.arange(0, length * width + 1, width) if width else pa.repeat(0, length + 1)
     keys = pa.array([field.name for field in struct.type] * length, pa.string())
-    return pa.MapArray.from_arrays(offsets.cast(pa.int32()), keys, _interleaved(values, length))
+    mask = struct.is_null() if struct.null_count else None
+    return pa.MapArray.from_arrays(
+        offsets.cast(pa.int32()), keys, _interleaved(values, length), mask=mask
+    )
 
 
 def _interleaved(values: Sequence[pa.Array], length: int) -> pa.Array:

@@ -99,10 +99,27 @@ def _line(**over: Any) -> bytes:
         ([_line(), _line(partitionValues={"p": None})], [{"p": "1"}, {"p": None}]),
         ([_line(partitionValues={}), _line()], [{}, {"p": "1"}]),
         ([_line(partitionValues={"p": "1", "q": "2"})] * 2, [{"p": "1", "q": "2"}] * 2),
+        (
+            [_line(partitionValues={"p": None, "q": "2"}), _line(partitionValues={"q": None})],
+            [{"p": None, "q": "2"}, {"q": None}],
+        ),
+        (
+            [_line(partitionValues={f"p{key}": "1" for key in range(40)}), _line()],
+            [{f"p{key}": "1" for key in range(40)}, {"p": "1"}],
+        ),
     ],
 )
 def test_a_missing_key_differs_from_a_null_value(lines: list[bytes], expected: Any) -> None:
     assert [row["partitionValues"] for row in _rows(lines)] == expected
+
+
+def test_fields_and_keys_of_a_line_amid_many_arrive() -> None:
+    lines = [_line() for _ in range(300)]
+    lines[137] = _line(tags={"rare": "x", "null": None}, baseRowId=7, partitionValues={"q": None})
+    rows = _rows(lines)[:300]
+    assert rows[137]["tags"] == {"rare": "x", "null": None}
+    assert (rows[137]["baseRowId"], rows[137]["partitionValues"]) == (7, {"q": None})
+    assert all(row == rows[0] for at, row in enumerate(rows) if at != 137)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +135,14 @@ def test_a_missing_key_differs_from_a_null_value(lines: list[bytes], expected: A
         _line(size=2**63),
         _line(size=1.0),
         _line(deletionVector={}),
+        _line(partitionValues={"p": 1}),
+        _line(partitionValues={"q": None, "p": {}}),
+        _line(tags={"p": ["x"]}, partitionValues={"p": None}),
         _line(deletionVector={"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 1}),
         _line().replace(b"{", b'{"remove": {"path": "g"}, ', 1),
         b'{"add":{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
     ],
-    ids=range(13),
+    ids=range(16),
 )
 @pytest.mark.parametrize("position", [0, 1])
 def test_one_bad_line_among_good_ones_is_refused(bad: bytes, position: int) -> None:
