@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from reference_impl.actions import Format, Metadata
 from reference_impl.errors import CommitConflict, ConstraintViolation, SchemaMismatch
-from reference_impl.log_names import LOG_DIR
+from reference_impl.log_names import LOG_DIR, parse
 from reference_impl.partition_values import format_value, parse_value
 from reference_impl.paths import encode_path
 from reference_impl.scan.conform import Converter, converter, find_column
@@ -72,7 +72,7 @@ def convert(storage: Storage, wanted: Definition) -> int:
             rule that the rows were never held against.
 
     """
-    if any(storage.list_from(LOG_DIR)):
+    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
         raise CommitConflict("there is a table at this place already", version=0)
     check_definition(wanted)
     found = list(_files(storage))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from reference_impl.actions import Format, Metadata
 from reference_impl.errors import CommitConflict, InvalidMetadata, SchemaMismatch
-from reference_impl.log_names import LOG_DIR
+from reference_impl.log_names import LOG_DIR, parse
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import VARIANT, VOID, Array, Map, Struct
@@ -80,7 +80,7 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
         DeltaError: another subclass that says what is wrong with the definition or the rows.
 
     """
-    if any(storage.list_from(LOG_DIR)):
+    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
         raise CommitConflict("there is a table at this place already", version=0)
     schema = wanted.schema
     check_definition(wanted)

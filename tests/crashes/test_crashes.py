@@ -6,6 +6,7 @@ A few operations and steps of the matrix that ``tox run -e crashes`` tries as a 
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,20 @@ def test_a_writer_that_is_killed_leaves_before_or_after(tmp_path: Path) -> None:
     count = system_steps(trial, tmp_path)
     last = range(count - 4, count + 1)
     assert kill(trial, tmp_path, "system", last) == len(last)
+
+
+def test_what_a_killed_writer_left_is_no_table(tmp_path: Path) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    staged = log / ".staged-abc.tmp"
+    staged.write_bytes(b"{")
+    os.utime(staged, (0, 0))
+    table = Table(tmp_path)
+    assert table.create(SCHEMA, rows=arrow(1)) == 0
+    assert table.vacuum(dry_run=True) == ["_delta_log/.staged-abc.tmp"]
+    table.vacuum()
+    assert not staged.exists()
+    assert read_table(tmp_path).num_rows == 1
 
 
 def test_every_operation_of_the_writer_is_in_the_matrix() -> None:
