@@ -65,15 +65,23 @@ WRITE_OPERATIONS: frozenset[str] = frozenset(
         "compact_log",
         "cleanup",
         "set_properties",
+        "unset_properties",
         "add_columns",
         "rename_column",
         "drop_column",
+        "reorder_columns",
         "change_type",
+        "set_nullable",
+        "set_default",
         "add_constraint",
         "drop_constraint",
         "set_txn",
         "set_domain_metadata",
         "enable_feature",
+        "drop_feature",
+        "cluster_by",
+        "convert",
+        "generate_manifest",
     }
 )
 """Names of the operations that a write request may carry."""

@@ -10,6 +10,7 @@ that a clause forbids. How many versions an engine takes for a step is its own a
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,33 +24,28 @@ from conformance.cases import Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.outcomes import Hazard, Outcome, Verdict
-from generators.delta_schema import Field, Struct, from_json, type_of
-from generators.literals import decode
+from conformance.recipe_state import described
+from conformance.recipe_steps import KEPT_BACK, brought, operation_of
+from conformance.recipe_traces import Traces
+from generators.delta_schema import Field, Struct, from_json
 from generators.materialise.arrow_rows import arrow_table
-from generators.model import Row
-from generators.operations import (
-    Append,
-    Checkpoint,
-    Create,
-    Delete,
-    Operation,
-    Overwrite,
-    SetProperties,
-    SetTransaction,
-    Tree,
-    Update,
-    replay,
-)
+from generators.model import Oracle, Row
+from generators.operations import Create, Operation, commits, replay
 from reference_impl import DeltaError, Table, read_table
+from reference_impl.errors import NotFoundError
 
 __all__ = ["AdapterFaultError", "Run", "replay_recipe", "unclaimed_operations"]
 
 Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
 """Asks an adapter: an answer, or the fault that it ended in."""
 
+_OWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "reorder_columns": ("columns",),
+    "cluster_by": ("columns",),
+}
+"""Words that are kept back elsewhere, and an operation's own argument here."""
+
 _SHOWN: Final = 10
-_REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriterVersion")
-"""Beginnings of properties that ask for a protocol and are not stored."""
 
 
 class AdapterFaultError(Exception):
@@ -75,7 +71,10 @@ class _Replay:
         run: asks the adapter.
         table: where the table is to be.
         steps: the recipe.
-        given: the schema of the table that is there already.
+        before: the steps that made the table that is given, for the oracle.
+        given: the schema of a table that is given without them.
+        traces: what the steps left beside rows.
+        done: the table's version after each step, as the implementation counts.
         history: the steps so far, for the oracle.
         seen: version after each step, with the rows that it has to have.
 
@@ -84,17 +83,33 @@ class _Replay:
     run: Run
     table: Path
     steps: Sequence[Mapping[str, Any]]
+    before: Sequence[Mapping[str, Any]] = ()
     given: Struct | None = None
+    traces: Traces = field(init=False)
+    done: list[int] = field(default_factory=list)
     history: list[Operation] = field(default_factory=list)
     seen: list[tuple[int, pa.Table | None]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Let the oracle take the steps that made the table that is given."""
+        self.traces = Traces(self.table)
+        for step in self.before:
+            rows = self.advance(step)
+            version = self.oracle.versions[-1].number
+            self.seen.append((version, rows))
+            self.done.append(version)
+        if self.before:
+            self.traces.after(self.done[-1], self.oracle.versions[-1], "")
+
     def ask(self, step: Mapping[str, Any]) -> Answer:
         """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
-        schema = self._schema(step)
-        arguments = {k: v for k, v in step.items() if k not in ("operation", "rows")}
+        own = _OWN.get(step["operation"], ())
+        arguments = {k: v for k, v in step.items() if k not in KEPT_BACK or k in own}
+        if "to_step" in step:
+            arguments["version"] = self.done[step["to_step"]]
         rows = None
         if "rows" in step:
-            rows = _arrow(schema, [decode(schema, row) for row in step["rows"]])
+            rows = _arrow(*brought(step, self._schema(step)))
         answer, fault = self.run(Write(str(self.table), step["operation"], arguments, rows))
         if answer is None:
             raise AdapterFaultError(fault)
@@ -108,21 +123,34 @@ class _Replay:
         """
         if self.given is not None:
             return None
-        self.history.append(_operation(step, self._schema(step)))
-        version = replay(self.history).versions[-1]
+        operation = operation_of(step, self._schema(step), self._version_of)
+        if isinstance(operation, Create) and self.history:
+            # To convert is to create a table of the rows that are there.
+            operation = replace(operation, rows=tuple(self.oracle.rows()))
+            self.history, self.seen, self.done = [], [], []
+        self.history.append(operation)
+        version = self.oracle.versions[-1]
         return arrow_table(version.schema, [row.values for row in version.rows])
 
+    @property
+    def oracle(self) -> Oracle:
+        """The oracle of the steps so far."""
+        return replay(self.history)
+
+    def _version_of(self, step: int) -> int:
+        return sum(map(commits, self.history[: step + 1])) - 1
+
     def _schema(self, step: Mapping[str, Any]) -> Struct:
-        if step["operation"] == "create":
+        """Give the schema in force before a step."""
+        if "schema" in step and step["operation"] in ("create", "convert"):
             found = from_json(dict(step["schema"]))
             assert isinstance(found, Struct)
             return found
         if self.given is not None:
             return self.given
-        first = self.history[0] if self.history else None
-        if not isinstance(first, Create):
+        if not self.history:
             raise KitError("a recipe begins with create")
-        return first.schema
+        return self.oracle.schema
 
 
 def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
@@ -138,8 +166,15 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
         KitError: the recipe is none.
 
     """
-    replayed = _Replay(run, table, spec.parameters["operations"])
-    if "given" in spec.parameters:
+    steps, before = spec.parameters["operations"], spec.parameters.get("before", ())
+    converts = steps[0]["operation"] == "convert"
+    if converts:
+        # What is given to convert is the table's files without its log.
+        shutil.rmtree(table / "_delta_log")
+    replayed = _Replay(run, table, steps, before)
+    if converts:
+        replayed.traces = Traces(table)
+    elif "given" in spec.parameters and not before:
         text = Table(table).snapshot().metadata.schema_string
         replayed.given = from_json(json.loads(text))
     match spec.expectation:
@@ -175,9 +210,12 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                 )
             case Ok():
                 verdict = _read_after(replayed, name, replayed.advance(step))
+                verdict = verdict or _traced(replayed, name, step) or _cleared(replayed, name, step)
                 if verdict is not None:
                     return verdict
-    return _travelled(replayed) or _described(replayed)
+    return _travelled(replayed) or described(
+        replayed.table, replayed.before, steps, replayed.history
+    )
 
 
 def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict | None:
@@ -188,7 +226,25 @@ def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict 
     except DeltaError as error:
         return _unreadable(name, error)
     replayed.seen.append((version, rows))
+    replayed.done.append(version)
     return None if found is None else _wrong_rows(name, found)
+
+
+def _traced(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+    oracle = replayed.oracle.versions[-1] if replayed.history else None
+    fault = replayed.traces.after(replayed.done[-1], oracle, step["operation"])
+    if fault is None and step.get("purge"):
+        vectors = Table(replayed.table).snapshot().adds().column("deletionVector")
+        fault = "a file has a deletion vector still" if vectors.null_count < len(vectors) else None
+    if fault is None:
+        return None
+    return Verdict(
+        Outcome.FAIL,
+        f"{name}: {fault}",
+        Hazard.CORRUPTING_WRITE,
+        "changes, row ids and log as the clauses want them",
+        fault,
+    )
 
 
 def _travelled(replayed: _Replay) -> Verdict | None:
@@ -205,30 +261,21 @@ def _travelled(replayed: _Replay) -> Verdict | None:
     return None
 
 
-def _described(replayed: _Replay) -> Verdict | None:
-    """Compare what was asked for with the metadata that are in force."""
-    asked: dict[str, str] = {}
-    columns: list[str] = []
-    for step in replayed.steps:
-        asked |= step.get("properties") or {}
-        columns = list(step.get("partition_columns") or columns)
-    metadata = Table(replayed.table).snapshot().metadata
-    faults = [
-        f"{name} is {metadata.configuration.get(name)!r}, not {value!r}"
-        for name, value in asked.items()
-        if not name.startswith(_REQUESTS) and metadata.configuration.get(name) != value
-    ]
-    if replayed.given is None and list(metadata.partition_columns) != columns:
-        faults.append(f"partitionColumns is {list(metadata.partition_columns)}, not {columns}")
-    if not faults:
+def _cleared(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+    """Look for files that a step has to delete, and for files that it must not."""
+    folder = replayed.table
+    lost = [path for path in step.get("kept", ()) if not (folder / path).exists()]
+    left = [path for path in step.get("gone", ()) if (folder / path).exists()]
+    if not lost and not left:
         return None
+    wrong = f"{lost[0]} is gone" if lost else f"{left[0]} is still there"
     return Verdict(
         Outcome.FAIL,
-        f"the table is not as it was asked for: {faults[0]}",
-        Hazard.CORRUPTING_WRITE,
-        "properties and partitioning as asked",
-        "; ".join(faults),
-        details=tuple(faults),
+        f"{name}: {wrong}",
+        Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
+        "the files that versions need, and no others",
+        wrong,
+        details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
     )
 
 
@@ -255,6 +302,7 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
     """Take every step but the last, which has to be refused and to leave no trace."""
     *before, last = replayed.steps
     verdict = _followed(replayed, before)
+    latest = None if verdict is not None else _latest(replayed.table)
     if verdict is not None:
         return verdict
     wanted = f"the last step is refused ({error.kind}) and nothing is committed"
@@ -269,11 +317,11 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
             "carried out",
             error.requirement,
         )
-    if before:
-        verdict = _travelled(replayed)
-        latest = Table(replayed.table).latest_version()
-        if verdict is None and latest != replayed.seen[-1][0]:
-            message = f"{name} is refused and version {latest} is there nevertheless"
+    if latest is not None:
+        verdict = _travelled(replayed) or _cleared(replayed, name, last)
+        now = _latest(replayed.table)
+        if verdict is None and now != latest:
+            message = f"{name} is refused and version {now} is there nevertheless"
             return Verdict(Outcome.FAIL, message, Hazard.CORRUPTING_WRITE, wanted, message)
         verdict = verdict or _audited(replayed)
     if verdict is not None:
@@ -290,6 +338,14 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
         actual=f"refused as {answer.kind}",
         requirement=error.requirement,
     )
+
+
+def _latest(table: Path) -> int | None:
+    """Give the latest version; ``None`` where there is no table."""
+    try:
+        return Table(table).latest_version()
+    except NotFoundError:
+        return None
 
 
 def _wrong_rows(place: str, found: Difference) -> Verdict:
@@ -323,64 +379,3 @@ def _arrow(schema: Struct, rows: Sequence[Row]) -> pa.Table:
         for each in schema
     ]
     return arrow_table(Struct(tuple(loose)), rows)
-
-
-def _operation(step: Mapping[str, Any], schema: Struct) -> Operation:
-    make = _OPERATIONS.get(step["operation"])
-    if make is None:
-        raise KitError(f"a recipe has a step {step['operation']!r}, which is none")
-    return make(step, schema)
-
-
-def _create(step: Mapping[str, Any], schema: Struct) -> Create:
-    return Create(
-        schema,
-        tuple(step.get("partition_columns") or ()),
-        step.get("properties") or {},
-        tuple(step.get("features") or ()),
-        _rows(schema, step),
-    )
-
-
-def _update(step: Mapping[str, Any], _: Struct) -> Update:
-    values = {
-        name: decode(type_of(node["type"]), node["literal"]) for name, node in step["set"].items()
-    }
-    return Update(values, step.get("filter"))
-
-
-_OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], Struct], Operation]]] = {
-    "create": _create,
-    "append": lambda step, schema: Append(_rows(schema, step)),
-    "overwrite": lambda step, schema: Overwrite(
-        _rows(schema, step), step.get("filter") or _partition(schema, step.get("partition"))
-    ),
-    "delete": lambda step, _: Delete(step.get("filter")),
-    "update": _update,
-    "checkpoint": lambda _step, _schema: Checkpoint(),
-    "set_properties": lambda step, _: SetProperties(step["properties"]),
-    "set_txn": lambda step, _: SetTransaction(step["app_id"], step["txn_version"]),
-}
-"""What each step of a recipe is to the oracle."""
-
-
-def _rows(schema: Struct, step: Mapping[str, Any]) -> tuple[Row, ...]:
-    rows: list[Row] = [decode(schema, document) for document in step.get("rows") or ()]
-    return tuple(rows)
-
-
-def _partition(schema: Struct, values: Mapping[str, Any] | None) -> Tree | None:
-    """Give the filter of a partition that is named by its values."""
-    if not values:
-        return None
-    tests = [
-        {
-            "op": "<=>",
-            "args": [
-                {"column": [name]},
-                {"literal": value, "type": schema[name].to_json()["type"]},
-            ],
-        }
-        for name, value in values.items()
-    ]
-    return tests[0] if len(tests) == 1 else {"op": "and", "args": tests}

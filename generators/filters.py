@@ -8,6 +8,7 @@ their sign. This evaluator belongs to the oracle and shares nothing with any rea
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -100,11 +101,16 @@ def _member(value: Any, members: Sequence[Any]) -> bool | None:
     return _any(_compared("=", value, each) for each in members)
 
 
+def _arithmetic(work: Callable[[Any, Any], Any], args: Sequence[Any]) -> Any:
+    left, right = args
+    return None if left is None or right is None else work(left, right)
+
+
 def _starts(value: str | None, prefix: str | None) -> bool | None:
     return None if value is None or prefix is None else value.startswith(prefix)
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Sequence[Any]], bool | None]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
     **{op: partial(_comparison, op) for op in _ORDERINGS},
     "<=>": lambda args: _same(*args),
     "in": lambda args: _member(args[0], args[1:]),
@@ -114,11 +120,17 @@ _OPERATIONS: Final[Mapping[str, Callable[[Sequence[Any]], bool | None]]] = {
     "or": _any,
     "not": lambda args: _not(args[0]),
     "starts_with": lambda args: _starts(*args),
+    "+": partial(_arithmetic, operator.add),
+    "-": partial(_arithmetic, operator.sub),
+    "*": partial(_arithmetic, operator.mul),
 }
 
 
 def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
     """Give the value of a tree for a row: true, false or null for a filter.
+
+    A tree that gives a value, and no truth, may add, subtract and multiply; what overflows its
+    type is for the caller to notice.
 
     Raises:
         FilterError: the tree has a node that is none, or compares what does not compare.

@@ -222,6 +222,23 @@ class Oracle:
         self._changes.append(Change("update_postimage", self.next_version, merged))
         return after
 
+    def row(self, identity: int) -> Row:
+        """Give a row as it stands; raises :class:`KeyError` for one that is not there."""
+        return self._rows[identity].values
+
+    def restore(self, number: int) -> None:
+        """Make rows, schema and properties those of a version again."""
+        earlier = self.versions[number]
+        then = {each.identity: each for each in earlier.rows}
+        same = {i for i, row in self._rows.items() if i in then and then[i].changed == row.changed}
+        self.delete([identity for identity in self._rows if identity not in same])
+        for identity, row in then.items():
+            if identity not in same:
+                self._changes.append(Change("insert", self.next_version, row.values))
+        self._rows = then
+        self.schema = earlier.schema
+        self.properties = dict(earlier.properties)
+
     def matching(self, predicate: Callable[[Row], bool | None]) -> list[int]:
         """Give the identities of the rows for which a predicate is true, not null."""
         return [each.identity for each in self._rows.values() if predicate(each.values) is True]

@@ -25,13 +25,19 @@ __all__ = [
     "Delete",
     "DropColumn",
     "History",
+    "Keep",
+    "Merge",
+    "MergeClause",
     "Operation",
     "Overwrite",
     "RenameColumn",
+    "ReorderColumns",
+    "Restore",
     "SetDomain",
     "SetProperties",
     "SetTransaction",
     "Tree",
+    "UnsetProperties",
     "Update",
     "WidenColumn",
     "commits",
@@ -76,6 +82,33 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeClause:
+    """What becomes of rows of one kind.
+
+    Attributes:
+        match: which rows: of both sides, of the source alone, of the table alone.
+        action: what becomes of them.
+        condition: over columns that begin with ``target`` and ``source``; always by default.
+        values: column to a node of a tree; ``None`` for the source row as it is.
+
+    """
+
+    match: Literal["matched", "not_matched", "not_matched_by_source"]
+    action: Literal["update", "delete", "insert"]
+    condition: Tree | None = None
+    values: Mapping[str, Tree] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Merge source rows where ``on`` is true of a pair; the first clause that holds decides."""
+
+    source: tuple[Row, ...]
+    on: Tree
+    clauses: tuple[MergeClause, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Overwrite:
     """Replace the rows for which ``where`` is true, all when ``None``."""
 
@@ -99,10 +132,18 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Set columns of the rows for which ``where`` is true."""
+    """Set columns of the rows for which ``where`` is true.
+
+    Attributes:
+        values: column to its value.
+        where: the filter.
+        computed: column to the tree that gives its value from the row as it was.
+
+    """
 
     values: Mapping[str, Any]
     where: Tree | None = None
+    computed: Mapping[str, Tree] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +151,13 @@ class SetProperties:
     """Set table properties on top of those in force."""
 
     properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetProperties:
+    """Unset table properties, whether they are set or not."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +207,27 @@ class WidenColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ReorderColumns:
+    """Put the top-level columns into another order."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Make rows, schema and properties those of an earlier version again."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Do what no reader of rows can see; ``version`` tells whether it makes a version."""
+
+    version: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Compact:
     """Rewrite all files into few; no row changes."""
 
@@ -177,13 +246,18 @@ Operation: TypeAlias = (
     | Overwrite
     | Delete
     | Update
+    | Merge
     | SetProperties
+    | UnsetProperties
     | SetTransaction
     | SetDomain
     | AddColumn
     | RenameColumn
     | DropColumn
     | WidenColumn
+    | ReorderColumns
+    | Restore
+    | Keep
     | Compact
     | Checkpoint
 )
@@ -193,7 +267,7 @@ History: TypeAlias = Sequence[Operation]
 
 def commits(operation: Operation) -> bool:
     """Tell whether an operation makes a version."""
-    return not isinstance(operation, Checkpoint)
+    return not isinstance(operation, Checkpoint) and operation != Keep(version=False)
 
 
 def widened_field(column: Field, data_type: DataType) -> Field:
@@ -221,6 +295,8 @@ def schema_after(schema: Struct, operation: Operation) -> Struct:
             return Struct(
                 tuple(replace(each, name=new) if each.name == old else each for each in schema)
             )
+        case ReorderColumns(names):
+            return schema.select(*names)
         case WidenColumn(name, data_type):
             return Struct(
                 tuple(
@@ -249,9 +325,18 @@ def _apply(  # noqa: C901, PLR0912  one branch per operation
             oracle.insert(rows)
         case Delete(where):
             oracle.delete(_matching(oracle, where))
-        case Update(values, where):
+        case Update(values, where, computed):
             for identity in _matching(oracle, where):
-                oracle.update(identity, values)
+                row = oracle.row(identity)
+                made = {name: evaluate(tree, row) for name, tree in computed.items()}
+                oracle.update(identity, {**values, **made})
+        case Merge():
+            _merge(oracle, operation)
+        case UnsetProperties(names):
+            for name in names:
+                oracle.properties.pop(name, None)
+        case Restore(version):
+            oracle.restore(version)
         case SetProperties(properties):
             oracle.properties |= properties
         case SetTransaction(application, version):
@@ -262,10 +347,57 @@ def _apply(  # noqa: C901, PLR0912  one branch per operation
             oracle.domains[domain] = configuration
         case RenameColumn(old, new):
             oracle.change_schema(schema_after(oracle.schema, operation), {old: new})
-        case AddColumn() | DropColumn() | WidenColumn():
+        case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns():
             oracle.change_schema(schema_after(oracle.schema, operation))
-        case Compact() | Checkpoint():
+        case Compact() | Checkpoint() | Keep():
             return
+
+
+def _merge(oracle: Oracle, merge: Merge) -> None:
+    """Merge by looking at every pair.
+
+    Raises:
+        ValueError: several source rows change one row of the table.
+
+    """
+    pairs: dict[int, list[Row]] = {each.identity: [] for each in oracle.pending}
+    lonely = list(merge.source)
+    for identity, partners in pairs.items():
+        target = oracle.row(identity)
+        for source in merge.source:
+            if evaluate(merge.on, {"target": target, "source": source}) is True:
+                partners.append(source)
+                lonely = [each for each in lonely if each is not source]
+    for identity, partners in pairs.items():
+        target = oracle.row(identity)
+        sides = [{"target": target, "source": source} for source in partners]
+        kind = "matched" if partners else "not_matched_by_source"
+        found = [_decided(merge.clauses, kind, side) for side in sides or [{"target": target}]]
+        acts = [each for each in found if each is not None]
+        if len(acts) > 1 and any(clause.action != "delete" for clause, _ in acts):
+            raise ValueError("several source rows change one row")
+        if acts and acts[0][0].action == "delete":
+            oracle.delete([identity])
+        elif acts:
+            oracle.update(identity, acts[0][1])
+    for source in lonely:
+        insert = _decided(merge.clauses, "not_matched", {"source": source})
+        if insert is not None:
+            oracle.insert([insert[1]])
+
+
+def _decided(
+    clauses: Sequence[MergeClause], match: str, sides: Mapping[str, Row]
+) -> tuple[MergeClause, Row] | None:
+    """Give the first clause that holds for a pair, and the values that it sets."""
+    for clause in clauses:
+        if clause.match != match:
+            continue
+        if clause.condition is None or evaluate(clause.condition, sides) is True:
+            if clause.values is None:
+                return clause, dict(sides.get("source", {}))
+            return clause, {name: evaluate(tree, sides) for name, tree in clause.values.items()}
+    return None
 
 
 def replay(history: History) -> Oracle:

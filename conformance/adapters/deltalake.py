@@ -164,6 +164,8 @@ def _committed(table: str) -> dict[str, Any]:
 
 def _create(request: Write) -> dict[str, Any]:
     arguments = request.arguments
+    if arguments.get("clustering_columns"):
+        raise NotImplementedError("deltalake clusters no tables")
     table = deltalake.DeltaTable.create(
         request.table,
         schema=deltalake.Schema.from_json(json.dumps(arguments["schema"])),
@@ -228,6 +230,65 @@ def _update(request: Write) -> dict[str, Any]:
     return _committed(request.table)
 
 
+_SIDES: Final = frozenset({"target", "source"})
+"""What the two sides of a merge are called in trees."""
+
+
+def _merge(request: Write) -> dict[str, Any]:
+    arguments = request.arguments
+    merger = deltalake.DeltaTable(request.table).merge(
+        source=request.rows,
+        predicate=render(arguments["on"], DATAFUSION, _SIDES),
+        source_alias="source",
+        target_alias="target",
+    )
+    for clause in arguments["when"]:
+        method = f"when_{clause['match']}_{clause['action']}"
+        given: dict[str, Any] = {}
+        if "condition" in clause:
+            given["predicate"] = render(clause["condition"], DATAFUSION, _SIDES)
+        if "set" in clause:
+            given["updates"] = {
+                DATAFUSION.identifier(name): render(node, DATAFUSION, _SIDES)
+                for name, node in clause["set"].items()
+            }
+        elif clause["action"] != "delete":
+            method += "_all"
+        merger = getattr(merger, method)(**given)
+    merger.execute()
+    return _committed(request.table)
+
+
+def _convert(request: Write) -> dict[str, Any]:
+    arguments = request.arguments
+    names = list(arguments.get("partition_columns") or ())
+    fields = [f for f in arguments["schema"]["fields"] if f["name"] in names]
+    document = {"type": "struct", "fields": fields}
+    deltalake.convert_to_deltalake(
+        request.table,
+        partition_by=deltalake.Schema.from_json(json.dumps(document)) if names else None,
+        partition_strategy="hive" if names else None,
+        configuration=dict(arguments.get("properties") or {}),
+    )
+    return _committed(request.table)
+
+
+def _optimize(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> None:
+    if arguments.get("purge"):
+        raise NotImplementedError("deltalake compacts files, and purges none alone")
+    table.optimize.compact()
+
+
+def _add_columns(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> None:
+    table.alter.add_columns(deltalake.Schema.from_json(json.dumps(arguments["schema"])).fields)
+
+
+def _set_nullable(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> None:
+    if not arguments["nullable"]:
+        raise NotImplementedError("deltalake makes no column not null")
+    table.alter.drop_column_not_null(arguments["column"])
+
+
 def _on_table(
     call: Callable[[deltalake.DeltaTable, Mapping[str, Any]], Any],
 ) -> Callable[[Write], dict[str, Any]]:
@@ -256,7 +317,30 @@ _WRITES: Final[Mapping[str, Callable[[Write], dict[str, Any]]]] = {
     "update": _update,
     "checkpoint": _on_table(lambda table, _: table.create_checkpoint()),
     "cleanup": _on_table(lambda table, _: table.cleanup_metadata()),
-    "optimize": _on_table(lambda table, _: table.optimize.compact()),
+    "merge": _merge,
+    "convert": _convert,
+    "optimize": _on_table(_optimize),
+    "restore": _on_table(lambda table, arguments: table.restore(arguments["version"])),
+    "vacuum": _on_table(lambda table, _: table.vacuum(dry_run=False)),
+    "compact_log": _on_table(
+        lambda table, arguments: table.compact_logs(arguments["start"], arguments["end"])
+    ),
+    "generate_manifest": _on_table(lambda table, _: table.generate()),
+    "add_columns": _on_table(_add_columns),
+    "set_nullable": _on_table(_set_nullable),
+    "add_constraint": _on_table(
+        lambda table, arguments: table.alter.add_constraint(
+            {arguments["name"]: arguments["expression"]}
+        )
+    ),
+    "drop_constraint": _on_table(
+        lambda table, arguments: table.alter.drop_constraint(arguments["name"])
+    ),
+    "enable_feature": _on_table(
+        lambda table, arguments: table.alter.add_feature(
+            _feature(arguments["feature"]), allow_protocol_versions_increase=True
+        )
+    ),
     "set_properties": _on_table(
         lambda table, arguments: table.alter.set_table_properties(
             dict(arguments["properties"]), raise_if_not_exists=False

@@ -27,6 +27,7 @@ from conformance.adapter import (
     Txn,
     Write,
 )
+from conformance.adapters.sqltext import SPARK, render
 from conformance.results import kit_version
 from generators.delta_schema import type_of
 from generators.literals import decode
@@ -34,13 +35,18 @@ from reference_impl import (
     DeltaError,
     InlineCommit,
     RatifiedCommits,
+    Sql,
     StagedCommit,
     Table,
+    When,
     read_table,
 )
 from reference_impl.features import FEATURES
 
 __all__ = ["create"]
+
+_SIDES: Final = frozenset({"target", "source"})
+"""What the two sides of a merge are called in trees."""
 
 _READER_VERSION: Final = 3
 _WRITER_VERSION: Final = 7
@@ -143,6 +149,7 @@ def _create(table: Table, request: Write) -> int:
         partition_columns=given.get("partition_columns") or (),
         properties=given.get("properties") or {},
         features=given.get("features") or (),
+        clustering_columns=given.get("clustering_columns") or (),
         rows=request.rows,
     )
 
@@ -165,11 +172,37 @@ def _filter(request: Write) -> Any:
     return given.get("filter") or given.get("predicate")
 
 
-def _values(request: Write) -> dict[str, Any]:
+def _values(nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """Give values to set: a constant as it is, another node as SQL."""
     return {
         name: decode(type_of(node["type"]), node["literal"])
-        for name, node in request.arguments["set"].items()
+        if "literal" in node
+        else Sql(render(node, SPARK, _SIDES))
+        for name, node in nodes.items()
     }
+
+
+def _merge(table: Table, request: Write) -> int:
+    given = request.arguments
+    clauses = [
+        When(
+            each["match"],
+            each["action"],
+            render(each["condition"], SPARK, _SIDES) if "condition" in each else None,
+            _values(each["set"]) if "set" in each else None,
+        )
+        for each in given["when"]
+    ]
+    return table.merge(request.rows, render(given["on"], SPARK, _SIDES), clauses)
+
+
+def _convert(table: Table, request: Write) -> int:
+    given = request.arguments
+    return table.convert(
+        given["schema"],
+        partition_columns=given.get("partition_columns") or (),
+        properties=given.get("properties") or {},
+    )
 
 
 def _keeping_version(table: Table, work: Callable[[], object]) -> int:
@@ -183,14 +216,30 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "append": lambda table, request: table.append(request.rows),
     "overwrite": lambda table, request: table.overwrite(request.rows, _filter(request)),
     "delete": lambda table, request: table.delete(_filter(request)),
-    "update": lambda table, request: table.update(_values(request), _filter(request)),
+    "update": lambda table, request: table.update(
+        _values(request.arguments["set"]), _filter(request)
+    ),
     "checkpoint": lambda table, _: table.checkpoint(),
     "set_properties": lambda table, request: table.set_properties(request.arguments["properties"]),
     "set_txn": lambda table, request: table.set_transaction(
         request.arguments["app_id"], request.arguments["txn_version"]
     ),
-    "merge": lambda table, request: table.merge(request.rows, request.arguments["keys"]),
-    "optimize": lambda table, _: table.optimize(),
+    "merge": _merge,
+    "convert": _convert,
+    "generate_manifest": lambda table, _: _keeping_version(table, table.generate_manifest),
+    "optimize": lambda table, request: table.optimize(
+        purge_only=bool(request.arguments.get("purge"))
+    ),
+    "unset_properties": lambda table, request: table.unset_properties(request.arguments["names"]),
+    "reorder_columns": lambda table, request: table.reorder_columns(request.arguments["columns"]),
+    "set_nullable": lambda table, request: table.set_nullable(
+        request.arguments["column"], nullable=request.arguments["nullable"]
+    ),
+    "set_default": lambda table, request: table.set_default(
+        request.arguments["column"], request.arguments["expression"]
+    ),
+    "drop_feature": lambda table, request: table.drop_feature(request.arguments["feature"]),
+    "cluster_by": lambda table, request: table.cluster_by(request.arguments["columns"]),
     "restore": lambda table, request: table.restore(request.arguments["version"]),
     "add_columns": lambda table, request: table.add_columns(request.arguments["schema"]),
     "rename_column": lambda table, request: table.rename_column(

@@ -194,12 +194,15 @@ CLICKHOUSE: Final = Dialect(
 )
 
 
-def render(tree: Mapping[str, Any], dialect: Dialect) -> str:
+def render(
+    tree: Mapping[str, Any], dialect: Dialect, relations: frozenset[str] = frozenset()
+) -> str:
     """Write a filter tree as SQL text.
 
     Args:
         tree: a node of ``docs/formats.md``.
         dialect: the engine's spelling.
+        relations: names that stand first in a column and are no columns, as in a merge.
 
     Returns:
         A Boolean expression, in parentheses where it has parts.
@@ -209,34 +212,39 @@ def render(tree: Mapping[str, Any], dialect: Dialect) -> str:
 
     """
     match tree:
+        case {"column": [first, *parts]} if parts and first in relations:
+            return f"{dialect.identifier(first)}.{dialect.column(parts)}"
         case {"column": [*parts]} if parts:
             return dialect.column(parts)
         case {"literal": value, "type": str(delta_type)}:
             return _literal(value, delta_type, dialect)
         case {"op": str(op), "args": [*arguments]} if op in _OPERATORS:
-            text = _float_comparison(op, arguments, dialect)
+            text = _float_comparison(op, arguments, dialect, relations)
             if text is None:
-                text = _OPERATORS[op]([render(node, dialect) for node in arguments], dialect)
+                parts = [render(node, dialect, relations) for node in arguments]
+                text = _OPERATORS[op](parts, dialect)
             return f"({text})"
         case _:
             raise FilterError(f"no filter node of docs/formats.md: {tree!r}")
 
 
-def _float_comparison(op: str, arguments: list[Mapping[str, Any]], dialect: Dialect) -> str | None:
+def _float_comparison(
+    op: str, arguments: list[Mapping[str, Any]], dialect: Dialect, relations: frozenset[str]
+) -> str | None:
     """Compare with a floating point literal; ``None`` where a plain comparison does."""
     if op not in _COMPARISONS:
         return None
     left, right = arguments
     number = number_of(right)
     if number is None and number_of(left) is not None:
-        return _float_comparison(flipped(op), [right, left], dialect)
+        return _float_comparison(flipped(op), [right, left], dialect, relations)
     template = dialect.floats.get((op, number)) if number else None
     if template is None:
         return None
     delta_type = right["type"]
     return template.format(
-        left=render(left, dialect),
-        right=render(right, dialect),
+        left=render(left, dialect, relations),
+        right=render(right, dialect, relations),
         plus=_literal("0.0", delta_type, dialect),
         minus=_literal("-0.0", delta_type, dialect),
     )
@@ -307,5 +315,6 @@ _OPERATORS: Final[Mapping[str, Callable[[list[str], Dialect], str]]] = {
     "is_null": lambda arguments, _: f"{arguments[0]} IS NULL",
     "is_not_null": lambda arguments, _: f"{arguments[0]} IS NOT NULL",
     "starts_with": lambda arguments, dialect: f"{dialect.starts_with}({', '.join(arguments)})",
+    **{sign: _joined(sign) for sign in ("+", "-", "*")},
 }
 """SQL of each operator, from the SQL of its arguments."""

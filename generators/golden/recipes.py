@@ -1,7 +1,8 @@
 """Write recipes: one list of operations gives the steps, a table and the rows of its versions.
 
 Serves ``docs/formats.md``, "Write recipes". The case's own table is the same history as the
-kit's materialiser lays it out, so that every reader can be asked about it as well.
+kit's materialiser lays it out, so that every reader can be asked about it as well; where the
+history has an operation that is not laid out, it is the table that the history ends with.
 """
 
 from __future__ import annotations
@@ -10,27 +11,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from generators.delta_schema import Struct
-from generators.golden.case import CaseWriter, Refusal
+from generators.delta_schema import Field, Struct, type_of
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.literals import encode, literal
-from generators.materialise.histories import write_history
+from generators.materialise.histories import can_write, write_history
 from generators.materialise.protocols import Protocol
 from generators.model import Row
 from generators.operations import (
+    AddColumn,
     Append,
     Checkpoint,
     Create,
     Delete,
+    DropColumn,
+    Keep,
+    Merge,
+    MergeClause,
     Operation,
     Overwrite,
+    RenameColumn,
+    ReorderColumns,
+    Restore,
+    SetDomain,
     SetProperties,
     SetTransaction,
+    Tree,
+    UnsetProperties,
     Update,
+    WidenColumn,
+    commits,
     replay,
+    schema_after,
 )
 
-__all__ = ["Recipe"]
+__all__ = ["Computed", "Recipe"]
 
 
 @dataclass(slots=True)
@@ -44,6 +59,7 @@ class Recipe:
         features: table features to create it with.
         rows: rows to create it with; ``None`` to create it empty.
         protocol: the exact protocol of the case's own table, for tables that are given.
+        now: the schema after the steps so far.
 
     """
 
@@ -53,6 +69,7 @@ class Recipe:
     features: tuple[str, ...] = ()
     rows: Sequence[Row] | None = None
     protocol: Protocol | None = None
+    now: Struct = field(init=False)
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _history: list[Operation] = field(default_factory=list)
     _start: int = 0
@@ -66,8 +83,9 @@ class Recipe:
             "features": list(self.features),
         }
         step |= {name: value for name, value in given.items() if value}
+        self.now = self.schema
         if self.rows is not None:
-            step["rows"] = self._encoded(self.rows)
+            step |= self._brought(self.rows)
         create = Create(
             self.schema,
             self.partition_columns,
@@ -77,15 +95,16 @@ class Recipe:
         )
         self._take(step, create)
 
-    def append(self, rows: Sequence[Row]) -> Recipe:
-        """Append rows."""
+    def append(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> Recipe:
+        """Append rows; ``stored`` is what the table makes of them, where it completes them."""
         return self._take(
-            {"operation": "append", "rows": self._encoded(rows)}, Append(self._kept(rows))
+            {"operation": "append", **self._brought(rows, stored)},
+            Append(self._kept(stored if stored is not None else rows)),
         )
 
     def overwrite(self, rows: Sequence[Row], where: Filter | None = None) -> Recipe:
         """Replace the rows of a filter, all without one."""
-        step = {"operation": "overwrite", "rows": self._encoded(rows), **_where(where)}
+        step = {"operation": "overwrite", **self._brought(rows), **_where(where)}
         return self._take(step, Overwrite(self._kept(rows), where.tree if where else None))
 
     def delete(self, where: Filter | None = None) -> Recipe:
@@ -94,47 +113,124 @@ class Recipe:
         return self._take(step, Delete(where.tree if where else None))
 
     def update(self, values: Mapping[str, Any], where: Filter | None = None) -> Recipe:
-        """Set columns of the rows of a filter, of all without one."""
-        nodes = {name: literal(self.schema[name].type, value) for name, value in values.items()}
-        step = {"operation": "update", "set": nodes, **_where(where)}
-        return self._take(step, Update(values, where.tree if where else None))
+        """Set columns of the rows of a filter, of all without one.
+
+        A value is a constant, or a :class:`Computed` over the row as it was.
+        """
+        computed = {n: v.tree for n, v in values.items() if isinstance(v, Computed)}
+        plain = {n: v for n, v in values.items() if n not in computed}
+        nodes = {name: literal(self.now[name].type, value) for name, value in plain.items()}
+        step = {"operation": "update", "set": {**nodes, **computed}, **_where(where)}
+        return self._take(step, Update(plain, where.tree if where else None, computed))
+
+    def merge(self, rows: Sequence[Row], on: Tree, *clauses: MergeClause) -> Recipe:
+        """Merge rows where a tree over ``target`` and ``source`` is true."""
+        when = []
+        for clause in clauses:
+            document: dict[str, Any] = {"match": clause.match, "action": clause.action}
+            if clause.condition is not None:
+                document["condition"] = clause.condition
+            if clause.values is not None:
+                document["set"] = dict(clause.values)
+            when.append(document)
+        step = {"operation": "merge", **self._brought(rows), "on": on, "when": when}
+        return self._take(step, Merge(self._kept(rows), on, clauses))
 
     def checkpoint(self) -> Recipe:
         """Write a checkpoint."""
         return self._take({"operation": "checkpoint"}, Checkpoint())
+
+    def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
+        """Do what no reader of rows can see; ``version`` tells whether it makes a version."""
+        return self._take({"operation": operation, **arguments}, Keep(version))
+
+    def restore(self, step: int) -> Recipe:
+        """Make the table what it was after a step, the first being 0."""
+        version = sum(map(commits, self._history[: step + 1])) - 1
+        return self._take({"operation": "restore", "to_step": step}, Restore(version))
 
     def set_properties(self, properties: Mapping[str, str]) -> Recipe:
         """Set table properties."""
         step = {"operation": "set_properties", "properties": dict(properties)}
         return self._take(step, SetProperties(properties))
 
+    def unset_properties(self, *names: str) -> Recipe:
+        """Unset table properties."""
+        step = {"operation": "unset_properties", "names": list(names)}
+        return self._take(step, UnsetProperties(names))
+
     def set_transaction(self, application: str, version: int) -> Recipe:
         """Record the progress of an application."""
         step = {"operation": "set_txn", "app_id": application, "txn_version": version}
         return self._take(step, SetTransaction(application, version))
+
+    def set_domain(self, domain: str, configuration: str | None) -> Recipe:
+        """Set a metadata domain, or remove it."""
+        step = {
+            "operation": "set_domain_metadata",
+            "domain": domain,
+            "configuration": configuration,
+        }
+        return self._take(step, SetDomain(domain, configuration))
+
+    def add_column(self, column: Field) -> Recipe:
+        """Add a nullable column at the end."""
+        step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
+        return self._take(step, AddColumn(column))
+
+    def rename_column(self, old: str, new: str) -> Recipe:
+        """Rename a column."""
+        step = {"operation": "rename_column", "column": old, "name": new}
+        return self._take(step, RenameColumn(old, new))
+
+    def drop_column(self, name: str) -> Recipe:
+        """Drop a column."""
+        return self._take({"operation": "drop_column", "column": name}, DropColumn(name))
+
+    def reorder_columns(self, *names: str) -> Recipe:
+        """Put the columns into another order."""
+        step = {"operation": "reorder_columns", "columns": list(names)}
+        return self._take(step, ReorderColumns(names))
+
+    def change_type(self, name: str, spelled: str) -> Recipe:
+        """Give a column a wider type."""
+        step = {"operation": "change_type", "column": name, "type": spelled}
+        return self._take(step, WidenColumn(name, type_of(spelled)))
 
     def given(self) -> Recipe:
         """End the table that an implementation is given; what follows is for it to do."""
         self._start = len(self._steps)
         return self
 
-    def publish(self, case: CaseWriter, *, refusal: Refusal | None = None) -> None:
+    def publish(
+        self,
+        case: CaseWriter,
+        *,
+        refusal: Refusal | None = None,
+        contested: Sequence[tuple[str, str, Refusal | None]] = (),
+        needs: Sequence[str] = (),
+    ) -> None:
         """Write the case: the table, a read of its last version, and the recipe.
 
         Args:
             case: the case to write to.
             refusal: how the last step is refused, when it is; the table is that of the steps
                 before it.
+            contested: name and source of each accepted outcome, where the text leaves it open,
+                and how the last step is refused where that is the outcome.
+            needs: capabilities that a writer claims for it.
 
         """
         done = self._history if refusal is None else self._history[:-1]
-        builder = write_history(
-            case.delta, done[: self._start or None], seed=case.info.id, protocol=self.protocol
-        )
+        laid_out = done[: self._start or None]
+        if not all(map(can_write, laid_out)):
+            laid_out = [self._at_once(laid_out)]
+        builder = write_history(case.delta, laid_out, seed=case.info.id, protocol=self.protocol)
         rows = builder.rows()
         adds = builder.states[builder.version].adds
+        schema = replay(laid_out).schema
         case.describe(
-            schema=self.schema.to_json(),
+            schema=schema.to_json(),
             protocol=builder.protocol.body(),
             configuration=builder.properties,
             log_info={"numAddFiles": len(adds), "numCommits": builder.version + 1},
@@ -142,24 +238,55 @@ class Recipe:
             if self.partition_columns
             else {},
         )
-        case.read("read-latest", self.schema, rows, title="A read gives the rows put in")
+        case.read("read-latest", schema, rows, title="A read gives the rows put in")
         title = case.info.title
         parameters: dict[str, Any] = {"operations": self._steps[self._start :]}
         if self._start:
             parameters["given"] = case.info.id
+            parameters["before"] = self._steps[: self._start]
         if refusal is not None:
-            case.refuse("write", "write", refusal, title=title, parameters=parameters)
+            case.refuse("write", "write", refusal, title=title, parameters=parameters, needs=needs)
             return
         oracle = replay(done)
         parameters["versions"] = len(oracle.versions)
+        if contested:
+            accepted = [
+                Accepted(name, source, rows=oracle.rows(), schema=oracle.schema)
+                if refused is None
+                else Accepted(name, source, refusal=refused)
+                for name, source, refused in contested
+            ]
+            del parameters["versions"]
+            case.contest(
+                "write", "write", accepted, title=title, parameters=parameters, needs=needs
+            )
+            return
         case.row_spec(
-            "write", "write", self.schema, oracle.rows(), title=title, parameters=parameters
+            "write",
+            "write",
+            oracle.schema,
+            oracle.rows(),
+            title=title,
+            parameters=parameters,
+            needs=needs,
         )
 
     def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:
         self._steps.append(step)
         self._history.append(operation)
+        if isinstance(operation, Restore):
+            self.now = replay(self._history).schema
+        else:
+            self.now = schema_after(self.now, operation)
         return self
+
+    def _at_once(self, done: Sequence[Operation]) -> Create:
+        """Give the table that a history ends with, as it would be created."""
+        oracle = replay(done)
+        rows = tuple(oracle.rows())
+        return Create(
+            oracle.schema, oracle.partition_columns, dict(oracle.properties), self.features, rows
+        )
 
     def _kept(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Give rows as the log can keep them: an empty partition value is null."""
@@ -168,8 +295,24 @@ class Recipe:
             for row in rows
         )
 
-    def _encoded(self, rows: Sequence[Row]) -> list[Any]:
-        return [encode(self.schema, row) for row in rows]
+    def _brought(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> dict[str, Any]:
+        """Give the arguments that bring rows: those columns alone that the rows have."""
+        given = {name for row in rows for name in row}
+        names = [name for name in self.now.names if name in given or not rows]
+        columns = self.now.select(*names)
+        found: dict[str, Any] = {"rows": [encode(columns, row) for row in rows]}
+        if names != list(self.now.names):
+            found["columns"] = names
+        if stored is not None:
+            found["stored"] = [encode(self.now, row) for row in stored]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A value that is computed from the row: a node of a tree."""
+
+    tree: Tree
 
 
 def _where(where: Filter | None) -> dict[str, Any]:

@@ -34,7 +34,30 @@ from generators.operations import (
     schema_after,
 )
 
-__all__ = ["apply_operation", "write_history"]
+__all__ = ["apply_operation", "can_write", "write_history"]
+
+_WRITTEN = (
+    Create,
+    Append,
+    Overwrite,
+    Delete,
+    SetProperties,
+    SetTransaction,
+    SetDomain,
+    RenameColumn,
+    AddColumn,
+    DropColumn,
+    WidenColumn,
+    Compact,
+    Checkpoint,
+)
+
+
+def can_write(operation: Operation) -> bool:
+    """Tell whether an operation is one of those that are laid out as files and actions."""
+    if isinstance(operation, Update):
+        return not operation.computed
+    return isinstance(operation, _WRITTEN)
 
 
 def _predicate(where: Tree | None) -> Predicate:
@@ -44,7 +67,14 @@ def _predicate(where: Tree | None) -> Predicate:
 def apply_operation(  # noqa: C901, PLR0912  one branch per operation
     builder: TableBuilder, operation: Operation
 ) -> None:
-    """Do one operation with a builder; raises :class:`ValueError` for a second ``Create``."""
+    """Do one operation with a builder.
+
+    Raises:
+        ValueError: it is a second ``Create``, or none that is laid out.
+
+    """
+    if not can_write(operation):
+        raise ValueError(f"{type(operation).__name__} is not laid out as files")
     match operation:
         case Create(rows=rows):
             if builder.version >= 0:

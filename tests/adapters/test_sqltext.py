@@ -21,6 +21,7 @@ from conformance.adapters.sqltext import (
     query,
     render,
 )
+from generators.filters import column, node
 
 DIALECTS = (CLICKHOUSE, DATAFUSION, DUCKDB, SPARK)
 PRIMITIVES = {
@@ -192,3 +193,14 @@ def test_a_backslash_is_doubled_where_it_escapes() -> None:
 def test_what_is_no_node_is_refused(tree: dict[str, Any]) -> None:
     with pytest.raises(FilterError, match=r"docs/formats\.md"):
         render(tree, SPARK)
+
+
+def test_a_column_of_a_merge_begins_with_its_side() -> None:
+    sides = frozenset({"target", "source"})
+    tree = node(
+        "=", column("target", "a b", "x"), node("+", column("source", "n"), column("s", "n"))
+    )
+    assert (
+        render(tree, DATAFUSION, sides) == """("target"."a b"['x'] = ("source"."n" + "s"['n']))"""
+    )
+    assert render(tree, SPARK, sides) == "(`target`.`a b`.`x` = (`source`.`n` + `s`.`n`))"

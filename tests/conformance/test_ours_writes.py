@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from conformance.adapter import WRITE_OPERATIONS, Ok, Refused, Write
@@ -27,7 +28,22 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "overwrite": {},
     "delete": {"filter": ONE},
     "update": {"set": {"name": {"literal": "z", "type": "string"}}, "filter": ONE},
-    "merge": {"keys": ["id"]},
+    "merge": {
+        "on": {
+            "op": "=",
+            "args": [{"column": ["target", "id"]}, {"column": ["source", "id"]}],
+        },
+        "when": [
+            {"match": "matched", "action": "update"},
+            {"match": "not_matched", "action": "insert"},
+        ],
+    },
+    "cluster_by": {"columns": ["id"]},
+    "unset_properties": {"names": ["delta.enableTypeWidening"]},
+    "reorder_columns": {"columns": ["name", "id"]},
+    "set_nullable": {"column": "id", "nullable": False},
+    "set_default": {"column": "name", "expression": "'x'"},
+    "drop_feature": {"feature": "invariants"},
     "optimize": {},
     "restore": {"version": 0},
     "vacuum": {},
@@ -47,6 +63,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
+FRESH = {"create", "convert", "generate_manifest"}
+"""What goes on another table: one that is not there, or one whose files speak for themselves."""
+
+
 def rows(*numbers: int) -> pa.Table:
     schema = pa.schema([("id", pa.int32()), ("name", pa.string())])
     return pa.table({"id": list(numbers), "name": ["n"] * len(numbers)}, schema=schema)
@@ -61,13 +81,25 @@ def table(tmp_path: Path) -> str:
     return made.storage.location
 
 
-@pytest.mark.parametrize("operation", sorted(WRITE_OPERATIONS - {"create"}))
+@pytest.mark.parametrize("operation", sorted(WRITE_OPERATIONS - FRESH))
 def test_every_operation_is_carried_out(table: str, operation: str) -> None:
     brings = rows(1, 9) if operation in ("append", "overwrite", "merge") else None
     answer = ours.create().run(Write(table, operation, ARGUMENTS[operation], brings))
     assert isinstance(answer, Ok)
     assert answer.payload == {"version": Table(table).latest_version()}
     assert read_table(table).num_rows > 0
+
+
+def test_files_are_converted_and_listed_in_a_manifest(tmp_path: Path) -> None:
+    root = tmp_path / "table"
+    root.mkdir()
+    pq.write_table(rows(1, 2), root / "x.parquet")
+    for operation, arguments in (("convert", {"schema": SCHEMA}), ("generate_manifest", {})):
+        answer = ours.create().run(Write(str(root), operation, arguments))
+        assert answer == Ok({"version": 0})
+    assert read_table(root).num_rows == 2
+    [line] = (root / "_symlink_format_manifest" / "manifest").read_text().splitlines()
+    assert line.endswith("/x.parquet")
 
 
 def test_every_operation_of_the_contract_is_claimed() -> None:

@@ -19,7 +19,7 @@ from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipes import AdapterFaultError, replay_recipe, unclaimed_operations
 from generators.delta_schema import field, struct
 from generators.materialise.arrow_rows import arrow_table
-from reference_impl import Table
+from reference_impl import Sql, Table
 
 SCHEMA = struct(field("id", "long"), field("part", "string"))
 CREATE = {
@@ -129,7 +129,7 @@ def _break_the_log(request: Write) -> Answer | None:
         (_do_nothing, r"step 2 \(delete\): rows"),
         (_forget_properties, "owner is None"),
         (_forget_partitioning, r"partitionColumns is \[\]"),
-        (_rewrite_history, "version 1, read again at the end"),
+        (_rewrite_history, "1.json was written again"),
         (_leave_a_wrong_checksum, "the audit finds CRC-008"),
         (_break_the_log, "the table cannot be read"),
     ],
@@ -152,6 +152,200 @@ def test_a_step_that_is_refused_for_lack_of_support_is_unsupported(tmp_path: Pat
 def test_a_step_that_is_refused_otherwise_is_a_wrong_refusal(tmp_path: Path) -> None:
     verdict = judged(tmp_path, recipe(CREATE), lambda _: Refused("constraint", "commit", "no"))
     assert verdict.hazard is Hazard.WRONG_REFUSAL
+
+
+TRACKED = {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}
+UPDATE = {
+    "operation": "update",
+    "set": {"part": {"literal": "z", "type": "string"}},
+    "filter": DELETE["filter"],
+}
+UPDATED: list[dict[str, Any]] = [{"id": 1, "part": "z"}, {"id": 2, "part": None}]
+
+
+def traced(*steps: dict[str, Any]) -> Spec:
+    create = {**CREATE, "properties": TRACKED, "partition_columns": []}
+    rows = partial(arrow_table, SCHEMA, UPDATED)
+    wanted = Expected({"versions": 3}, rows)
+    return Spec(
+        "c/s/w", "write", "t", ("RT-050",), {"operations": [create, APPEND, *steps]}, wanted
+    )
+
+
+def _new_ids(request: Write) -> Answer | None:
+    """Update by deleting and inserting: the rows are right, and others."""
+    if request.operation != "update":
+        return None
+    table = Table(request.table)
+    table.overwrite(pa.table({"id": [1, 2], "part": ["z", None]}))
+    return Ok({"version": table.latest_version()})
+
+
+def _no_feed(request: Write) -> Answer | None:
+    """Leave the cdc actions of an update out, so that a row that stays is told as changed."""
+    if request.operation != "update":
+        return None
+    version = ours.create().run(request)
+    path = Path(request.table) / "_delta_log" / f"{2:020d}.json"
+    lines = [line for line in path.read_text().splitlines() if '{"cdc"' not in line]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return version
+
+
+def _touched(request: Write) -> Answer | None:
+    """Write what stays anew as well, under the commit that moved it."""
+    if request.operation != "optimize":
+        return None
+    table = Table(request.table)
+    table.update({"part": Sql("part")})
+    return Ok({"version": table.latest_version()})
+
+
+def test_traces_of_an_honest_writer_are_right(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, traced(UPDATE, {"operation": "optimize"}))
+    assert verdict == Verdict(Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        (_new_ids, r"step 2 \(update\): the change feed|step 2 \(update\): row .* had id"),
+        (_no_feed, r"step 2 \(update\): the change feed"),
+        (_touched, r"step 3 \(optimize\): the change feed"),
+    ],
+)
+def test_a_writer_that_leaves_wrong_traces_is_caught(
+    tmp_path: Path, lie: Callable[[Write], Answer | None], message: str
+) -> None:
+    verdict = judged(tmp_path, traced(UPDATE, {"operation": "optimize"}), lie)
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
+    assert re.search(message, verdict.message), verdict.message
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        (_new_ids, r"row .* had id \d and has \d"),
+        (_touched, r"row .* did not change, and its commit version did"),
+    ],
+)
+def test_rows_are_followed_where_no_feed_tells_of_them(
+    tmp_path: Path, lie: Callable[[Write], Answer | None], message: str
+) -> None:
+    spec = traced(UPDATE, {"operation": "optimize"})
+    steps = spec.parameters["operations"]
+    steps[0] = {**steps[0], "properties": {"delta.enableRowTracking": "true"}}
+    verdict = judged(tmp_path, spec, lie)
+    assert re.search(message, verdict.message), verdict.message
+
+
+def _purge_nothing(request: Write) -> Answer | None:
+    return Ok({"version": 2}) if request.operation == "optimize" else None
+
+
+def test_a_purge_that_leaves_vectors_is_caught(tmp_path: Path) -> None:
+    vectors = {**CREATE, "partition_columns": [], "properties": _VECTORS}
+    purge = {"operation": "optimize", "purge": True}
+    assert judged(tmp_path / "a", recipe(vectors, APPEND, DELETE, purge)).outcome is Outcome.PASS
+    verdict = judged(tmp_path / "b", recipe(vectors, APPEND, DELETE, purge), _purge_nothing)
+    assert "a deletion vector still" in verdict.message
+
+
+_VECTORS = {"delta.enableDeletionVectors": "true"}
+
+
+def test_files_that_have_to_go_and_to_stay_are_looked_for(tmp_path: Path) -> None:
+    vacuum = {"operation": "vacuum", "gone": ["x.parquet"], "kept": ["_delta_log"]}
+    assert judged(tmp_path / "a", recipe(CREATE, APPEND, DELETE, vacuum)).outcome is Outcome.PASS
+
+    def keep(request: Write) -> Answer | None:
+        if request.operation != "vacuum":
+            return None
+        (Path(request.table) / "x.parquet").touch()
+        return Ok({"version": 2})
+
+    verdict = judged(tmp_path / "b", recipe(CREATE, APPEND, DELETE, vacuum), keep)
+    assert verdict.message.endswith("x.parquet is still there")
+    lost = {**vacuum, "gone": [], "kept": ["y.parquet"]}
+    verdict = judged(tmp_path / "c", recipe(CREATE, APPEND, DELETE, lost))
+    assert verdict.message.endswith("y.parquet is gone")
+
+
+def test_every_step_is_taken_and_compared(tmp_path: Path) -> None:
+    """One recipe of what no other test here does; the oracle follows each step."""
+    schema = struct(field("id", "long"), field("n", "integer", metadata={"comment": "count"}))
+    on = {"op": "=", "args": [{"column": ["target", "id"]}, {"column": ["source", "id"]}]}
+    more = {"op": "+", "args": [{"column": ["target", "n"]}, {"column": ["source", "n"]}]}
+    steps: list[dict[str, Any]] = [
+        {
+            "operation": "create",
+            "schema": schema.to_json(),
+            "properties": {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"},
+            "features": ["domainMetadata"],
+        },
+        {"operation": "append", "rows": [{"id": "1", "n": 1}, {"id": "2", "n": 2}]},
+        {
+            "operation": "merge",
+            "rows": [{"id": "2", "n": 5}, {"id": "3", "n": 3}],
+            "on": on,
+            "when": [
+                {"match": "matched", "action": "update", "set": {"n": more}},
+                {"match": "not_matched", "action": "insert"},
+            ],
+        },
+        {"operation": "change_type", "column": "n", "type": "long"},
+        {"operation": "rename_column", "column": "n", "name": "m"},
+        {"operation": "reorder_columns", "columns": ["m", "id"]},
+        {"operation": "append", "columns": ["id"], "rows": [{"id": "4"}]},
+        {"operation": "set_domain_metadata", "domain": "d", "configuration": "{}"},
+        {"operation": "set_domain_metadata", "domain": "gone", "configuration": "{}"},
+        {"operation": "set_domain_metadata", "domain": "gone", "configuration": None},
+        {"operation": "add_constraint", "name": "c", "expression": "id > 0"},
+        {"operation": "unset_properties", "names": ["delta.enableTypeWidening"]},
+        {"operation": "restore", "to_step": 2},
+    ]
+    left: list[dict[str, Any]] = [{"id": 1, "n": 1}, {"id": 2, "n": 7}, {"id": 3, "n": 3}]
+    rows = partial(arrow_table, schema, left)
+    spec = Spec("c/s/w", "write", "t", ("LOG-003",), {"operations": steps}, Expected({}, rows))
+    assert judged(tmp_path / "a", spec) == Verdict(Outcome.PASS)
+    steps.pop()
+    left[:] = [{"m": 1, "id": 1}, {"m": 7, "id": 2}, {"m": 3, "id": 3}, {"m": None, "id": 4}]
+    rows = partial(arrow_table, struct(field("m", "long"), field("id", "long")), left)
+    spec = Spec("c/s/w", "write", "t", ("LOG-003",), {"operations": steps}, Expected({}, rows))
+    assert judged(tmp_path / "b", spec) == Verdict(Outcome.PASS)
+    for name, message in {
+        "set_domain_metadata": "domain d is None",
+        "add_constraint": "constraint c is not there",
+        "unset_properties": "delta.enableTypeWidening is still 'true'",
+    }.items():
+        lie = partial(_skip, name)
+        verdict = judged(tmp_path / name, spec, lie)
+        assert message in verdict.message
+
+
+def _skip(operation: str, request: Write) -> Answer | None:
+    """Say that an operation is done, and do nothing."""
+    if request.operation != operation:
+        return None
+    return Ok({"version": Table(request.table).latest_version()})
+
+
+def _forget_comments(request: Write) -> Answer | None:
+    if request.operation != "create":
+        return None
+    schema = json.loads(json.dumps(request.arguments["schema"]))
+    for each in schema["fields"]:
+        each["metadata"] = {}
+    return Ok({"version": Table(request.table).create(schema)})
+
+
+def test_what_is_said_of_columns_is_kept(tmp_path: Path) -> None:
+    schema = struct(field("id", "long", metadata={"comment": "count"}))
+    steps = [{"operation": "create", "schema": schema.to_json()}]
+    wanted = Expected({}, partial(arrow_table, schema, []))
+    spec = Spec("c/s/w", "write", "t", ("SCH-037",), {"operations": steps}, wanted)
+    assert judged(tmp_path / "a", spec) == Verdict(Outcome.PASS)
+    assert "lost its 'comment'" in judged(tmp_path / "b", spec, _forget_comments).message
 
 
 LOCKED = {**CREATE, "properties": {"delta.appendOnly": "true"}}

@@ -1,0 +1,157 @@
+"""What a step leaves beside rows: the change feed, row ids, and the log as it was before.
+
+Serves the section "Write recipes" of ``docs/formats.md``. Where a table records changes, those
+of a step are the oracle's; where it tracks rows, a row keeps its id for life, and its commit
+version for as long as it is not changed; and no commit, and no checksum, is ever touched again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.compare import compare_rows
+from generators.delta_schema import Field, Struct, type_of
+from generators.materialise.arrow_rows import arrow_table
+from generators.model import TrackedRow, Version
+from reference_impl import DeltaError, Table, read_table
+from reference_impl.features import active
+
+__all__ = ["Traces"]
+
+_ID, _CHANGED = "_row_id", "_row_commit_version"
+_KIND: Final = "_change_type"
+_PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
+"""An update may be told as the loss of one row and the gain of another."""
+
+
+@dataclass(slots=True)
+class Traces:
+    """What is known of a table from the steps so far.
+
+    Attributes:
+        table: the table root.
+        version: the latest version.
+        digests: log file to the digest of its content.
+        rows: identity of a row to its id and commit version.
+
+    """
+
+    table: Path
+    version: int = -1
+    digests: dict[str, str] = field(default_factory=dict)
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def after(self, version: int, oracle: Version | None, operation: str) -> str | None:
+        """Look at the table after a step, and give what is wrong.
+
+        Args:
+            version: the table's version now.
+            oracle: what the step did; ``None`` where the oracle does not know.
+            operation: the step's name.
+
+        """
+        fault = self._log(operation)
+        before, self.version = self.version, version
+        if oracle is None or before == version:
+            return fault
+        try:
+            # Restoring moves whole files, which a feed may tell as it likes.
+            if fault is None and operation != "restore" and 0 <= before < version:
+                fault = self._feed(before, version, oracle)
+            return fault or self._ids(before, version, oracle)
+        except DeltaError as error:
+            return f"changes or row ids cannot be read: {error}"
+
+    def _log(self, operation: str) -> str | None:
+        """Compare commits and checksums with what they were."""
+        folder = self.table / "_delta_log"
+        found = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in [*folder.glob("*.json"), *folder.glob("*.crc")]
+            if path.name[:20].isdigit() and path.stem.isdigit()
+        }
+        held, self.digests = self.digests, found
+        for name, digest in held.items():
+            if name not in found:
+                if operation != "cleanup":
+                    return f"{name} is gone"
+            elif found[name] != digest:
+                return f"{name} was written again"
+        return None
+
+    def _feed(self, before: int, version: int, oracle: Version) -> str | None:
+        table = Table(self.table)
+        for number in (before, version):
+            snapshot = table.snapshot(number)
+            if not active(snapshot.protocol, snapshot.metadata, "changeDataFeed"):
+                return None
+        seen = table.changes(before + 1, version).drop_columns(
+            ["_commit_version", "_commit_timestamp"]
+        )
+        kinds = [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
+        seen = seen.drop_columns([_KIND]).append_column(_KIND, pa.array(kinds, pa.string()))
+        schema = oracle.schema.with_fields(Field(_KIND, type_of("string")))
+        wanted = [
+            {**change.values, _KIND: _PLAIN.get(change.change_type, change.change_type)}
+            for change in oracle.changes
+        ]
+        found = compare_rows(arrow_table(_nullable(schema), wanted), seen)
+        return None if found is None else f"the change feed: {found.summary}"
+
+    def _ids(self, before: int, version: int, oracle: Version) -> str | None:
+        snapshot = Table(self.table).snapshot(version)
+        if not active(snapshot.protocol, snapshot.metadata, "rowTracking"):
+            self.rows = {}
+            return None
+        seen = read_table(self.table, version=version, row_ids=True).to_pylist()
+        told = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
+        values = [row.values for row in oracle.rows]
+        keys = [_key(row) for row in arrow_table(_nullable(oracle.schema), values).to_pylist()]
+        if len(set(keys)) < len(keys):
+            return None  # rows that are alike cannot be told apart
+        held, self.rows = self.rows, {}
+        for row, key in zip(oracle.rows, keys, strict=True):
+            number, changed = told[key]
+            self.rows[row.identity] = (number, changed)
+            fault = self._kept(row, held.get(row.identity), before, version, oracle.number)
+            if fault is not None:
+                return f"row {key} {fault}"
+        if len({number for number, _ in self.rows.values()}) < len(self.rows):
+            return "two rows have the same id"
+        return None
+
+    def _kept(
+        self,
+        row: TrackedRow,
+        former: tuple[int, int] | None,
+        before: int,
+        version: int,
+        number: int,
+    ) -> str | None:
+        """Compare the id and the commit version of a row with those that it had."""
+        if former is None:
+            return None
+        held, since = former
+        now, changed = self.rows[row.identity]
+        if now != held:
+            return f"had id {held} and has {now}"
+        if row.changed < number and changed != since:
+            return "did not change, and its commit version did"
+        if row.changed == number and not before < changed <= version:
+            return f"changed, and its commit version is {changed}"
+        return None
+
+
+def _nullable(schema: Struct) -> Struct:
+    return Struct(tuple(Field(each.name, each.type) for each in schema))
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    """Spell a row without its ids, columns in the order of their names."""
+    return repr(sorted((n, v) for n, v in row.items() if n not in (_ID, _CHANGED)))
