@@ -21,7 +21,7 @@ from conformance.adapters.sqltext import (
     query,
     render,
 )
-from generators.filters import column, node
+from generators.filters import node
 
 DIALECTS = (CLICKHOUSE, DATAFUSION, DUCKDB, SPARK)
 PRIMITIVES = {
@@ -197,10 +197,8 @@ def test_what_is_no_node_is_refused(tree: dict[str, Any]) -> None:
 
 def test_a_column_of_a_merge_begins_with_its_side() -> None:
     sides = frozenset({"target", "source"})
-    tree = node(
-        "=", column("target", "a b", "x"), node("+", column("source", "n"), column("s", "n"))
-    )
-    assert (
-        render(tree, DATAFUSION, sides) == """("target"."a b"['x'] = ("source"."n" + "s"['n']))"""
-    )
+    added = node("+", column("source", "n"), column("s", "n"))
+    tree = node("=", column("target", "a b", "x"), added)
+    quoted = """("target"."a b"['x'] = ("source"."n" + "s"['n']))"""
+    assert render(tree, DATAFUSION, sides) == quoted
     assert render(tree, SPARK, sides) == "(`target`.`a b`.`x` = (`source`.`n` + `s`.`n`))"
