@@ -46,6 +46,9 @@ __all__ = [
 STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
 """Names of files on their way: what a writer that is killed leaves beside the target."""
 
+_NO_FILE: Final = frozenset({errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO})
+"""Errors for which no file is there either: what a path meets on its way, or at its end."""
+
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
@@ -145,6 +148,17 @@ def is_failure(error: BaseException) -> bool:
     return isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None)
 
 
+@contextmanager
+def _absent() -> Iterator[None]:
+    """Turn what says in other words that no file is there into :class:`FileNotFoundError`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            raise FileNotFoundError(str(error)) from error
+        raise
+
+
 class LocalStorage:
     """A table on local disk."""
 
@@ -171,10 +185,8 @@ class LocalStorage:
 
     def _open(self, path: str) -> BinaryIO:
         """Open a regular file: a table may name a pipe, which would never end."""
-        try:
+        with _absent():
             descriptor = os.open(self._local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except NotADirectoryError as error:
-            raise FileNotFoundError(str(error)) from error
         file = os.fdopen(descriptor, "rb") if S_ISREG(os.fstat(descriptor).st_mode) else None
         if file is None:
             os.close(descriptor)
@@ -183,10 +195,8 @@ class LocalStorage:
         return file
 
     def _stat(self, path: str) -> os.stat_result:
-        try:
+        with _absent():
             stat = os.stat(self._local(path))  # noqa: PTH116  as _local
-        except NotADirectoryError as error:
-            raise FileNotFoundError(str(error)) from error
         if not S_ISREG(stat.st_mode):
             msg = f"{path} is not a file"
             raise FileNotFoundError(msg)
@@ -196,8 +206,9 @@ class LocalStorage:
         """List the files right in a directory, sorted by name; empty when there is none."""
         found: list[Entry] = []
         try:
-            scan = os.scandir(self._local(directory))
-        except (FileNotFoundError, NotADirectoryError):
+            with _absent():
+                scan = os.scandir(self._local(directory))
+        except FileNotFoundError:
             return found
         prefix = f"{directory}/" if directory else ""
         with scan:
@@ -205,7 +216,7 @@ class LocalStorage:
                 if start_after is not None and item.name <= start_after:
                     continue
                 # A file can vanish between the listing and its description.
-                with suppress(FileNotFoundError):
+                with suppress(FileNotFoundError), _absent():
                     if item.is_file():
                         stat = item.stat()
                         mtime = stat.st_mtime_ns // 1_000_000
