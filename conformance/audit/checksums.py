@@ -60,6 +60,10 @@ def _sizes(adds: Iterable[Body]) -> list[int]:
     return [body["size"] for body in adds if type(body.get("size")) is int]
 
 
+# Fields that may be left out must be right where they are there: CRC-037 binds, whatever the
+# level of the field's own requirement.
+
+
 def totals(subject: ChecksumView) -> Findings:
     """Report numbers that the state of the version does not have."""
     adds = subject.view.state.adds.values()
@@ -76,7 +80,7 @@ def totals(subject: ChecksumView) -> Findings:
         stated = subject.fields.get(field)
         if type(stated) is int and stated != value:
             message = f"{field} is {stated}, the version has {value}"
-            yield finding(requirement, subject.place, message)
+            yield finding(requirement, subject.place, message, severity="error")
 
 
 def _plain(body: Any) -> Any:
@@ -107,13 +111,13 @@ def copies(subject: ChecksumView) -> Findings:
             have = {str(item.get(key)): _plain(item) for item in listed if isinstance(item, dict)}
             if have != {name: _plain(body) for name, body in actions.items()}:
                 message = f"{field} differs from those of the version"
-                yield finding(requirement, subject.place, message)
+                yield finding(requirement, subject.place, message, severity="error")
     listed = fields.get("allFiles")
     if isinstance(listed, list):
         keys = {file_key(item) for item in listed if isinstance(item, dict)}
         if keys != set(state.adds):
             message = "allFiles differs from the live files of the version"
-            yield finding("CRC-018", subject.place, message)
+            yield finding("CRC-018", subject.place, message, severity="error")
 
 
 def timestamp(subject: ChecksumView) -> Findings:
@@ -150,7 +154,7 @@ def histograms(subject: ChecksumView) -> Findings:
             deleted[bisect_right(_BINS, _deleted(body)) - 1] += 1
         if listed != deleted and len(listed) == len(_BINS):
             message = f"deletedRecordCounts is {listed}, the version has {deleted}"
-            yield finding("CRC-030", subject.place, message)
+            yield finding("CRC-030", subject.place, message, severity="error")
 
 
 def _bounds(histogram: Any) -> list[int]:

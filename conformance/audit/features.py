@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.layout import Column
 from conformance.audit.raw import parse_json
-from conformance.audit.state import Body
+from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
 from reference_impl.errors import DeltaError
@@ -73,6 +73,26 @@ def type_changes(step: Step) -> Findings:
                 where = f"{column.name}.{path}" if path else column.name
                 message = f"the last type change of {where} is to {after}, its type is {now}"
                 yield finding("TW-006", step.place, message)
+    yield from _unrecorded(step)
+
+
+def _unrecorded(step: Step) -> Findings:
+    """Report columns whose type changes over files that stay, and nothing records it."""
+    removed = {file_key(line.body) for line in step.of("remove")}
+    if not step.before.known or not step.before.adds.keys() - removed:
+        return  # a table that is replaced as a whole may have other columns of the same names
+    held = {_identity(column): column for column in step.old.columns}
+    for column in step.new.columns:
+        was = held.get(_identity(column))
+        if was is None or not isinstance(was.type, str) or was.type in (column.type, "void"):
+            continue
+        if not any(path == "" and after == column.type for path, _, after in _records(column)):
+            message = f"column {column.name} goes from {was.type} to {column.type} unrecorded"
+            yield finding("TW-006", step.place, message)
+
+
+def _identity(column: Column) -> tuple[object, ...]:
+    return column.path if column.field_id is None else (column.field_id,)
 
 
 def catalog_managed(step: Step) -> Findings:

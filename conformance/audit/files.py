@@ -150,6 +150,20 @@ def _columns(opened: _Opened) -> Findings:
         severity: Severity = "warning" if layout.mode == "none" else "info"
         yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
     yield from _types(opened, wanted)
+    yield from _partitions(opened)
+
+
+def _partitions(opened: _Opened) -> Iterator[Finding]:
+    """Report partition columns that a file lacks though Iceberg compatibility wants them in it."""
+    layout, names = opened.view.layout, set(opened.file.schema_arrow.names)
+    if layout.mode == "id":
+        return
+    for version, requirement, severity in _MATERIALISED:
+        if not layout.active(f"icebergCompatV{version}", f"delta.enableIcebergCompatV{version}"):
+            continue
+        for physical in layout.partition_columns.keys() - names:
+            message = f"the file lacks the partition column {physical}"
+            yield finding(requirement, opened.path, message, severity=severity)
 
 
 def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
@@ -177,6 +191,13 @@ def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
             yield finding("CM-015", opened.path, message, severity=severity)
 
 
+_MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (
+    (1, "ICE1-007", None),
+    (2, "ICE2-015", "warning"),  # it may be older than what asks for it
+)
+"""Versions of Iceberg compatibility, and what they have against a file without partitions."""
+
+
 FILE_CHECKS: Final = (
     Check(
         live_files,
@@ -198,6 +219,8 @@ FILE_CHECKS: Final = (
             "STAT-012",
             "STAT-013",
             "SCH-025",
+            "ICE1-007",
+            "ICE2-015",
             *_VECTOR_REQUIREMENTS,
         ),
     ),

@@ -23,6 +23,13 @@ def _change(before: str, after: str, **path: str) -> dict[str, str]:
     return {"fromType": before, "toType": after, **path}
 
 
+def _retyped(lake: Any, before: str, after: str) -> None:
+    features = lake.protocol("r:typeWidening")
+    lake.commit(features, lake.metadata(lake.field("v", before)))
+    lake.commit(lake.file("a.parquet", pa.table({"v": pa.array([1], pa.int32())})))
+    lake.commit(lake.metadata(lake.field("v", after)))
+
+
 def _clustered(lake: Any, columns: Any, stats: dict[str, Any], *fields: Any) -> None:
     domain = {
         "domain": "delta.clustering",
@@ -66,6 +73,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "the last type change of an element is not to its type": (
         {"TW-006"},
         lambda x: _widened(x, ARRAY, _change("byte", "short", fieldPath="element")),
+    ),
+    "a type changes and nothing says so": (
+        {"TW-006"},
+        lambda x: _retyped(x, "integer", "long"),
     ),
     "a type change is of nothing": (
         {"TW-006"},
@@ -113,6 +124,13 @@ def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
 
 def test_right_uses_are_clean(lake: Any) -> None:
     _clustered(lake, ["id", ["name"]], {"nullCount": {"id": 0, "name": 2}})
+    assert lake.audit() == []
+
+
+def test_a_table_that_is_replaced_has_the_types_that_it_wants(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", "integer")))
+    lake.commit(lake.file("a.parquet", pa.table({"v": pa.array([1], pa.int32())})))
+    lake.commit(lake.metadata(lake.field("v", "string")), lake.remove("a.parquet"))
     assert lake.audit() == []
 
 

@@ -116,6 +116,22 @@ def _uncounted(lake: Any, version: str) -> None:
     lake.commit(lake.file("a.parquet", rows, stats="{}"))
 
 
+def _unmaterialised(lake: Any, version: str) -> None:
+    properties = {
+        f"enableIcebergCompat{version}": "true",
+        "columnMapping__mode": "name",
+        "columnMapping__maxColumnId": "9",
+    }
+    metadata = lake.metadata(
+        lake.column("a", 1), lake.column("b", 2), partition=["b"], **properties
+    )
+    _create(lake, lake.protocol(f"icebergCompat{version}", "r:columnMapping"), metadata)
+    pa_field = pa.field("c-1", pa.int64(), metadata={"PARQUET:field_id": "1"})
+    rows = pa.table([pa.array([1])], schema=pa.schema([pa_field]))
+    stats = '{"numRecords":1}'
+    lake.commit(lake.file("a.parquet", rows, stats=stats, partitionValues={"c-2": "7"}))
+
+
 def _other_format(lake: Any) -> None:
     metadata = lake.metadata()
     metadata["metaData"]["format"]["provider"] = "orc"
@@ -279,6 +295,14 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "Iceberg V2 has a void column": (
         {"ICE2-018"},
         lambda x: _iceberg(x, "V2", x.column("a", 1, "void")),
+    ),
+    "Iceberg V1 has a file without partition": (
+        {"ICE1-007"},
+        lambda x: _unmaterialised(x, "V1"),
+    ),
+    "Iceberg V2 has a file without partition": (
+        {"ICE2-015"},
+        lambda x: _unmaterialised(x, "V2"),
     ),
     "Iceberg V1 has an uncounted file": ({"ICE1-009"}, lambda x: _uncounted(x, "V1")),
     "Iceberg V2 has an uncounted file": ({"ICE2-016"}, lambda x: _uncounted(x, "V2")),
