@@ -4,6 +4,10 @@ A version with cdc actions is read from its change files alone. In any other ver
 of added files were inserted and those of removed files deleted; where a file is removed with
 one deletion vector and added with another, only the rows in which the vectors differ changed.
 Actions that say they do not change data are passed over.
+
+``delta.enableChangeDataFeed`` obliges writers and not readers: where it was off, no version has
+change files, and adds and removes are read as in every other version without them. A row that a
+rewrite copied is then deleted and inserted again.
 """
 
 from __future__ import annotations
@@ -19,7 +23,6 @@ from reference_impl.actions import Metadata, Protocol
 from reference_impl.column_mapping import physical_name
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import (
-    ChangesNotRecorded,
     DeltaError,
     IncompatibleSchemas,
     InvalidAction,
@@ -101,7 +104,6 @@ def read_changes(
 
     Raises:
         VersionNotFound: the range is empty, or the log does not hold all its commits.
-        ChangesNotRecorded: the change data feed was off in a version.
         IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
         DeltaError: another subclass that says what is wrong with the table.
 
@@ -144,12 +146,6 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
         if version > start:
             protocol, metadata = _advanced(
                 commit, protocol, metadata, version, ratified=listing.ratified is not None
-            )
-        if not active(protocol, metadata, "changeDataFeed"):
-            raise ChangesNotRecorded(
-                "the change data feed was off in a version of the range",
-                version=version,
-                hint="delta.enableChangeDataFeed must be true from the first version on",
             )
         if active(protocol, metadata, "inCommitTimestamp"):
             timestamp = in_commit_timestamp(commit.info, version)

@@ -20,7 +20,6 @@ from typing import ClassVar, Literal, TypeAlias
 
 __all__ = [
     "AppendOnlyViolation",
-    "ChangesNotRecorded",
     "CheckpointFileNotFound",
     "CommitConflict",
     "ConcurrentAppend",
@@ -410,14 +409,6 @@ class CommitConflict(ConflictError):
 
     clause = "Delta Log Entries"
     requirement = "LOG-003"
-
-
-class ChangesNotRecorded(NotFoundError):
-    """A version was committed while the change data feed was off."""
-
-    clause = "Add CDC File"
-    requirement = "CDC-011"
-    stage = "plan"
 
 
 class IncompatibleSchemas(UnsupportedError):

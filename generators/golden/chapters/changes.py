@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.delta_schema import Struct, field, struct
-from generators.golden.case import CaseWriter
+from generators.delta_schema import Struct, assign_column_mapping, field, struct
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
+from generators.golden.chapters.column_mapping import renamed
 from generators.golden.chapters.deletion_vectors import store
 from generators.golden.chapters.types import utc
 from generators.golden.publish import pin_times, publish
@@ -304,6 +305,198 @@ def _ordinary(case: CaseWriter) -> None:
     }
     table.commit({"cdc": missing})
     publish(case, table)
+
+
+# Where the text leaves the reader alone.
+
+
+def _contest(  # noqa: PLR0913, PLR0917  a sentence: what, from, which answers, why
+    case: CaseWriter,
+    table: GoldenTable,
+    start: int,
+    changes: Sequence[_Change],
+    sources: tuple[str, str],
+    title: str,
+) -> None:
+    """Write a changes spec that rows answer, or a refusal; ``sources`` speak for each."""
+    rows = [
+        {**row, "_change_type": kind, "_commit_version": v, "_commit_timestamp": _instant(v)}
+        for kind, v, row in changes
+        if v >= start
+    ]
+    given, refused = sources
+    accepted = [
+        Accepted("given", given, rows=rows),
+        Accepted("refused", refused, refusal=Refusal("unsupported", "plan", "CDC-004")),
+    ]
+    case.contest(
+        "changes",
+        f"changes-from-{start}",
+        accepted,
+        title=title,
+        schema=_change_schema(table.schema),
+        parameters={"start": start},
+    )
+
+
+_OFF = (
+    "a version without cdc actions is read from its adds and removes, whatever the property says",
+    "Spark: what was not recorded is not given",
+)
+
+
+@ACTIONS.case(
+    "off-in-between",
+    "Versions from while the feed was off are contested",
+    "CDC-004 CDC-011",
+    since="2025",
+)
+def _off(case: CaseWriter) -> None:
+    table = _table(case)
+    files = [table.file(_rows(10 * number)) for number in range(4)]
+    table.create(add(files[0]))
+    table.properties = {}
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    table.commit(add(files[1]))
+    table.commit(remove(files[0]), operation="DELETE")
+    table.properties = dict(_PROPERTY)
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    table.commit(add(files[2]))
+    table.commit(remove(files[1]), add(files[3]))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, files[0].rows),
+        *_each("insert", 2, files[1].rows),
+        *_each("delete", 3, files[0].rows),
+        *_each("insert", 5, files[2].rows),
+        *_each("delete", 6, files[1].rows),
+        *_each("insert", 6, files[3].rows),
+    ]
+    _contest(case, table, 0, changes, _OFF, "A range over them is read or refused")
+    _contest(case, table, 2, changes, _OFF, "A range that begins with one too")
+    _ask(case, table, "changes-5-6", 5, 6, changes, "A range after them is read")
+    _ask(case, table, "changes-0-0", 0, 0, changes, "A range before them is read")
+
+
+@ACTIONS.case(
+    "never-on",
+    "A table that never had the feed on is contested",
+    "CDC-004 CDC-013",
+    since="2025",
+)
+def _never(case: CaseWriter) -> None:
+    table = _table(case, protocol=legacy_protocol(1, 2), properties={})
+    first, second = table.file(_rows(0)), table.file(_rows(10))
+    table.create(add(first))
+    table.commit(remove(first), add(second))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, first.rows),
+        *_each("delete", 1, first.rows),
+        *_each("insert", 1, second.rows),
+    ]
+    _contest(case, table, 0, changes, _OFF, "Its changes are read or refused")
+
+
+_SCHEMAS = (
+    "the rows have the schema of the last version of the range",
+    "an engine that reads a range in one schema only",
+)
+
+
+@ACTIONS.case(
+    "column-added-in-range",
+    "A range over an added column is contested",
+    "CDC-004 CDC-014",
+    since="2025",
+)
+def _added(case: CaseWriter) -> None:
+    table = _table(case)
+    old = table.file(_rows(0))
+    table.create(add(old))
+    table.schema = _PAIR.with_fields(field("more", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    new = table.file([{"id": 10, "name": "n10", "more": 7}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{**row, "more": None} for row in old.rows]
+    changes = [
+        *_each("insert", 0, past),
+        *_each("delete", 2, past),
+        *_each("insert", 2, new.rows),
+    ]
+    _contest(case, table, 0, changes, _SCHEMAS, "It is null in older changes, or refused")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range with one schema is read")
+
+
+@ACTIONS.case(
+    "column-renamed-in-range",
+    "A range over a renamed column is contested",
+    "CDC-004",
+    since="2025",
+    features=("columnMapping",),
+)
+def _renamed(case: CaseWriter) -> None:
+    schema, highest = assign_column_mapping(_PAIR, case.info.id)
+    properties = {
+        **_PROPERTY,
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+    table = _table(case, schema, protocol=legacy_protocol(2, 5), properties=properties)
+    old = table.file(_rows(0))
+    table.create(add(old))
+    table.schema = renamed(schema, {"name": "title"})
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    new = table.file([{"id": 10, "title": "n10"}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{"id": row["id"], "title": row["name"]} for row in old.rows]
+    changes = [
+        *_each("insert", 0, past),
+        *_each("delete", 2, past),
+        *_each("insert", 2, new.rows),
+    ]
+    _contest(case, table, 0, changes, _SCHEMAS, "Older changes have the new name, or none")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range after the renaming is read")
+
+
+@ACTIONS.case(
+    "column-widened-in-range",
+    "A range over a widened column is contested",
+    "CDC-004",
+    since="upstream",
+    features=("typeWidening",),
+)
+def _widened(case: CaseWriter) -> None:
+    schema = struct(field("id", "integer"), field("name", "string"))
+    table = _table(
+        case,
+        schema,
+        protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
+        properties={**_PROPERTY, "delta.enableTypeWidening": "true"},
+    )
+    old = table.file(_rows(0))
+    table.create(add(old))
+    change = {"fromType": "integer", "toType": "long"}
+    wide = field("id", "long", metadata={"delta.typeChanges": [change]})
+    table.schema = struct(wide, field("name", "string"))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    new = table.file([{"id": 2**40, "name": "far"}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, old.rows),
+        *_each("delete", 2, old.rows),
+        *_each("insert", 2, new.rows),
+    ]
+    _contest(case, table, 0, changes, _SCHEMAS, "Older changes have the wide type, or none")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range after the widening is read")
 
 
 CHAPTERS = (FILES, ACTIONS)

@@ -13,7 +13,6 @@ import pytest
 
 from reference_impl import Table
 from reference_impl.errors import (
-    ChangesNotRecorded,
     IncompatibleSchemas,
     InvalidDataFile,
     InvalidPartitionValue,
@@ -164,11 +163,26 @@ def test_a_range_over_a_lost_column_is_refused(table: Any, fields: list[Any]) ->
         Table(table.root).changes(1)
 
 
-def test_versions_without_the_feed_are_refused(table: Any) -> None:
-    _create(table, configuration={})
+@pytest.mark.parametrize("features", [[], ["changeDataFeed"]])
+def test_changes_are_inferred_where_the_feed_is_off(table: Any, features: list[str]) -> None:
+    _create(table, configuration={}, writer_features=features)
+    first = _add(table, 1)
+    table.commit(first)
+    table.commit(table.remove(first), _add(table, 1, 2))
+    assert _changes(table) == [
+        (1, "insert", 1, "x"),
+        (2, "delete", 1, "x"),
+        (2, "insert", 1, "x"),
+        (2, "insert", 2, "x"),
+    ]
+
+
+def test_the_feed_may_be_turned_off_and_on_in_the_range(table: Any) -> None:
+    _create(table)
     table.commit(_add(table, 1))
-    with pytest.raises(ChangesNotRecorded):
-        Table(table.root).changes(1)
+    table.commit(_metadata(table, _FIELDS, configuration={}), _add(table, 2))
+    table.commit(_metadata(table, _FIELDS), _add(table, 3))
+    assert _changes(table) == [(n, "insert", n, "x") for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(("start", "end"), [(2, None), (1, 0), (-1, 0), (0, 9)])
