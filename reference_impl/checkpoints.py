@@ -220,15 +220,46 @@ class CheckpointReader:
             yield partial(_itself, batch)
 
     def _columns(self, path: str, action: str) -> Portion:
-        kind = FILE_ACTIONS[action]
-        leaves = [f"{action}.{field.name}" for field in kind.schema]
-        if action == "add":
-            leaves.append("add.stats_parsed")
+        leaves = [f"{action}.{field.name}" for field in FILE_ACTIONS[action].schema]
+        place = self._place(path)
         if action == "remove" and not self._any(path, "remove"):
             return
-        for batch in self._parquet(path, leaves):
-            if action in batch.schema.names:
-                yield partial(conform, batch.column(action), action, self._place(path))
+        at = 0
+        with closing(self._read_on(path, action, leaves, at)) as columns:
+            for column in columns:
+                if action == "add" and self._lacks_statistics(path, column):
+                    break
+                yield partial(conform, column, action, place)
+                at += len(column)
+            else:
+                return
+        # From here on statistics may be there as a struct, which most files that have one
+        # need not be read for.
+        leaves.append("add.stats_parsed")
+        for column in self._read_on(path, action, leaves, at):
+            yield partial(conform, column, action, place)
+
+    def _read_on(
+        self, path: str, action: str, leaves: Sequence[str], start: int
+    ) -> Generator[pa.Array]:
+        """Give the column of an action from a row on."""
+        with closing(self._parquet(path, leaves)) as batches:
+            for batch in batches:
+                skipped = min(start, batch.num_rows)
+                start -= skipped
+                if action in batch.schema.names and skipped < batch.num_rows:
+                    yield batch.column(action).slice(skipped)
+
+    def _lacks_statistics(self, path: str, adds: pa.Array) -> bool:
+        """Say whether adds miss statistics that a column of their file, not read yet, may hold."""
+        if path in self._tiny or not pa.types.is_struct(adds.type):
+            return False
+        held = self._footers[path].schema.to_arrow_schema().field("add").type
+        if not pa.types.is_struct(held) or held.get_field_index("stats_parsed") < 0:
+            return False
+        if adds.type.get_field_index("stats") < 0:
+            return True
+        return bool(pc.struct_field(adds, "stats").null_count > adds.null_count)
 
     def _any(self, path: str, action: str) -> bool:
         """Look at one column whether there is an action at all, as often there is no remove."""

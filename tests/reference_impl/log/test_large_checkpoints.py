@@ -138,3 +138,34 @@ def test_a_line_of_a_json_checkpoint_with_two_actions_is_refused(log: Any) -> No
     two = {**log.add("x"), **log.remove("y")}
     path.write_bytes(path.read_bytes() + json.dumps(two).encode())
     assert log.snapshot().adds().num_rows == ROWS, "the commits stand in"
+
+
+@pytest.mark.parametrize("json_until", [0, 1, 399, 400, 401, 1_700, ROWS])
+def test_parsed_statistics_fill_in_from_where_json_ends(
+    log: Any, json_until: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = pa.struct({"numRecords": pa.int64()})
+    add = pa.struct([*log.types["add"], pa.field("stats_parsed", parsed)])
+    adds = [
+        log.add(
+            f"part-{number}",
+            stats=f'{{"numRecords":{number}}}' if number < json_until else None,
+            stats_parsed={"numRecords": number if number >= json_until else -1},
+        )
+        for number in range(ROWS)
+    ]
+    log.commit(log.protocol(), log.metadata())
+    rows = [log.protocol(), *adds[:5], log.metadata(), *adds[5:]]
+    log.parquet(f"{0:020d}.checkpoint.parquet", *rows, columns={**log.types, "add": add})
+    read: list[str] = []
+    reading = checkpoints.CheckpointReader._parquet
+
+    def parquet(reader: Any, path: str, columns: Any) -> Any:
+        read.extend(columns)
+        return reading(reader, path, columns)
+
+    monkeypatch.setattr(checkpoints.CheckpointReader, "_parquet", parquet)
+    found = log.snapshot().adds()
+    assert found["path"].to_pylist() == [f"part-{number}" for number in range(ROWS)]
+    assert found["stats"].to_pylist() == [f'{{"numRecords":{number}}}' for number in range(ROWS)]
+    assert ("add.stats_parsed" in read) == (json_until < ROWS)
