@@ -1,0 +1,274 @@
+"""The reference implementation with one fault put in, for the features that a tiny reader lacks.
+
+A fault replaces one function of :mod:`reference_impl` while a request is answered. The adapter
+claims what it always claims: a mutant does not know that it is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from conformance.adapter import Answer, Description, Request
+from conformance.adapters import ours
+from reference_impl import cdf, segment, skipping, snapshot
+from reference_impl.actions import DomainMetadata, Sidecar
+from reference_impl.checkpoints import CheckpointReader
+from reference_impl.checksum import read_checksum
+from reference_impl.deletion_vectors.bitmap import Bitmap
+from reference_impl.history import History
+from reference_impl.row_tracking import RowTracking
+from reference_impl.scan import conform, data_file, reader, tasks
+from reference_impl.segment import Listing
+from reference_impl.snapshot import Snapshot
+
+__all__ = ["FAULTS", "FaultyOurs"]
+
+Patch = Callable[[ExitStack], None]
+FAULTS: dict[str, Patch] = {}
+"""Each fault by its name: enters the patches that make it."""
+
+
+class FaultyOurs:
+    """The adapter of the reference implementation, with at most one fault."""
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault = fault
+        self.adapter = ours.create()
+
+    def describe(self) -> Description:
+        return self.adapter.describe()
+
+    def run(self, request: Request) -> Answer:
+        with ExitStack() as stack:
+            if self.fault:
+                FAULTS[self.fault](stack)
+            return self.adapter.run(request)
+
+    def close(self) -> None:
+        self.adapter.close()
+
+
+def _replace(name: str, place: Any, function: str, wrong: Callable[..., Any]) -> None:
+    """Name a fault that is one function gone wrong; it gets the right one first."""
+
+    def put_in(stack: ExitStack) -> None:
+        right = getattr(place, function)
+        stack.enter_context(
+            patch.object(place, function, lambda *args, **kwargs: wrong(right, *args, **kwargs))
+        )
+
+    FAULTS[name] = put_in
+
+
+# Checkpoints, compactions, checksums.
+
+
+def _without_sidecars(right: Any, reader: Any) -> Any:
+    return tuple(action for action in right(reader) if not isinstance(action, Sidecar))
+
+
+def _first_sidecar(right: Any, reader: Any) -> Any:
+    found = right(reader)
+    sidecars = [action for action in found if isinstance(action, Sidecar)]
+    return tuple(action for action in found if action not in sidecars[1:])
+
+
+def _adds_alone(right: Any, storage: Any, file: Any, **options: Any) -> Any:
+    commit = right(storage, file, **options)
+    if file.kind == "compaction":
+        commit.lines["remove"].clear()
+    return commit
+
+
+def _reaching_beyond(right: Any, listing: Listing, first: int, target: int) -> Any:
+    reaching = [file for files in listing.compactions.values() for file in files]
+    beyond = [file for file in reaching if file.version <= target < file.end]
+    return (
+        (*right(listing, first, target)[:-1], beyond[0])
+        if beyond
+        else right(listing, first, target)
+    )
+
+
+_replace("leaves-out-sidecars", CheckpointReader, "actions", _without_sidecars)
+_replace("reads-one-sidecar", CheckpointReader, "actions", _first_sidecar)
+_replace("forgets-removes-of-compactions", snapshot, "read_commit", _adds_alone)
+_replace("takes-compactions-that-reach-beyond", segment, "_compacted", _reaching_beyond)
+
+
+def _by_checksum(right: Any, one: Snapshot, *args: Any, **options: Any) -> None:
+    right(one, *args, **options)
+    found = read_checksum(one.storage, one.version)
+    if found is not None and found.metadata is not None:
+        one.metadata = found.metadata
+
+
+_replace("believes-the-checksum", Snapshot, "__init__", _by_checksum)
+
+
+# Deletion vectors.
+
+
+def _from_anew(right: Any, storage: Any, path: str, *args: Any) -> Iterator[Any]:
+    """Count rows from zero in every row group."""
+    with storage.open_input(path) as source:
+        footer = pq.read_metadata(source)
+    sizes = [footer.row_group(n).num_rows for n in range(footer.num_row_groups)]
+    starts = list(accumulate(sizes, initial=0))
+    for start, length, arrays in right(storage, path, *args):
+        cuts = [start, *(s for s in starts if start < s < start + length), start + length]
+        for low, high in pairwise(cuts):
+            group = max(s for s in starts if s <= low)
+            cut = [array.slice(low - start, high - low) for array in arrays]
+            yield low - group, high - low, cut
+
+
+def _up_to_the_last(right: Any, bitmap: Bitmap, start: int, length: int) -> Any:
+    kept, last = right(bitmap, start, length), bitmap.maximum
+    within = pa.array([last is None or start + n <= last for n in range(length)], pa.bool_())
+    return within if kept is None else pc.and_(kept, within)
+
+
+_replace("counts-rows-by-row-group", reader, "read_batches", _from_anew)
+_replace("keeps-no-row-after-the-vector", Bitmap, "kept", _up_to_the_last)
+
+
+# Column mapping and type widening.
+
+_BY_NAME = {"name": "none", "id": "name"}
+"""A mode taken for another."""
+
+
+def _taken_for(mode: str) -> Callable[..., Any]:
+    def find(right: Any, candidates: Any, column: Any, given: Any) -> Any:
+        return right(candidates, column, _BY_NAME[mode] if given == mode else given)
+
+    return find
+
+
+_replace("finds-columns-by-display-name", data_file, "find_column", _taken_for("name"))
+_replace("finds-columns-by-name-in-mode-id", data_file, "find_column", _taken_for("id"))
+_replace(
+    "finds-partition-values-by-display-name",
+    tasks,
+    "physical_name",
+    lambda _right, column, _mode: column.name,
+)
+_replace("refuses-files-of-a-narrower-type", conform, "is_widening", lambda *_: False)
+
+
+# Row tracking.
+
+
+def _fresh(right: Any, tracking: RowTracking, stored: Any, *args: Any) -> Any:
+    return right(RowTracking(None, None), [], *args)
+
+
+def _without_base(
+    right: Any, tracking: RowTracking, stored: Any, start: int, length: int, base: Any, last: Any
+) -> Any:
+    return right(tracking, stored, start, length, None if base is None else 0, last)
+
+
+_replace("forgets-materialised-ids", RowTracking, "columns", _fresh)
+_replace("counts-ids-from-zero", RowTracking, "columns", _without_base)
+
+
+# Change data feed.
+
+
+def _without(name: str) -> Callable[..., Any]:
+    def changes(right: Any, storage: Any, listing: Any, one: Any, table: Any) -> Any:
+        lines = {**one.commit.lines, name: []}
+        return right(storage, listing, replace(one, commit=replace(one.commit, lines=lines)), table)
+
+    return changes
+
+
+def _both(right: Any, storage: Any, listing: Any, one: Any, table: Any) -> Iterator[Any]:
+    yield from right(storage, listing, one, table)
+    if one.commit.lines["cdc"]:
+        yield from _without("cdc")(right, storage, listing, one, table)
+
+
+def _unpaired(right: Any, *args: Any) -> Iterator[Any]:
+    for change in right(*args):
+        yield replace(change, task=replace(change.task, only=None))
+
+
+_replace("passes-over-change-files", cdf, "_changes", _without("cdc"))
+_replace("reads-change-files-and-data-files", cdf, "_changes", _both)
+_replace("gives-whole-files-of-a-vector-pair", cdf, "_changes", _unpaired)
+
+
+# Time travel and domains.
+
+
+def _file_times(right: Any, one: History, *args: Any) -> None:
+    right(one, *args)
+    one._enabled_at = None
+
+
+_replace("travels-by-file-times", History, "__init__", _file_times)
+_replace(
+    "travels-to-the-version-after",
+    History,
+    "version_at",
+    lambda right, one, moment: min(right(one, moment) + 1, max(one._listing.commits)),
+)
+
+
+def _revived(right: Any, state: Any, actions: Any) -> None:
+    right(
+        state,
+        [replace(a, removed=False) if isinstance(a, DomainMetadata) else a for a in actions],
+    )
+
+
+_replace("gives-removed-domains", snapshot._State, "apply", _revived)
+
+
+# Skipping.
+
+_replace(
+    "trusts-cut-strings",
+    skipping,
+    "_of_statistics",
+    lambda right, *args: replace(right(*args), extended=False),
+)
+_replace("trusts-cut-timestamps", skipping, "_shifted", lambda _right, _shift, bounds: bounds)
+_replace(
+    "takes-an-absent-null-count-for-zero",
+    skipping,
+    "_of_statistics",
+    lambda right, low, high, nulls, records, of: right(
+        low, high, pc.fill_null(nulls, 0), records, of
+    ),
+)
+
+
+# Catalogs.
+
+
+def _published_first(right: Any, storage: Any, listing: Listing, ratified: Any) -> Listing:
+    found = right(storage, listing, ratified)
+    return replace(found, commits={**found.commits, **listing.commits})
+
+
+def _latest_published(right: Any, storage: Any, listing: Listing, ratified: Any) -> Listing:
+    if ratified is None:
+        return listing
+    return right(storage, listing, replace(ratified, latest=max(ratified.latest, listing.latest)))
+
+
+_replace("prefers-published-commits", segment, "_overlaid", _published_first)
+_replace("reads-beyond-the-latest-ratified", segment, "_overlaid", _latest_published)

@@ -1,0 +1,572 @@
+"""Writers that are wrong in one way each: the reference writer with one piece replaced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from conformance.adapter import Answer, Description, Request, Write
+from conformance.adapters.ours import create
+
+YES, NO = True, False
+
+Wrap = Callable[[Any], Any]
+"""Gives the wrong piece for the right one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One way to be wrong.
+
+    Attributes:
+        requirement: what has to notice.
+        pieces: what is replaced: module and name below ``reference_impl.``, to the wrong piece.
+
+    """
+
+    requirement: str
+    pieces: tuple[tuple[str, Wrap], ...]
+
+
+def wrong(requirement: str, *pieces: tuple[str, Wrap]) -> Mutant:
+    return Mutant(requirement, pieces)
+
+
+@contextmanager
+def writing_wrong(mutant: Mutant | None) -> Iterator[None]:
+    """Let the reference writer be wrong for a while."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, wrap in mutant.pieces if mutant is not None else ():
+            module, _, path = name.partition(":")
+            owner: Any = import_module(f"reference_impl.{module}")
+            *outer, last = path.split(".")
+            for each in outer:
+                owner = getattr(owner, each)
+            patch.setattr(owner, last, wrap(getattr(owner, last)))
+        yield
+
+
+class WrongWriter:
+    """The adapter of the reference implementation, wrong while it writes."""
+
+    def __init__(self, mutant: Mutant | None) -> None:
+        self._mutant = mutant
+        self._ours = create()
+
+    def describe(self) -> Description:
+        return self._ours.describe()
+
+    def run(self, request: Request) -> Answer:
+        if not isinstance(request, Write):
+            return self._ours.run(request)
+        with writing_wrong(self._mutant):
+            return self._ours.run(request)
+
+    def close(self) -> None:
+        self._ours.close()
+
+
+def gives(value: Any) -> Wrap:
+    """Replace a function by one that always gives the same."""
+    return lambda _: lambda *_args, **_named: value
+
+
+def is_(value: Any) -> Wrap:
+    """Replace a constant."""
+    return lambda _: value
+
+
+def afterwards(change: Callable[[Any], Any]) -> Wrap:
+    """Change what a function gives."""
+    return lambda right: lambda *args, **named: change(right(*args, **named))
+
+
+def blind_to(*features: str) -> Wrap:
+    """Replace a test for a feature by one that does not see some."""
+    return lambda right: lambda self, name: name not in features and right(self, name)
+
+
+def _sees(*features: str) -> Wrap:
+    """Replace a test for a feature by one that sees some that are not there."""
+    return lambda right: lambda self, name: name in features or right(self, name)
+
+
+def without(action: str) -> Wrap:
+    """Leave an action out of a commit."""
+
+    def wrap(right: Any) -> Any:
+        def content(self: Any, version: int) -> Any:
+            lines, moment = right(self, version)
+            return [line for line in lines if action not in line], moment
+
+        return content
+
+    return wrap
+
+
+def with_bodies(action: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Wrap:
+    """Change the bodies of an action in a commit."""
+
+    def wrap(right: Any) -> Any:
+        def content(self: Any, version: int) -> Any:
+            lines, moment = right(self, version)
+            told = [{action: change(line[action])} if action in line else line for line in lines]
+            return told, moment
+
+        return content
+
+    return wrap
+
+
+def _drops(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda body: {name: value for name, value in body.items() if name not in names}
+
+
+def _unnamed(body: dict[str, Any]) -> dict[str, Any]:
+    kept = {k: v for k, v in body["configuration"].items() if "materialized" not in k}
+    return {**body, "configuration": kept}
+
+
+def _document(change: Callable[[dict[str, Any]], object]) -> Wrap:
+    """Change the checksum that is written."""
+
+    def wrap(right: Any) -> Any:
+        def put(self: Any, path: str, data: bytes) -> None:
+            if path.endswith(".crc"):
+                document = json.loads(data)
+                change(document)
+                data = json.dumps(document).encode()
+            right(self, path, data)
+
+        return put
+
+    return wrap
+
+
+def _overwrites(_: Any) -> Any:
+    return lambda self, path, data: self.put(path, data)
+
+
+def _lost_bound(_: Any) -> Any:
+    return lambda text: text[:32]
+
+
+def _cut_bytes(_: Any) -> Any:
+    """Cut at 32 bytes, through the middle of a character."""
+    return lambda text: text.encode()[:34].decode(errors="replace")
+
+
+def _whole_seconds(right: Any) -> Any:
+    return lambda moment, *, up: right(moment.replace(microsecond=0), up=up)
+
+
+def _with_nan(_: Any) -> Any:
+    return lambda _values, low, high: (low, high if np.isfinite(high) else 1.0)
+
+
+def _forgets_deleted(right: Any) -> Any:
+    """Write a vector of the rows that go now, without those that went before."""
+
+    def drop(self: Any, file: Any, chosen: Any) -> None:
+        right(self, replace(file, live=np.ones_like(file.live)), chosen)
+
+    return drop
+
+
+def _resurrects(right: Any) -> Any:
+    def move(self: Any, file: Any) -> None:
+        right(self, replace(file, live=np.ones_like(file.live)))
+
+    return move
+
+
+def _half(table: pa.Table) -> pa.Table:
+    return table.slice(0, table.num_rows // 2)
+
+
+def _in_first_file(right: Any) -> Any:
+    """Give the columns of a mapped file the names that users see."""
+    return lambda column, _mode: right(column, "none")
+
+
+def _no_ids(right: Any) -> Any:
+    return lambda column, mode: right(column, mode).remove_metadata()
+
+
+def _no_folder(_: Any) -> Any:
+    return lambda path, *_args, **_named: path
+
+
+def _vector_plus_one(right: Any) -> Any:
+    def to_wire(self: Any) -> Any:
+        return {**right(self), "cardinality": self.cardinality + 1}
+
+    return to_wire
+
+
+def _unlisted_reader(right: Any) -> Any:
+    def with_features(current: Any, names: Any) -> Any:
+        return replace(right(current, names), reader_features=())
+
+    return with_features
+
+
+def _wrong_crc(right: Any) -> Any:
+    def frame(payloads: Any) -> Any:
+        data, offsets = right(payloads)
+        return data[:-1] + bytes([data[-1] ^ 1]), offsets
+
+    return frame
+
+
+def _tight(right: Any) -> Any:
+    def widened(add: Any, rows: int) -> str:
+        return right(add, rows).replace('"tightBounds":false', '"tightBounds":true')
+
+    return widened
+
+
+def _no_statistics(right: Any) -> Any:
+    def add(file: Any, vector: Any, *, data_change: bool) -> Any:
+        body = right(file, vector, data_change=data_change)
+        return {name: value for name, value in body.items() if name != "stats"}
+
+    return add
+
+
+def _flat_steps(right: Any) -> Any:
+    return lambda name, identity, count: right(name, replace(identity, step=-identity.step), count)
+
+
+def _overflows(_: Any) -> Any:
+    """Count on from the other end of a long."""
+
+    def values(_name: str, identity: Any, count: int) -> Any:
+        following = range(identity.following(), identity.following() + count)
+        wrapped = [(each + 2**63) % 2**64 - 2**63 for each in following]
+        return pa.array(wrapped, pa.int64()), wrapped[-1]
+
+    return values
+
+
+def _zeros(_: Any) -> Any:
+    def check(rows: pa.Table, schema: Any) -> pa.Table:
+        for at, column in enumerate(schema.fields):
+            if not column.nullable and rows.column(at).null_count:
+                filled = pa.array([0 if v is None else v for v in rows.column(at).to_pylist()])
+                rows = rows.set_column(at, column.name, filled)
+        return rows
+
+    return check
+
+
+def _forgets_highest(right: Any) -> Any:
+    """Tell the table nothing of the number that a new column gets."""
+
+    class Numbering(right):  # type: ignore[misc]
+        def annotate(self, column: Any) -> Any:
+            before = self.highest
+            found = super().annotate(column)
+            self.highest = before
+            return found
+
+    return Numbering
+
+
+def _explicit(right: Any) -> Any:
+    return lambda column: replace(right(column), explicit=True)
+
+
+def _null_ids(right: Any) -> Any:
+    return lambda self, rows, _ids, _versions=None: right(self, rows, None, None)
+
+
+def _compacts_adds(right: Any) -> Any:
+    """Forget tombstones in a compaction."""
+    return lambda lines: right([line for line in lines if "remove" not in line])
+
+
+def _swapped_order(right: Any) -> Any:
+    """Put commitInfo last."""
+
+    def content(self: Any, version: int) -> Any:
+        lines, moment = right(self, version)
+        return [*lines[1:], lines[0]], moment
+
+    return content
+
+
+def _goes_back(right: Any) -> Any:
+    return lambda self, moment: min(right(self, moment), moment)
+
+
+def _no_provenance(_: Any) -> Any:
+    return lambda _self, metadata, _version, _timestamp: metadata
+
+
+def _same_columns(right: Any) -> Any:
+    """Record no change of a type."""
+
+    def commit(transaction: Any, schema: Any, *rest: Any, **named: Any) -> Any:
+        fields = tuple(
+            replace(f, metadata={k: v for k, v in f.metadata.items() if k != "delta.typeChanges"})
+            for f in schema.fields
+        )
+        return right(transaction, replace(schema, fields=fields), *rest, **named)
+
+    return commit
+
+
+MUTANTS: dict[str, Mutant] = {
+    # Commits.
+    "overwrites-commits": wrong("WNEW-001", ("storage:LocalStorage.put_if_absent", _overwrites)),
+    "ignores-conflicts": wrong("LOG-003", ("write.transaction:check_conflict", gives(None))),
+    "ignores-conflicts-of-domains": wrong(
+        "DOM-005", ("write.conflicts:DomainMetadata", is_(type("Nothing", (), {})))
+    ),
+    "puts-commit-info-last": wrong(
+        "ICT-006", ("write.transaction:Transaction._content", _swapped_order)
+    ),
+    "leaves-commit-info-out": wrong(
+        "ICT-005", ("write.transaction:Transaction._content", without("commitInfo"))
+    ),
+    "moves-rows-as-a-change": wrong(
+        "FA-017",
+        (
+            "write.transaction:Transaction._content",
+            lambda right: with_bodies("add", lambda b: {**b, "dataChange": True})(
+                with_bodies("remove", lambda b: {**b, "dataChange": True})(right)
+            ),
+        ),
+    ),
+    "changes-rows-as-a-move": wrong(
+        "ADD-009",
+        (
+            "write.transaction:Transaction._content",
+            with_bodies("add", lambda b: {**b, "dataChange": False}),
+        ),
+    ),
+    "leaves-removes-out": wrong(
+        "FA-021", ("write.transaction:Transaction._content", without("remove"))
+    ),
+    "forgets-txn": wrong("TXN-004", ("write.transaction:Transaction._content", without("txn"))),
+    # Rules about rows.
+    "ignores-append-only": wrong("APP-002", ("write.target:Target.active", blind_to("appendOnly"))),
+    "ignores-invariants": wrong(
+        "INV-005", ("write.target:Target.supports", blind_to("invariants"))
+    ),
+    "ignores-constraints": wrong("CHK-006", ("write.incoming:check_rules", gives(None))),
+    "trusts-rows-with-a-new-constraint": wrong(
+        "CHK-009", ("write.definition:_check_existing", gives(None))
+    ),
+    "takes-null-for-true": wrong(
+        "CHK-006",
+        (
+            "sql:Expression.evaluate",
+            lambda right: (
+                lambda self, *args: (
+                    found.fill_null(True)  # noqa: FBT003  a value
+                    if pa.types.is_boolean((found := right(self, *args)).type)
+                    else found
+                )
+            ),
+        ),
+    ),
+    "fills-nulls-with-zero": wrong("SCH-025", ("write.incoming:check_nulls", _zeros)),
+    "ignores-generated-columns": wrong("GEN-004", ("write.incoming:_check_generated", gives(None))),
+    "ignores-defaults": wrong(
+        "DFT-005", ("write.target:Target.supports", blind_to("allowColumnDefaults"))
+    ),
+    "forgets-identity-mark": wrong(
+        "IDN-011", ("write.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
+    ),
+    "steps-the-wrong-way": wrong("IDN-011", ("write.incoming:_values", _flat_steps)),
+    "wraps-identity-around": wrong("IDN-015", ("write.incoming:_values", _overflows)),
+    "takes-identity-values": wrong("IDN-011", ("write.rules:_identity", _explicit)),
+    # Column mapping.
+    "does-not-raise-max-id": wrong("CM-020", ("write.columns:Numbering", _forgets_highest)),
+    "stores-logical-names": wrong("CM-013", ("write.data_files:stored_field", _in_first_file)),
+    "stores-no-field-ids": wrong("CM-015", ("write.data_files:stored_field", _no_ids)),
+    "partitions-by-logical-names": wrong(
+        "CM-016", ("write.data_files:physical_name", lambda _: lambda column, _mode: column.name)
+    ),
+    "gives-a-dropped-name-again": wrong(
+        "CM-014",
+        ("write.columns:Numbering", lambda right: lambda highest: right(highest, lambda c: c.name)),
+    ),
+    "maps-old-files-by-new-names": wrong(
+        "CM-013",
+        (
+            "write.definition:map_columns",
+            lambda right: lambda *given, **_: right(*given, new=True),
+        ),
+    ),
+    # Deletion vectors.
+    "forgets-earlier-vectors": wrong("DVD-017", ("write.changes:Changes._drop", _forgets_deleted)),
+    "miscounts-vectors": wrong(
+        "DVDESC-010", ("deletion_vectors.descriptor:Descriptor.to_wire", _vector_plus_one)
+    ),
+    "writes-wrong-crc": wrong("DVSTO-007", ("write.vectors:frame", _wrong_crc)),
+    "declares-wide-bounds-tight": wrong("STAT-012", ("write.vectors:_widened", _tight)),
+    "leaves-row-counts-out": wrong(
+        "DVDESC-022", ("write.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r)))
+    ),
+    "vacuums-vectors": wrong("DVD-001", ("write.vacuum:_stored", gives(()))),
+    "resurrects-when-it-moves": wrong("DVD-005", ("write.changes:Changes.move", _resurrects)),
+    "restores-without-vectors": wrong(
+        "DVD-013",
+        ("write.maintenance:_again", afterwards(_drops("deletionVector"))),
+    ),
+    "writes-manifests-with-vectors": wrong(
+        "DVD-010",
+        (
+            "write.manifest:pc",
+            is_(
+                type(
+                    "Blind",
+                    (),
+                    {
+                        "any": staticmethod(gives(pa.scalar(NO))(0)),
+                        "is_valid": staticmethod(gives(None)(0)),
+                    },
+                )
+            ),
+        ),
+    ),
+    "vacuums-what-is-retained": wrong(
+        "FA-008", ("write.vacuum:live_tombstones", afterwards(lambda t: t.slice(0, 0)))
+    ),
+    # Change data feed.
+    "leaves-change-files-out": wrong(
+        "CDC-012", ("write.transaction:Transaction._content", without("cdc"))
+    ),
+    "records-no-preimages": wrong(
+        "CDC-012",
+        (
+            "write.changes:Changes._record",
+            lambda right: (
+                lambda self, change, rows: (
+                    None if change == "update_preimage" else right(self, change, rows)
+                )
+            ),
+        ),
+    ),
+    # Row tracking.
+    "gives-row-ids-again": wrong("RT-039", ("write.row_ids:high_water_mark", gives(-1))),
+    "does-not-raise-row-mark": wrong(
+        "RT-037", ("write.transaction:Transaction._content", without("domainMetadata"))
+    ),
+    "gives-rows-new-ids": wrong("RT-047", ("write.changes:Changes._tracked", _null_ids)),
+    "assigns-no-row-ids": wrong(
+        "RT-028", ("write.transaction:assign_row_ids", lambda _: lambda adds, *_: (adds, None))
+    ),
+    "tracks-without-backfill": wrong("RT-045", ("write.definition:backfill", gives(None))),
+    "names-no-row-columns": wrong(
+        "RT-042", ("write.transaction:Transaction._content", with_bodies("metaData", _unnamed))
+    ),
+    # In-commit timestamps.
+    "follows-the-clock-back": wrong(
+        "ICT-009", ("write.transaction:Transaction._in_commit_timestamp", _goes_back)
+    ),
+    "tells-not-since-when": wrong(
+        "ICT-010", ("write.transaction:Transaction._with_provenance", _no_provenance)
+    ),
+    # Clustering, Iceberg, types.
+    "counts-not-what-clusters": wrong("CLUS-009", ("write.changes:clustering_leaves", gives(()))),
+    "clusters-without-statistics": wrong("CLUS-009", ("write.columns:with_statistics", gives(()))),
+    "leaves-partitions-out-of-files": wrong("ICE1-007", ("write.data_files:is_iceberg", gives(NO))),
+    "mixes-iceberg-and-vectors": wrong("ICE2-014", ("write.target:check_iceberg", gives(None))),
+    "lists-no-timestamps-without-zone": wrong("NTZ-002", ("write.protocols:_OF_TYPES", is_({}))),
+    "lists-no-reader-features": wrong(
+        "PROTO-003", ("write.definition:with_features", _unlisted_reader)
+    ),
+    "records-no-widening": wrong("TW-006", ("write.columns:_commit", _same_columns)),
+    "narrows-types": wrong(
+        "TW-003",
+        ("write.columns:is_widening", gives(YES)),
+        ("types.widening:is_widening", gives(YES)),
+    ),
+    "widens-where-it-is-off": wrong(
+        "TW-002", ("write.target:Target.active", _sees("typeWidening"))
+    ),
+    # Checkpoints, compactions, cleaning, vacuum.
+    "checkpoints-half-the-files": wrong(
+        "CKC-004", ("write.checkpoint:checkpoint_adds", afterwards(_half))
+    ),
+    "checkpoints-no-tombstones": wrong(
+        "CKC-005", ("write.checkpoint:live_tombstones", afterwards(lambda t: t.slice(0, 0)))
+    ),
+    "checkpoints-no-domains": wrong(
+        "CKC-007",
+        ("write.checkpoint:_small_actions", afterwards(lambda a: {**a, "domainMetadata": []})),
+    ),
+    "checkpoints-no-txns": wrong(
+        "CKC-006", ("write.checkpoint:_small_actions", afterwards(lambda a: {**a, "txn": []}))
+    ),
+    "marks-no-second-kind": wrong(
+        "CKPT-V2-002",
+        (
+            "write.checkpoint_files:_lines",
+            lambda right: (
+                lambda small, files: right(
+                    {k: v for k, v in small.items() if k != "checkpointMetadata"}, files
+                )
+            ),
+        ),
+    ),
+    "compacts-without-tombstones": wrong("COMP-006", ("write.compaction:_spelled", _compacts_adds)),
+    "cleans-what-is-needed": wrong(
+        "CKPT-011",
+        (
+            "write.cleanup:_expired",
+            lambda right: lambda storage, checkpoint: right(storage, checkpoint + 2),
+        ),
+    ),
+    "vacuums-what-it-does-not-know": wrong("VPC-002", ("write.vacuum:check_writable", gives(None))),
+    "writes-what-it-does-not-know": wrong("TF-003", ("write.target:check_writable", gives(None))),
+    "opens-system-domains": wrong("DOM-015", ("write.settings:_SYSTEM_PREFIX", is_("nothing."))),
+    "loses-features-when-it-upgrades": wrong(
+        "TF-012", ("write.protocols:supported", gives(frozenset()))
+    ),
+    "restores-rows-alone": wrong("META-002", ("write.maintenance:define", gives(None))),
+    # Values, paths, statistics, checksums.
+    "does-not-escape-paths": wrong("ADD-004", ("write.data_files:encode_path", _no_folder)),
+    "drops-microseconds-of-partitions": wrong(
+        "PART-008",
+        (
+            "write.data_files:format_value",
+            afterwards(lambda text: text.replace(".500000", "") if text else text),
+        ),
+    ),
+    "loses-the-bound-of-strings": wrong("STAT-012", ("write.statistics:upper_prefix", _lost_bound)),
+    "breaks-code-points": wrong("STAT-012", ("write.statistics:upper_prefix", _cut_bytes)),
+    "cuts-instants-to-seconds": wrong("STAT-012", ("write.statistics:_instant", _whole_seconds)),
+    "bounds-no-numbers": wrong("STAT-012", ("write.statistics:_float_bounds", _with_nan)),
+    "counts-too-few-rows": wrong(
+        "STAT-001",
+        (
+            "write.data_files:statistics_of",
+            afterwards(lambda s: {**s, "numRecords": s["numRecords"] - 1}),
+        ),
+    ),
+    "writes-wrong-checksums": wrong(
+        "CRC-008",
+        (
+            "storage:LocalStorage.put_if_absent",
+            _document(lambda d: d.update(numFiles=d["numFiles"] + 1)),
+        ),
+    ),
+    "leaves-domains-out-of-checksums": wrong(
+        "CRC-013",
+        ("storage:LocalStorage.put_if_absent", _document(lambda d: d.update(domainMetadata=[]))),
+    ),
+}
+"""Each wrong writer, and the requirement that has to notice."""
