@@ -30,7 +30,7 @@ KILLED_BY = {
     "checkpoints-half-the-files": "checkpoints/write-checkpoint/write",
     "checkpoints-no-domains": "checkpoints of everything",
     "checkpoints-no-tombstones": "checkpoint-schema/write-parsed-statistics/write",
-    "checkpoints-no-txns": "checkpoints/write-checkpoint-given/write",
+    "checkpoints-no-txns": "checkpoints of everything",
     "cleans-what-is-needed": "log cleaned",
     "clusters-without-statistics": "clustering by more",
     "compacts-without-tombstones": "log compacted",
