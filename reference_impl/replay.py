@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -138,7 +139,7 @@ def _both(columns: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, columns["add"].type)
 
 
-def _logical_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray) -> pa.Array:
+def _logical_keys(paths: pa.ChunkedArray | pa.Array, vectors: pa.ChunkedArray) -> pa.Array:
     return logical_keys(_combine(paths), _combine(vectors))
 
 
@@ -160,9 +161,10 @@ class _Newest:
         tables = committed.tables
         paths = {kind: Paths.of(tables[kind]["path"].chunks) for kind in _KINDS}
         both = Paths.joined([paths[kind] for kind in _KINDS])
-        if both.all_distinct():
+        repeated = both.repeated()
+        if not repeated.any():
             return cls(tables, paths)
-        rows = _newest_rows(committed, both.texts)
+        rows = _newest_rows(committed, both, repeated)
         split = tables["add"].num_rows
         taken = {
             "add": rows.filter(pc.less(rows, split)),
@@ -174,20 +176,29 @@ class _Newest:
         )
 
 
-def _newest_rows(committed: CommittedFiles, paths: pa.ChunkedArray) -> pa.Array:
-    """Give the rows, adds before removes, that are the newest of their logical file."""
-    vectors = {kind: committed.tables[kind]["deletionVector"] for kind in _KINDS}
-    keys = _logical_keys(paths, _both(vectors))
-    codes = keys.dictionary_encode().indices.cast(pa.int64())
-    orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS])
-    _check_commits(committed, _combine(paths), codes, orders)
+def _newest_rows(
+    committed: CommittedFiles, paths: Paths, repeated: npt.NDArray[np.bool_]
+) -> pa.Array:
+    """Give the rows, adds before removes, that are the newest of their logical file.
+
+    Most rows are the only ones of their path: only those that are not, a mask, are looked at.
+    """
+    rows = np.flatnonzero(repeated)
+    some = pa.array(rows)
+    texts = _combine(paths.texts.take(some))
+    vectors = _both({kind: committed.tables[kind]["deletionVector"] for kind in _KINDS})
+    codes = _logical_keys(texts, vectors.take(some)).dictionary_encode().indices.cast(pa.int64())
+    orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS]).take(some)
+    kinds = pa.array((rows >= committed.tables["add"].num_rows).astype(np.int64))
+    _check_commits(committed, texts, codes, orders, kinds)
     # One number per row that grows with the commit and tells the row: its maximum per key is
     # the newest reference.
     total = len(codes)
     rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
     table = pa.table({"key": codes, "rank": rank})
     best = _combine(table.group_by("key").aggregate([("rank", "max")])["rank_max"])
-    return pc.subtract(best, pc.multiply(pc.divide(best, total), total)).sort()
+    newest = rows[best.to_numpy() % total]
+    return pa.array(np.sort(np.concatenate([np.flatnonzero(~repeated), newest])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,13 +270,9 @@ class _Survivors:
 
 
 def _check_commits(
-    committed: CommittedFiles, paths: pa.Array, keys: pa.Array, orders: pa.Array
+    committed: CommittedFiles, paths: pa.Array, keys: pa.Array, orders: pa.Array, kinds: pa.Array
 ) -> None:
-    """Refuse contradicting actions of one commit; keys are numbers."""
-    split = committed.tables["add"].num_rows
-    kinds = pa.concat_arrays(
-        [pa.repeat(pa.scalar(0), split), pa.repeat(pa.scalar(1), len(keys) - split)]
-    )
+    """Refuse contradicting actions of one commit; keys are numbers, kinds positions."""
     path_codes = paths.dictionary_encode().indices.cast(pa.int64())
     per_path = pc.add(pc.multiply(pc.add(pc.multiply(orders, 2), kinds), len(paths)), path_codes)
     per_key = pc.add(pc.multiply(orders, len(paths)), keys)

@@ -6,13 +6,13 @@ deletion vectors. The key of a logical file is its decoded path with its vector'
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidAction
+from reference_impl.types.text import characters
 
 __all__ = ["decode_paths", "dv_unique_ids", "logical_keys"]
 
@@ -26,7 +26,7 @@ def decode_paths(paths: pa.Array) -> pa.Array:
         InvalidAction: the escapes of a path do not spell UTF-8.
 
     """
-    if not _has_percent(paths):
+    if not (characters(paths) == ord("%")).any():
         return paths
     # Every piece after a '%' begins with the two hex digits of its escape. Working on pieces
     # decodes exactly once: what an escape yields is never looked at again.
@@ -46,12 +46,6 @@ def decode_paths(paths: pa.Array) -> pa.Array:
         raise InvalidAction(
             f"the escapes of a path do not spell UTF-8: {error}", requirement="ADD-003"
         ) from None
-
-
-def _has_percent(texts: pa.Array) -> bool:
-    """Look for a percent sign, and maybe find one next to a slice: a quick test with a bias."""
-    characters = texts.buffers()[2]
-    return characters is not None and re.search(b"%", characters) is not None
 
 
 def _unescape(code: bytes) -> bytes:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.replay_keys import decode_paths
+from reference_impl.types.text import bounds
 
 __all__ = ["PathSet", "Paths", "fingerprints"]
 
@@ -85,6 +86,15 @@ class Paths:
             return True
         return bool(pc.count_distinct(self.texts).as_py() == len(self.texts))
 
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Mark the rows whose path another row has too; collisions may mark a few more."""
+        order = np.argsort(self.numbers)
+        same = self.numbers[order[1:]] == self.numbers[order[:-1]]
+        marked = np.zeros(len(order), np.bool_)
+        marked[order[1:][same]] = True
+        marked[order[:-1][same]] = True
+        return marked
+
 
 class PathSet:
     """A set of paths to look up."""
@@ -117,9 +127,9 @@ def fingerprints(texts: pa.Array) -> Fingerprints:
     length = len(texts)
     if length == 0:
         return np.empty(0, np.uint64)
-    _, offsets, characters = texts.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + length + 1]
-    starts, ends = bounds[:-1], bounds[1:]
+    characters = texts.buffers()[2]
+    offsets = bounds(texts)
+    starts, ends = offsets[:-1], offsets[1:]
     sizes = ends - starts
     numbers = sizes.astype(np.uint64)
     last = (characters.size if characters is not None else 0) - _WORD

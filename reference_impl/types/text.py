@@ -1,4 +1,4 @@
-"""Check that strings which came out of a file are text.
+"""The bytes behind Arrow's strings, and a check that those out of a file are text.
 
 Arrow's readers of Parquet take any bytes for text. What is handed on must be UTF-8, and for
 plain ASCII, which nearly all of it is, that shows without a look at each string.
@@ -7,9 +7,10 @@ plain ASCII, which nearly all of it is, that shows without a look at each string
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["refuse_bad_text"]
+__all__ = ["bounds", "characters", "refuse_bad_text"]
 
 
 def refuse_bad_text(values: pa.Array) -> None:
@@ -23,10 +24,20 @@ def refuse_bad_text(values: pa.Array) -> None:
         values.validate(full=True)
 
 
-def _is_ascii(texts: pa.StringArray) -> bool:
-    _, offsets, characters = texts.buffers()
-    if len(texts) == 0 or characters is None:
-        return True
-    bounds = np.frombuffer(offsets, np.int32)
-    begin, end = bounds[texts.offset], bounds[texts.offset + len(texts)]
-    return bool(np.frombuffer(characters, np.int8)[begin:end].min(initial=0) >= 0)
+def bounds(texts: pa.Array) -> npt.NDArray[np.int32]:
+    """Give where each string of an array of ``pa.string()`` begins, and where the last ends."""
+    if len(texts) == 0:
+        return np.zeros(1, np.int32)
+    return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
+
+
+def characters(texts: pa.Array) -> npt.NDArray[np.uint8]:
+    """Give the bytes of all strings of an array, those of null ones included."""
+    offsets, data = bounds(texts), texts.buffers()[2]
+    if data is None:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+
+
+def _is_ascii(texts: pa.Array) -> bool:
+    return bool(characters(texts).max(initial=0) < 128)

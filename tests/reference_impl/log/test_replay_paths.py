@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -38,6 +41,7 @@ def test_paths_are_distinct_when_their_texts_are(texts: list[str]) -> None:
     paths = _paths(texts, 2)
     plain = paths.texts.to_pylist()
     assert paths.all_distinct() == (len(set(plain)) == len(plain))
+    assert paths.repeated().tolist() == [plain.count(text) > 1 for text in plain]
 
 
 @settings(derandomize=True, max_examples=100, deadline=None)
@@ -62,6 +66,7 @@ def test_numbers_that_collide_decide_nothing(monkeypatch: pytest.MonkeyPatch) ->
     paths = _paths(["one/file.parquet", "two/file.parquet", "a"])
     assert len(set(paths.numbers.tolist())) == 1
     assert paths.all_distinct()
+    assert paths.repeated().all()
     assert not _paths(["one/file.parquet"] * 2).all_distinct()
     assert PathSet(_paths(["two/file.parquet"])).rows(paths).to_pylist() == [1]
 
@@ -70,3 +75,28 @@ def test_paths_that_differ_only_at_their_begin_are_told_apart() -> None:
     paths = _paths([f"{letter}/{'x' * 100}" for letter in "abca"])
     assert not paths.all_distinct()
     assert PathSet(_paths([f"b/{'x' * 100}"])).rows(paths).to_pylist() == [1]
+
+
+@pytest.mark.parametrize("collide", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_reconciling_is_what_a_dictionary_does(
+    log: Any, seed: int, collide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if collide:
+        monkeypatch.setattr(replay_paths, "_FACTOR", replay_paths.np.uint64(0))
+    random = Random(seed)  # noqa: S311  no secret
+    log.start()
+    live: dict[str, int] = {}
+    for version in range(1, 8):
+        actions = []
+        for number in random.sample(range(10), random.randrange(8)):
+            name = f"part-{number:020}"
+            if live.pop(name, None) is None:
+                live[name] = version
+                actions.append(log.add(name, size=version))
+            else:
+                actions.append(log.remove(name))
+        log.commit(*actions)
+    found = log.snapshot().adds().select(["path", "size"]).to_pylist()
+    assert {row["path"]: row["size"] for row in found} == live
+    assert len(found) == len(live)
