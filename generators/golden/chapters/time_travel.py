@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from generators.delta_schema import field, struct
-from generators.golden.case import CaseWriter, Refusal
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.publish import pin_times, publish
 from generators.golden.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
@@ -40,6 +40,30 @@ def _travel(case: CaseWriter, table: GoldenTable, slug: str, instant: int, versi
         table.schema_at(version),
         table.rows(version),
         title=f"That instant belongs to version {version}",
+        timestamp=_text(instant),
+    )
+
+
+def _between(case: CaseWriter, table: GoldenTable, version: int, instant: int) -> None:
+    """Write what an instant after a version and before the next one belongs to.
+
+    The text says which versions an instant may choose from, not that a table has a future: after
+    the newest version some readers give that version and some refuse.
+    """
+    slug = f"v{version}-later"
+    if version != table.version:
+        _travel(case, table, slug, instant, version)
+        return
+    refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_GREATER_THAN_COMMIT")
+    case.contest(
+        "read",
+        f"at-{slug}",
+        [
+            Accepted("newest", "the newest version not after the instant", rows=table.rows()),
+            Accepted("refused", "the table has no version of that time yet", refusal=refusal),
+        ],
+        title="The newest version, or nothing, is read after its time",
+        schema=table.schema_at(version),
         timestamp=_text(instant),
     )
 
@@ -87,7 +111,7 @@ def _file_times(case: CaseWriter) -> None:
     for version in table.versions:
         at = EPOCH + MINUTE * version
         _travel(case, table, f"v{version}", at, version)
-        _travel(case, table, f"v{version}-later", at + MINUTE - 1, version)
+        _between(case, table, version, at + MINUTE - 1)
     times = {version: EPOCH + MINUTE * version for version in table.versions}
     _history(case, table, times)
     _history(case, table, times, 2)
@@ -145,7 +169,7 @@ def _contradict(case: CaseWriter) -> None:
     for version in table.versions:
         at = EPOCH + 10 * MINUTE * version
         _travel(case, table, f"v{version}", at, version)
-        _travel(case, table, f"v{version}-later", at + 10 * MINUTE - 1, version)
+        _between(case, table, version, at + 10 * MINUTE - 1)
     _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
 
 
