@@ -97,10 +97,6 @@ class VectorStore:
             raise DeletionVectorNotFound(
                 "a deletion vector file of this version does not exist", path=path
             ) from error
-        except OSError as error:
-            raise InvalidDeletionVector(
-                f"a deletion vector file cannot be read: {error}", path=path
-            ) from error
 
     def _framed(self, path: str, offset: int | None, size: int) -> bytes:
         length = size + 2 * _FRAME

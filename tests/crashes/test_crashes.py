@@ -101,7 +101,7 @@ def test_a_fault_happens_at_its_step_alone(tmp_path: Path) -> None:
 
 def test_a_storage_that_fails_is_not_taken_for_a_damaged_file(tmp_path: Path) -> None:
     table = Table(tmp_path)
-    table.create(SCHEMA, rows=arrow(1, 2))
+    table.create(SCHEMA, rows=arrow(1, 3))
     table.checkpoint()
     counting = FaultyStorage(opened(tmp_path))
     Table(counting).snapshot().adds()
@@ -110,12 +110,16 @@ def test_a_storage_that_fails_is_not_taken_for_a_damaged_file(tmp_path: Path) ->
         if name == "open":
             with pytest.raises(TimeoutError):
                 Table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT)).snapshot().adds()
+    table.set_properties({"delta.enableDeletionVectors": "true"})
+    table.delete("id = 1")
     reading = FaultyStorage(opened(tmp_path))
     read_table(reading)
-    step = len(reading.taken)
-    assert reading.taken[-1][1].endswith(".parquet")
-    with pytest.raises(TimeoutError):
-        read_table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT))
+    names = [path for _, path in reading.taken]
+    assert any(name.endswith(".bin") for name in names)
+    for step, name in enumerate(names, 1):
+        if name.endswith((".bin", ".zstd.parquet")):
+            with pytest.raises(TimeoutError):
+                read_table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT))
 
 
 def test_an_operation_that_nothing_kills_is_not_taken_for_killed(tmp_path: Path) -> None:
