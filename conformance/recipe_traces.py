@@ -64,7 +64,7 @@ class Traces:
             # Restoring moves whole files, which a feed may tell as it likes.
             if fault is None and operation != "restore" and 0 <= before < version:
                 fault = self._feed(before, version, oracle)
-            return fault or self._ids(before, version, oracle)
+            return fault or self._ids(before, version, oracle, restored=operation == "restore")
         except DeltaError as error:
             return f"changes or row ids cannot be read: {error}"
 
@@ -104,7 +104,7 @@ class Traces:
         found = compare_rows(arrow_table(_nullable(schema), wanted), seen)
         return None if found is None else f"the change feed: {found.summary}"
 
-    def _ids(self, before: int, version: int, oracle: Version) -> str | None:
+    def _ids(self, before: int, version: int, oracle: Version, *, restored: bool) -> str | None:
         snapshot = Table(self.table).snapshot(version)
         if not active(snapshot.protocol, snapshot.metadata, "rowTracking"):
             self.rows = {}
@@ -119,7 +119,11 @@ class Traces:
         for row, key in zip(oracle.rows, keys, strict=True):
             number, changed = told[key]
             self.rows[row.identity] = (number, changed)
-            fault = self._kept(row, held.get(row.identity), before, version, oracle.number)
+            # A restore brings the commit versions of then, too.
+            former = held.get(row.identity)
+            if restored and former is not None:
+                former = former[0], changed
+            fault = self._kept(row, former, before, version, oracle.number)
             if fault is not None:
                 return f"row {key} {fault}"
         if len({number for number, _ in self.rows.values()}) < len(self.rows):

@@ -112,6 +112,11 @@ class Recipe:
         step = {"operation": "delete", **_where(where)}
         return self._take(step, Delete(where.tree if where else None))
 
+    def delete_by_vectors(self, where: Filter) -> Recipe:
+        """Delete rows; where the table is laid out for the case, by vectors in a file."""
+        step = {"operation": "delete", **_where(where)}
+        return self._take(step, Delete(where.tree, "file"))
+
     def update(self, values: Mapping[str, Any], where: Filter | None = None) -> Recipe:
         """Set columns of the rows of a filter, of all without one.
 
@@ -141,7 +146,10 @@ class Recipe:
         return self._take({"operation": "checkpoint"}, Checkpoint())
 
     def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
-        """Do what no reader of rows can see; ``version`` tells whether it makes a version."""
+        """Do what no reader of rows can see; ``version`` tells whether it makes a version.
+
+        An argument that is callable is called with the builder of the table that is given.
+        """
         return self._take({"operation": operation, **arguments}, Keep(version))
 
     def restore(self, step: int) -> Recipe:
@@ -226,6 +234,9 @@ class Recipe:
         if not all(map(can_write, laid_out)):
             laid_out = [self._at_once(laid_out)]
         builder = write_history(case.delta, laid_out, seed=case.info.id, protocol=self.protocol)
+        for step in self._steps:
+            # Files have their names once they are written.
+            step |= {key: value(builder) for key, value in step.items() if callable(value)}
         rows = builder.rows()
         adds = builder.states[builder.version].adds
         schema = replay(laid_out).schema

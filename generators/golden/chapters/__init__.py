@@ -33,6 +33,7 @@ from generators.golden.chapters import (
     writer_features,
     writing,
     writing_features,
+    writing_operations,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
@@ -64,6 +65,7 @@ _MODULES = (
     located,
     writing,
     writing_features,
+    writing_operations,
 )
 
 
