@@ -158,7 +158,9 @@ class Snapshot:
         """Give the live logical files with typed partition values and parsed statistics.
 
         The columns are those of :meth:`adds`, except that ``partitionValues`` is a struct of
-        the partition columns and ``stats`` a struct, both by logical names.
+        the partition columns and ``stats`` a struct, both by logical names. Parsing the
+        statistics of a million files takes about three times the processor time of :meth:`adds`,
+        which serves whoever needs them as JSON or not at all.
 
         Raises:
             InvalidTableError: file actions or partition values break the protocol.
