@@ -257,7 +257,7 @@ def _encodings(case: CaseWriter) -> None:
             "column_encoding": {
                 "id": "DELTA_BINARY_PACKED",
                 "s": "DELTA_BYTE_ARRAY",
-                "d": "BYTE_STREAM_SPLIT",
+                "d": "PLAIN",
             },
         },
         {"use_dictionary": False, "write_statistics": False, "compression": "none"},
@@ -267,6 +267,30 @@ def _encodings(case: CaseWriter) -> None:
     publish(case, table)
     kept = compare("id", ">=", 28, "long")
     filtered(case, table, "filter", kept, "A filter reads every encoding")
+
+
+@PROPERTIES.case(
+    "rare-encoding", "An encoding that few files have is read or refused", "PROP-005 PQ-001"
+)
+def _rare_encoding(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("d", "double"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    rows: list[dict[str, Any]] = [{"id": n, "d": n / 8} for n in range(30)]
+    options = {"use_dictionary": False, "column_encoding": {"d": "BYTE_STREAM_SPLIT"}}
+    table.create(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
+    describe(case, table)
+    refusal = Refusal("unsupported", "read", "PQ-001")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("rows", "data files are Parquet, whose encodings these are", rows=rows),
+            Accepted("refused", "the text names no encodings to support", refusal=refusal),
+        ],
+        title="The values are read, or the file is refused",
+        schema=schema,
+        hazard="silent wrong data",
+    )
 
 
 @SCHEMAS.case(

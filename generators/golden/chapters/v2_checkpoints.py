@@ -294,7 +294,7 @@ def _edited(case: CaseWriter, edit: Any) -> GoldenTable:
     written = _write(table, 5, extension="json", sidecars=1)
     lines = written.files[0].read_text(encoding="utf-8").splitlines()
     written.files[0].write_text("\n".join(edit(table, lines)) + "\n", encoding="utf-8")
-    drop_commits(table.root, 6)
+    drop_commits(table.root, 5)
     return table
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from generators.delta_schema import field, struct
-from generators.golden.case import CaseWriter, Refusal
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.chapters.checkpoints import grown
 from generators.golden.publish import describe, earlier_spec, publish, read_spec, refuse_load
@@ -123,18 +123,18 @@ def _nothing(_: dict[str, Any]) -> str:
 
 _BAD_CHECKSUMS: Mapping[str, tuple[str, str, Callable[[dict[str, Any]], str]]] = {
     "wrong-file-count": (
-        "A wrong file count is found, and stops no reader",
+        "A wrong file count is found by who looks",
         "CRC-008",
         _wrong_count,
     ),
     "wrong-table-size": (
-        "A wrong table size is found, and stops no reader",
+        "A wrong table size is found by who looks",
         "CRC-007",
         _wrong_size,
     ),
-    "wrong-metadata": ("Other metadata is found, and stops no reader", "CRC-015", _wrong_metadata),
-    "truncated": ("A truncated checksum stops no reader", "CRC-005", _cut_short),
-    "zero-bytes": ("An empty checksum stops no reader", "CRC-005", _nothing),
+    "wrong-metadata": ("Other metadata is found by who looks", "CRC-015", _wrong_metadata),
+    "truncated": ("A truncated checksum hides no row", "CRC-005", _cut_short),
+    "zero-bytes": ("An empty checksum hides no row", "CRC-005", _nothing),
 }
 
 
@@ -143,7 +143,21 @@ def _bad_checksum(case: CaseWriter, spoil: Callable[[dict[str, Any]], str]) -> N
     text = spoil(version_checksum_document(table.states[3]))
     (table.root / LOG_DIRECTORY / checksum_name(3)).write_text(text, encoding="utf-8")
     describe(case, table, log_info={"lastCrcVersion": 3})
-    read_spec(case, table, None)
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("rows", "validating is a choice of the reader", rows=table.rows()),
+            Accepted(
+                "refused",
+                "a version that fails validation is possibly corrupt, and users should hear of it",
+                refusal=Refusal("invalid_table", "read", "CRC-035"),
+            ),
+        ],
+        title="The rows are given, or the discrepancy is reported",
+        schema=_PAIR,
+        hazard="silent wrong data",
+    )
     read_spec(case, table, 2)
     case.spec(
         "checksum",
@@ -159,7 +173,7 @@ def _define_bad_checksums() -> None:
         CHECKSUM.define(
             name,
             title,
-            [requirement, "CRC-042", "CRC-034"],
+            [requirement, "CRC-035", "CRC-034"],
             partial(_bad_checksum, spoil=spoil),
             since="2025",
         )
