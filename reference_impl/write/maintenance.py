@@ -6,15 +6,20 @@ move between files and none changes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reference_impl.actions import Metadata
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
+from reference_impl.features import active
 from reference_impl.paths import decode_path
 from reference_impl.snapshot import Snapshot
+from reference_impl.types.model import Field, Struct
+from reference_impl.types.schema import format_schema
 from reference_impl.write.changes import Changes
 from reference_impl.write.clustering import (
     CLUSTERING_DOMAIN,
@@ -24,7 +29,9 @@ from reference_impl.write.clustering import (
 )
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
-from reference_impl.write.transaction import Transaction
+from reference_impl.write.mapping import MAX_ID_PROPERTY
+from reference_impl.write.rules import HIGH_WATER_MARK_KEY, STEP_KEY
+from reference_impl.write.transaction import ICT, ICT_PROVENANCE, Transaction
 
 __all__ = ["optimize", "restore"]
 
@@ -92,7 +99,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
     )
     if earlier.metadata != snapshot.metadata:
-        define(transaction, snapshot.protocol, earlier.metadata, {})
+        define(transaction, snapshot.protocol, _again_in_force(snapshot, earlier), {})
     _restore_clustering(transaction, earlier)
     now, then = snapshot.adds(), earlier.adds()
     have, want = _keys(now), _keys(then)
@@ -106,6 +113,38 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     if transaction.is_empty:
         return int(snapshot.version)
     return transaction.commit()
+
+
+def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
+    """Give the metadata of then, but for marks of what was ever given out, which never fall.
+
+    Ids of columns and values of identity columns would else be given out twice, and commits
+    without time would pass for commits with one.
+    """
+    held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
+    if MAX_ID_PROPERTY in held and MAX_ID_PROPERTY in configuration:
+        highest = max(int(held[MAX_ID_PROPERTY]), int(configuration[MAX_ID_PROPERTY]))
+        configuration[MAX_ID_PROPERTY] = str(highest)
+    if active(now.protocol, now.metadata, ICT):
+        told = {name: held[name] for name in ICT_PROVENANCE if name in held}
+        configuration |= told
+    fields = tuple(_with_mark(field, now.schema.get(field.name)) for field in then.schema.fields)
+    return replace(
+        then.metadata,
+        configuration=configuration,
+        schema_string=format_schema(Struct(fields)),
+    )
+
+
+def _with_mark(then: Field, now: Field | None) -> Field:
+    """Give an identity column with the mark that is further on in the direction of its step."""
+    mark = None if now is None else now.metadata.get(HIGH_WATER_MARK_KEY)
+    held, step = then.metadata.get(HIGH_WATER_MARK_KEY), then.metadata.get(STEP_KEY)
+    if type(mark) is not int or type(step) is not int:
+        return then
+    marks = [mark] if type(held) is not int else [mark, held]
+    furthest = max(marks) if step > 0 else min(marks)
+    return replace(then, metadata={**then.metadata, HIGH_WATER_MARK_KEY: furthest})
 
 
 def _restore_clustering(transaction: Transaction, earlier: Snapshot) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "DEFAULT_KEY",
     "GENERATION_KEY",
     "HIGH_WATER_MARK_KEY",
+    "STEP_KEY",
     "Identity",
     "Rules",
     "rules_of",
@@ -32,7 +33,7 @@ GENERATION_KEY: Final = "delta.generationExpression"
 HIGH_WATER_MARK_KEY: Final = "delta.identity.highWaterMark"
 _INVARIANT_KEY: Final = "delta.invariants"
 _START_KEY: Final = "delta.identity.start"
-_STEP_KEY: Final = "delta.identity.step"
+STEP_KEY: Final = "delta.identity.step"
 _EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
 _LONG: Final = 2**63
 
@@ -169,7 +170,7 @@ def _identity(column: Field) -> Identity:
             raise _malformed(column, f"{key} is {value!r}, not a long")
         return value
 
-    start, step, mark = (number(key) for key in (_START_KEY, _STEP_KEY, HIGH_WATER_MARK_KEY))
+    start, step, mark = (number(key) for key in (_START_KEY, STEP_KEY, HIGH_WATER_MARK_KEY))
     explicit: Any = column.metadata.get(_EXPLICIT_KEY, False)
     if start is None or not step:
         raise _malformed(column, "an identity column has a start and a step that is not 0")

@@ -42,7 +42,7 @@ from reference_impl.write.iceberg import check_records
 from reference_impl.write.row_ids import assign_row_ids
 from reference_impl.write.target import Target
 
-__all__ = ["ENGINE", "Transaction", "remove_of"]
+__all__ = ["ENGINE", "ICT", "ICT_PROVENANCE", "Transaction", "remove_of"]
 
 ENGINE: Final = "delta-tck-reference"
 """Who commits, in ``commitInfo.engineInfo``."""
@@ -52,9 +52,12 @@ _LONGEST_WAIT: Final = 0.25
 _CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 _DEFAULT_INTERVAL: Final = 10
 _SUSPENDED: Final = "delta.rowTrackingSuspended"
-_ICT: Final = "inCommitTimestamp"
-_ENABLING_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
-_ENABLING_TIME: Final = "delta.inCommitTimestampEnablementTimestamp"
+ICT: Final = "inCommitTimestamp"
+ICT_PROVENANCE: Final = (
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.inCommitTimestampEnablementTimestamp",
+)
+"""Properties that tell since which version, and which moment, commits carry their time."""
 
 
 @dataclass(slots=True)
@@ -289,7 +292,7 @@ class Transaction:
         moment = self._clock()
         timestamp = None
         metadata = staged.metadata
-        if target.active(_ICT):
+        if target.active(ICT):
             timestamp = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
@@ -340,7 +343,7 @@ class Transaction:
         if base is None:
             return moment
         before = base.timestamp
-        if before is None and not Target.of(base.protocol, base.metadata).active(_ICT):
+        if before is None and not Target.of(base.protocol, base.metadata).active(ICT):
             return moment
         if before is None:
             raise InvalidMetadata(
@@ -356,10 +359,10 @@ class Transaction:
     ) -> Metadata | None:
         """Tell since when commits carry their time, where it is not from version 0 on."""
         base = self.base
-        if base is None or Target.of(base.protocol, base.metadata).active(_ICT):
+        if base is None or Target.of(base.protocol, base.metadata).active(ICT):
             return metadata
         assert metadata is not None
-        told = {_ENABLING_VERSION: str(version), _ENABLING_TIME: str(timestamp)}
+        told = dict(zip(ICT_PROVENANCE, (str(version), str(timestamp)), strict=True))
         return replace(metadata, configuration={**metadata.configuration, **told})
 
     def _after(

@@ -95,3 +95,38 @@ def test_restore_needs_the_files_of_the_version(table: Table, actions: Actions) 
     with pytest.raises(VersionNotFound):
         table.restore(9)
     assert table.latest_version() == 1
+
+
+def test_restoring_takes_no_mark_back(table: Table, clean: Callable[[], None]) -> None:
+    identity = {"delta.identity.start": 1, "delta.identity.step": 1}
+    fields = [
+        {"name": "k", "type": "long", "nullable": True, "metadata": identity},
+        {"name": "id", "type": "long", "nullable": True, "metadata": {}},
+    ]
+    mapped = {"delta.columnMapping.mode": "name", "delta.enableInCommitTimestamps": "false"}
+    table.create({"type": "struct", "fields": fields}, properties=mapped)
+    table.append(pa.table({"id": [1, 2]}))
+    table.add_columns(pa.schema([("x", pa.int64())]))
+    table.set_properties({"delta.enableInCommitTimestamps": "true"})
+    table.append(pa.table({"id": [3]}))
+    table.restore(0)
+    held = table.snapshot().metadata.configuration
+    assert held["delta.columnMapping.maxColumnId"] == "3"
+    table.append(pa.table({"id": [4]}))
+    assert read_table(table.storage.location).to_pylist() == [{"k": 4, "id": 4}]
+    table.restore(5)
+    table.add_columns(pa.schema([("y", pa.int64())]))
+    clean()
+
+
+def test_restoring_leaves_told_since_when_commits_have_a_time(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    on, off = ({"delta.enableInCommitTimestamps": value} for value in ("true", "false"))
+    table.create(SCHEMA, properties=on)
+    table.set_properties(off)
+    table.set_properties(on)
+    table.restore(0)
+    held = table.snapshot().metadata.configuration
+    assert held["delta.inCommitTimestampEnablementVersion"] == "2"
+    clean()
