@@ -39,13 +39,13 @@ class Lines:
     """Lines of one file, each with nothing but a file action of one kind.
 
     Attributes:
-        text: the lines, one line feed between them.
+        text: the lines, one line feed between them; maybe a part of what was read of the file.
         count: how many there are.
         longest: bytes of the longest line.
 
     """
 
-    text: bytes = b""
+    text: bytes | memoryview = b""
     count: int = 0
     longest: int = 0
 
@@ -61,7 +61,7 @@ class Lines:
 
     def __iter__(self) -> Iterator[bytes]:
         """Give the lines one by one."""
-        return iter(self.text.split(b"\n") if self.count else ())
+        return iter(bytes(self.text).split(b"\n") if self.count else ())
 
 
 def sort_lines(
@@ -80,19 +80,22 @@ def sort_lines(
 
     """
     content = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(content == ord("\n"))
+    ends = (content == ord("\n")).nonzero()[0]
     if data and not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
     kinds = _recognised(content, starts, ends)
-    for at in np.flatnonzero(kinds == _OTHER).tolist():
+    for at in (kinds == _OTHER).nonzero()[0].tolist():
         kind = other(data[starts[at] : ends[at]], at + 1)
         if kind is not None:
             kinds[at] = _KINDS.index(kind)
     if not files:
         return dict.fromkeys(_KINDS, Lines())
+    counts = np.bincount(kinds, minlength=_OTHER)
     return {
-        name: _lines(data, content, starts, ends, np.flatnonzero(kinds == number))
+        name: _lines(data, content, starts, ends, (kinds == number).nonzero()[0])
+        if counts[number]
+        else Lines()
         for number, name in enumerate(_KINDS)
     }
 
@@ -100,10 +103,12 @@ def sort_lines(
 def _recognised(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:
     """Give the kind of each line as its number, as far as its first and last bytes tell."""
     kinds = np.full(len(starts), _OTHER, np.uint8)
-    rows = np.flatnonzero(ends - starts >= _SHORTEST)
+    rows = (ends - starts >= _SHORTEST).nonzero()[0]
     if len(rows) == 0:
         return kinds
-    rows = rows[(content[ends[rows] - 1] == _END[1]) & (content[ends[rows] - 2] == _END[0])]
+    # One number at each byte: two bytes for ends of lines, eight for starts.
+    last = np.ndarray((len(content) - 1,), "<u2", content, 0, (1,))
+    rows = rows[last[ends[rows] - 2] == int.from_bytes(_END, "little")]
     words = np.ndarray((len(content) - _WORD + 1,), "<u8", content, 0, (1,))
     first = words[starts[rows]]
     for number, start in _STARTS:
@@ -111,21 +116,21 @@ def _recognised(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArra
         for place in range(_WORD, len(start)):
             found = found[content[starts[found] + place] == start[place]]
         kinds[found] = number
+        if len(found) == len(rows):
+            break
     return kinds
 
 
 def _lines(data: bytes, content: _Bytes, starts: _Numbers, ends: _Numbers, rows: _Numbers) -> Lines:
-    if len(rows) == 0:
-        return Lines()
     first, last = int(rows[0]), int(rows[-1])
     begin, end = int(starts[first]), int(ends[last])
     sizes = ends[first : last + 1] - starts[first : last + 1]
     longest = int(sizes[rows - first].max())
     if last - first + 1 == len(rows):
-        return Lines(data[begin:end], len(rows), longest)
+        return Lines(memoryview(data)[begin:end], len(rows), longest)
     wanted = np.zeros(len(sizes), np.bool_)
     wanted[rows - first] = True
     sizes += 1
     # The last line is wanted and may lack its line feed.
     kept = np.repeat(wanted, sizes)[: end - begin]
-    return Lines(content[begin:end][kept].tobytes(), len(rows), longest)
+    return Lines(content[begin:end][kept].data, len(rows), longest)

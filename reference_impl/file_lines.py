@@ -9,7 +9,6 @@ allows and words the error for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -89,19 +88,17 @@ def parse_body(action: str, line: bytes, place: Place) -> Any:
 
 def _fast(action: str, parts: Sequence[Lines]) -> pa.Table | None:
     """Read lines by Arrow; ``None`` when one of them is anything but regular, or few are there."""
-    size = sum(len(lines.text) + 1 for lines in parts)
-    every = Lines(b"", sum(map(len, parts)), max((lines.longest for lines in parts), default=0))
-    if every.count <= _FEW or size >= _LIMIT:
+    count = sum(map(len, parts))
+    if count <= _FEW or sum(len(lines.text) + 1 for lines in parts) >= _LIMIT:
         return None
-    every = replace(every, text=b"\n".join(lines.text for lines in parts))
+    text = b"\n".join(lines.text for lines in parts)
+    block = max(_BLOCK, 2 * max(lines.longest for lines in parts))
     # Most lines have the fields of a few, and columns of nothing but nulls are not free.
-    table = _read(action, every, bare=True)
-    return table if table is not None else _read(action, every, bare=False)
+    table = _read(action, text, count, block, bare=True)
+    return table if table is not None else _read(action, text, count, block, bare=False)
 
 
-def _read(action: str, lines: Lines, *, bare: bool) -> pa.Table | None:
-    text = lines.text
-    block = max(_BLOCK, 2 * lines.longest)
+def _read(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
     try:
         if not text.isascii():
             text.decode()  # Arrow takes any bytes for text.
@@ -114,9 +111,9 @@ def _read(action: str, lines: Lines, *, bare: bool) -> pa.Table | None:
             ),
         )
         # Objects that share a line or span lines would change the number of rows.
-        regular = table.num_rows == len(lines) and table.schema == schema
+        regular = table.num_rows == count and table.schema == schema
         columns = _columns(action, table[action]) if regular else None
-        return None if columns is None else _settled(action, *columns, lines)
+        return None if columns is None else _settled(action, *columns, text)
     except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -178,11 +175,11 @@ def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | N
     return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(doubtful))
 
 
-def _settled(action: str, table: pa.Table, rows: _Rows, lines: Lines) -> pa.Table:
+def _settled(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:
     """Read rows of a table from their lines instead, by the general way."""
     if len(rows) == 0:
         return table
-    every, place = list(lines), Place("", 0)
+    every, place = text.split(b"\n"), Place("", 0)
     objects = [parse_body(action, every[row], place) for row in rows.tolist()]
     order = np.arange(table.num_rows)
     order[rows] = table.num_rows + np.arange(len(rows))
@@ -212,7 +209,8 @@ def _map(struct: pa.StructArray) -> pa.Array:
         return pa.nulls(length, _MAP)
     values = struct.flatten()
     offsets = pa.arange(0, length * width + 1, width) if width else pa.repeat(0, length + 1)
-    keys = pa.array([field.name for field in struct.type] * length, pa.string())
+    names = pa.array([field.name for field in struct.type], pa.string())
+    keys = names.take(pa.array(np.tile(np.arange(width), length)))
     mask = struct.is_null() if struct.null_count else None
     return pa.MapArray.from_arrays(
         offsets.cast(pa.int32()), keys, _interleaved(values, length), mask=mask
@@ -223,5 +221,5 @@ def _interleaved(values: Sequence[pa.Array], length: int) -> pa.Array:
     width = len(values)
     if width < 2:
         return values[0] if values else pa.array([], pa.string())
-    order = [row + part * length for row in range(length) for part in range(width)]
-    return pa.concat_arrays(values).take(pa.array(order, pa.int64()))
+    order = np.arange(length * width).reshape(width, length).T.ravel()
+    return pa.concat_arrays(values).take(pa.array(order))
