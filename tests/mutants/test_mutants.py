@@ -1,15 +1,17 @@
 """The suite kills every reader that is wrong on purpose, by a requirement that it breaks.
 
-A mutant is the tiny reader with one fault. It is killed when the judge fails it on a golden spec
-that names one of the requirements below, and that the tiny reader without a fault does not fail.
+A mutant is the tiny reader, or the reference implementation, with one fault. It is killed when
+the judge fails it on a golden spec that names the requirement below, and that the same reader
+without a fault does not fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import pytest
+from faulty_ours import FAULTS, FaultyOurs
 from tiny_reader import TinyReader
 
 from conformance.cases import Case, Spec
@@ -50,7 +52,36 @@ MUTANTS = {
 }
 """Each fault, and the requirement that has to kill it."""
 
+FEATURE_MUTANTS = {
+    "counts-ids-from-zero": "RT-024",
+    "counts-rows-by-row-group": "DVDESC-021",
+    "finds-columns-by-display-name": "CM-029",
+    "finds-columns-by-name-in-mode-id": "CM-025",
+    "finds-partition-values-by-display-name": "CM-026",
+    "forgets-materialised-ids": "RT-023",
+    "forgets-removes-of-compactions": "COMP-011",
+    "gives-removed-domains": "DOM-014",
+    "gives-whole-files-of-a-vector-pair": "DVD-008",
+    "hides-a-broken-commit-behind-its-checksum": "CRC-035",
+    "keeps-no-row-after-the-vector": "DVDESC-020",
+    "leaves-out-sidecars": "SIDE-005",
+    "passes-over-change-files": "CDC-003",
+    "prefers-published-commits": "CAT-009",
+    "reads-beyond-the-latest-ratified": "CAT-010",
+    "reads-change-files-and-data-files": "CDFF-009",
+    "reads-one-sidecar": "SIDE-005",
+    "refuses-files-of-a-narrower-type": "TW-004",
+    "takes-an-absent-null-count-for-zero": "STAT-007",
+    "takes-compactions-that-reach-beyond": "COMP-012",
+    "travels-by-file-times": "ICT-013",
+    "travels-to-the-version-after": "CINFO-001",
+    "trusts-cut-strings": "STAT-015",
+    "trusts-cut-timestamps": "STAT-016",
+}
+"""The same of the faults in the reference implementation."""
+
 ASKED = ("read", "snapshot", "files", "txn")
+ASKED_OF_OURS = (*ASKED, "changes", "row_ids", "history", "domain_metadata")
 
 
 @cache
@@ -59,27 +90,29 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture
-def judge_of() -> Iterator[Callable[[str], Judge]]:
+def judge_of() -> Iterator[Callable[..., Judge]]:
     store = TableStore()
 
-    def make(fault: str) -> Judge:
-        reader = TinyReader(fault)
+    def make(fault: str, kind: type[TinyReader | FaultyOurs] = TinyReader) -> Judge:
+        reader = kind(fault)
         return Judge(reader, reader.describe().claims, store)
 
     yield make
     store.close()
 
 
-def naming(requirement: str) -> Iterator[tuple[Case, Spec]]:
+def naming(requirement: str, asked: Sequence[str] = ASKED) -> Iterator[tuple[Case, Spec]]:
     """Give the specs that hold an implementation to a requirement, and can be put to a reader."""
     for case in corpus().cases:
         for spec in case.specs:
-            if requirement in spec.requirements and spec.type in ASKED:
+            if requirement in spec.requirements and spec.type in asked:
                 yield case, spec
 
 
-def first_kill(mutant: Judge, healthy: Judge, requirement: str) -> tuple[Spec, Verdict] | None:
-    for case, spec in naming(requirement):
+def first_kill(
+    mutant: Judge, healthy: Judge, requirement: str, asked: Sequence[str] = ASKED
+) -> tuple[Spec, Verdict] | None:
+    for case, spec in naming(requirement, asked):
         verdict = mutant.judge_once(case, spec)
         if (
             verdict.outcome is Outcome.FAIL
@@ -92,7 +125,7 @@ def first_kill(mutant: Judge, healthy: Judge, requirement: str) -> tuple[Spec, V
 @pytest.mark.parametrize("fault", MUTANTS)
 def test_the_suite_kills_the_mutant(
     fault: str,
-    judge_of: Callable[[str], Judge],
+    judge_of: Callable[..., Judge],
     record_property: Callable[[str, object], None],
 ) -> None:
     requirement = MUTANTS[fault]
@@ -102,7 +135,25 @@ def test_the_suite_kills_the_mutant(
     record_property("killed", f"{fault:42} {requirement:10} {verdict.hazard:24} {spec.id}")
 
 
-def test_the_healthy_reader_reads_right_what_it_claims(judge_of: Callable[[str], Judge]) -> None:
+@pytest.mark.parametrize("fault", FEATURE_MUTANTS)
+def test_the_suite_kills_the_mutant_of_a_feature(
+    fault: str,
+    judge_of: Callable[..., Judge],
+    record_property: Callable[[str, object], None],
+) -> None:
+    requirement = FEATURE_MUTANTS[fault]
+    judges = judge_of(fault, FaultyOurs), judge_of("", FaultyOurs)
+    killed = first_kill(*judges, requirement, ASKED_OF_OURS)
+    assert killed is not None, f"{requirement} does not kill a reader that {fault}"
+    spec, verdict = killed
+    record_property("killed", f"{fault:42} {requirement:10} {verdict.hazard:24} {spec.id}")
+
+
+def test_every_fault_has_a_requirement_that_kills_it() -> None:
+    assert FEATURE_MUTANTS.keys() == FAULTS.keys()
+
+
+def test_the_healthy_reader_reads_right_what_it_claims(judge_of: Callable[..., Judge]) -> None:
     judge = judge_of("")
     verdicts = [
         judge.judge_once(case, spec)

@@ -211,6 +211,34 @@ def _strings(case: CaseWriter) -> None:
 
 
 @STATISTICS.case(
+    "string-cut-off",
+    "String bounds that are cut off and not raised lose no row",
+    "STAT-015 STAT-006",
+)
+def _cut_off(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("s", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    texts = ("a" * 31 + "bcd", "a" * 40, "b" * 40)
+    for number, text in enumerate(texts):
+        # As the text has it: the first 32 characters, of the greatest value too.
+        statistics = {
+            "numRecords": 1,
+            "minValues": {"id": number, "s": text[:32]},
+            "maxValues": {"id": number, "s": text[:32]},
+            "nullCount": {"id": 0, "s": 0},
+        }
+        table.commit(add(table.file([{"id": number, "s": text}], statistics=statistics)))
+    publish(case, table, versions=[])
+    probes = {
+        "equal": compare("s", "=", texts[0], "string"),
+        "above": compare("s", ">", "b" * 35, "string"),
+    }
+    _probes(case, table, probes)
+    _probes(case, table, {"prefix": starts_with("s", "a" * 36)})
+
+
+@STATISTICS.case(
     "timestamp-truncated", "Bounds cut to milliseconds lose no microsecond", "STAT-016 STAT-006"
 )
 def _timestamps(case: CaseWriter) -> None:
