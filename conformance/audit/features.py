@@ -169,8 +169,8 @@ def change_files(view: VersionView) -> Findings:
 
 def _kinds_of_change(file: pq.ParquetFile, place: str, path: str) -> Findings:
     name = "_change_type"
-    if name not in file.schema_arrow.names:
-        yield finding("CDFF-007", place, f"the change data file {path} has no column {name}")
+    if file.schema_arrow.names.count(name) != 1:
+        yield finding("CDFF-007", place, f"the change data file {path} has not one column {name}")
         return
     kinds = set(pc.unique(file.read(columns=[name]).column(name)).to_pylist())
     for kind in sorted(map(str, kinds - _KINDS_OF_CHANGE)):

@@ -108,6 +108,12 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"CDFF-007"},
         lambda x: _changed(x, pa.table({"id": [1]})),
     ),
+    "a change file has the kinds of change twice": (
+        {"CDFF-007"},
+        lambda x: _changed(
+            x, pa.table([[1], ["insert"], ["insert"]], ["id", "_change_type", "_change_type"])
+        ),
+    ),
     "a change file is not Parquet": ({"CDFF-007"}, lambda x: _changed(x, None)),
     "a change file has another kind of change": (
         {"CDFF-008"},
