@@ -132,7 +132,8 @@ def damage_json_lines(data: bytes, random: Random) -> bytes:
     place = random.choice(filled)
     try:
         document = json.loads(lines[place])
-    except ValueError:
+    except (ValueError, RecursionError):
+        # Struck before: there is nothing left to strike, or it nests too deep to be taken apart.
         return data
     lines[place] = _spelled(_damage_document(document, random)).encode("utf-8", "surrogatepass")
     return b"\n".join(lines)

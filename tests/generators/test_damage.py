@@ -50,6 +50,11 @@ def test_json_damage_leaves_one_line_changed_and_the_other_alone() -> None:
         assert kept - {b""}
 
 
+def test_json_damage_leaves_alone_what_it_cannot_take_apart() -> None:
+    for data in (b"{", b"", b'{"a":' * 100_000 + b"1" + b"}" * 100_000):
+        assert damage_json_lines(data, chance(1)) == data
+
+
 def test_json_damage_reaches_numbers_that_python_cannot_spell() -> None:
     text = b"".join(damage_json_lines(LINES, chance(seed)) for seed in range(600))
     assert b"1e400" in text
