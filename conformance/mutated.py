@@ -1,8 +1,8 @@
 """Items out of mutations: a valid table changed in one way, judged for who must notice.
 
 Serves the chapters that the mutations name. For a reader the change must lead to a refusal, or to
-the rows of before. The audit of the kit is judged by the same mutations: it has to find
-something in each that it must notice.
+the rows of before. The audit of the kit is judged by the same mutations: of each that it must
+notice it has to find a requirement that the mutation names.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ def _serious(table: Path) -> list[tuple[str, str, str]]:
 
 
 def judge_mutation(mutation: Mutation, judge: Judge) -> Verdict:
-    """Take the verdict about a mutation that the audit must notice."""
+    """Take the verdict about a mutation that the audit must notice, by a requirement of its own.
+
+    A finding about something else is luck: it may be gone with the next change of the audit.
+    """
     root = judge.store.fresh(None)
     mutation.build(root)
     try:
@@ -36,10 +39,11 @@ def judge_mutation(mutation: Mutation, judge: Judge) -> Verdict:
         found = _serious(root)
     except AuditError as error:
         return Verdict(Outcome.PASS, f"no table to audit: {error}".replace(str(root), "<table>"))
-    if found:
-        first = next((f for f in found if f[0] in mutation.requirements), found[0])
-        return Verdict(Outcome.PASS, f"found {first[0]}: {first[2]}")
-    message = "the audit finds nothing"
+    own = next((f for f in found if f[0] in mutation.requirements), None)
+    if own is not None:
+        return Verdict(Outcome.PASS, f"found {own[0]}: {own[2]}")
+    others = ", ".join(sorted({requirement for requirement, _, _ in found}))
+    message = f"the audit finds {others} alone" if found else "the audit finds nothing"
     wanted = f"a finding of {' or '.join(mutation.requirements)}"
     return Verdict(Outcome.FAIL, message, Hazard.ACCEPTED_INVALID_TABLE, wanted, message)
 

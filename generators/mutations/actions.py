@@ -147,7 +147,7 @@ MUTATIONS: Final = (
     _FILES.refused(
         "add-path-encoded-once-more",
         "the path of an add action is percent-encoded twice",
-        "ADD-003",
+        "ADD-003 SNAP-004",
         edit_action(2, "add", lambda body: body.update(path=body["path"].replace("-", "%252D"))),
         base=PLAIN,
         kind="not_found",
@@ -234,21 +234,21 @@ MUTATIONS: Final = (
     _DATA.refused(
         "data-file-cut",
         "a live data file is cut in half",
-        "PQ-001",
+        "PQ-001 META-012",
         _data(lambda data: data[: len(data) // 2]),
         base=PLAIN,
     ),
     _DATA.refused(
         "data-file-garbage",
         "a live data file is not Parquet",
-        "PQ-001",
+        "PQ-001 META-012",
         _data(lambda data: b"\x00" * len(data)),
         base=PLAIN,
     ),
     _DATA.refused(
         "data-file-empty",
         "a live data file has zero bytes",
-        "PQ-001",
+        "PQ-001 META-012",
         _data(lambda _data: b""),
         base=PLAIN,
     ),

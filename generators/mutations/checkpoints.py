@@ -238,7 +238,7 @@ MUTATIONS: Final = (
     _CHECKPOINTS.survived(
         "checkpoint-gone",
         "the checkpoint is gone, all commits are there",
-        "CKPT-009 LAST-004",
+        "CKPT-009 LAST-004 LASTS-002",
         delete(_CLASSIC),
         base=CHECKPOINTED,
         tolerated=("refused",),
@@ -321,7 +321,7 @@ MUTATIONS: Final = (
     _SIDECARS.survived(
         "sidecar-path-is-absolute",
         "sidecars are named by absolute URIs",
-        "SIDE-004 SIDE-005",
+        "SIDE-004 SIDE-005 SCA-003",
         _sidecar_elsewhere,
         base=SIDECARS_ONLY,
         noticed_by="audit",
@@ -331,7 +331,7 @@ MUTATIONS: Final = (
     _COMPACTIONS.survived(
         "compaction-garbage",
         "a log compaction is garbage, its commits are there",
-        "COMP-011 COMP-012",
+        "COMP-011 COMP-012 COMP-005",
         edit_bytes("*.compacted.json", lambda _data: b"{garbage\n"),
         base=COMPACTED,
         noticed_by="audit",

@@ -106,7 +106,7 @@ MUTATIONS: Final = (
     _BYTES.refused(
         "vector-flipped-bit",
         "a bit of a stored vector is flipped",
-        "DVSTO-008",
+        "DVSTO-008 DVSTO-007",
         _file(lambda data: data[:34] + bytes([data[34] ^ 1]) + data[35:]),
         base=VECTORS,
     ),
@@ -141,7 +141,7 @@ MUTATIONS: Final = (
     _BYTES.refused(
         "vector-file-missing",
         "the vector file is gone",
-        "DVDESC-016 DVFILE-001",
+        "DVDESC-016 DVFILE-001 DVD-003",
         _gone,
         base=VECTORS,
         kind="not_found",
@@ -163,7 +163,7 @@ MUTATIONS: Final = (
     _BYTES.refused(
         "vector-false-bucket-count",
         "a vector claims a million million buckets",
-        "DVFMT-003",
+        "DVFMT-003 DVFMT-011",
         _vector(_false_bucket_count),
         base=VECTORS,
     ),
@@ -267,7 +267,7 @@ MUTATIONS: Final = (
     _DESCRIPTORS.refused(
         "vector-offset-beyond-the-file",
         "the offset of a vector lies behind the end of its file",
-        "DVDESC-007",
+        "DVDESC-007 DVSTO-005",
         _descriptor(_STORED, offset=1_000_000),
         base=VECTORS,
     ),

@@ -241,6 +241,8 @@ MUTATIONS: Final = (
         _without_features("domainMetadata"),
         base=ROW_TRACKED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason="a reader that serves row ids may need what the feature depends on",
     ),
     _ROWS.survived(
         "row-ids-without-column-names",
@@ -349,7 +351,7 @@ MUTATIONS: Final = (
     _DOMAINS.survived(
         "domain-of-the-system-unknown",
         "a commit sets a system domain that no revision knows",
-        "PROTO-010 DOM-011",
+        "PROTO-010 DOM-011 DOM-007",
         add_lines(
             2,
             {
@@ -374,7 +376,7 @@ MUTATIONS: Final = (
     _MAPPING.contested(
         "mapping-by-id-without-ids",
         "a data file of a table mapped by id has no field ids",
-        "CM-027",
+        "CM-027 CM-015",
         _without_field_ids,
         base=MAPPED_BY_ID,
         reason="the text leaves a reader two ways: refuse, or null in every column",

@@ -52,7 +52,7 @@ MUTATIONS: Final = (
     _CHAPTER.refused(
         "log-gap-without-older-commits",
         "behind the checkpoint a commit is gone, and all before it too",
-        "SNAP-001 LOG-005",
+        "SNAP-001 LOG-005 CKPT-011",
         delete("*03.json"),
         base=CHECKPOINT_ONLY,
     ),
@@ -140,7 +140,7 @@ MUTATIONS: Final = (
     _CHAPTER.contested(
         "log-empty-last",
         "the last commit is a file of zero bytes",
-        "LOG-004",
+        "LOG-004 LOG-007",
         write_file(f"_delta_log/{5:020d}.json", b""),
         base=PLAIN,
         reason="a commit without actions changes nothing, or is a write that never finished",

@@ -129,7 +129,7 @@ MUTATIONS: Final = (
     _EVOLUTION.survived(
         "protocol-unknown-domain",
         "a commit sets a metadata domain that nobody knows",
-        "PROTO-010 DOM-011",
+        "PROTO-010 DOM-011 DOM-008",
         add_line(
             2,
             {
@@ -146,7 +146,7 @@ MUTATIONS: Final = (
     _FEATURES.refused(
         "features-unknown-reader-feature",
         "the table lists a reader feature that does not exist",
-        "TF-001",
+        "TF-001 FEAT-003",
         _protocol(
             minReaderVersion=3,
             minWriterVersion=7,
@@ -159,7 +159,7 @@ MUTATIONS: Final = (
     _FEATURES.refused(
         "features-unknown-beside-known",
         "an unknown reader feature stands beside a known one",
-        "TF-001",
+        "TF-001 FEAT-003",
         set_fields(
             0,
             "protocol",
@@ -244,7 +244,7 @@ MUTATIONS: Final = (
     _FEATURES.survived(
         "features-unknown-writer-feature",
         "the table lists a writer feature that does not exist",
-        "TF-002",
+        "TF-002 FEAT-003",
         _protocol(minReaderVersion=1, minWriterVersion=7, writerFeatures=["featureOfTheFuture"]),
         base=PLAIN,
         noticed_by="audit",

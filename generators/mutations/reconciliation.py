@@ -156,7 +156,7 @@ MUTATIONS: Final = (
     _CHAPTER.survived(
         "reconcile-sidecar-in-commit",
         "a commit carries a sidecar action",
-        "REC-019",
+        "REC-019 SCA-001",
         add_line(2, {"sidecar": {"path": "x.parquet", "sizeInBytes": 1, "modificationTime": 0}}),
         base=PLAIN,
         noticed_by="audit",
@@ -166,7 +166,7 @@ MUTATIONS: Final = (
     _CHAPTER.survived(
         "reconcile-remove-of-unknown-file",
         "a commit removes a file that was never added",
-        "REC-011",
+        "REC-011 REC-018",
         add_line(2, {"remove": {"path": "x", "deletionTimestamp": 0, "dataChange": True}}),
         base=PLAIN,
         noticed_by="audit",
@@ -189,7 +189,7 @@ MUTATIONS: Final = (
     _CHAPTER.survived(
         "reconcile-tombstone-of-other-vector",
         "a tombstone of another deletion vector leaves the live file alone",
-        "REC-010 FA-002",
+        "REC-010 FA-002 REM-014",
         _next_commit(_live_with_other_vector),
         base=VECTORS,
         noticed_by="audit",
