@@ -49,16 +49,15 @@ class Judged:
 
 def wrong_statistics(judged: Judged) -> Iterator[Finding]:
     """Yield findings about bounds that do not bind, counts that do not count, forbidden nulls."""
-    if judged.layout.mode == "id":
-        return  # columns are then found by field id, which names in statistics cannot be
-    names = set(judged.file.schema_arrow.names)
+    ids = {column.path: column.field_id for column in judged.layout.columns}
     for column in judged.layout.columns:
         wanted = [_get(judged.stats.get(kind), column.physical) for kind in _KINDS]
         required = not column.nullable and len(column.path) == 1
         if not column.reachable or (not required and all(value is None for value in wanted)):
             continue
-        if column.physical[0] in names and isinstance(column.type, str):
-            yield from _column(judged, column, wanted)
+        place = _place(judged, column, ids) if isinstance(column.type, str) else None
+        if place is not None:
+            yield from _column(judged, column, _values(judged, place), wanted)
 
 
 _FAR: Final = re.compile(r"[+-]\d{4,9}-\d\d-\d\d")
@@ -76,14 +75,42 @@ def _get(node: Any, path: tuple[str, ...]) -> Any:
     return node
 
 
-def _values(judged: Judged, column: Column) -> pa.ChunkedArray | None:
+def _place(
+    judged: Judged, column: Column, ids: Mapping[tuple[str, ...], int | None]
+) -> tuple[str, ...] | None:
+    """Give the names by which the file has a column, ``None`` when it has not just one.
+
+    In mode ``id`` a file may have any names; statistics have physical ones in every mode.
+    """
+    names: list[str] = []
+    fields = list(judged.file.schema_arrow)
+    for depth, physical in enumerate(column.physical, 1):
+        if judged.layout.mode == "id":
+            wanted = str(ids.get(column.path[:depth])).encode()
+            found = [field for field in fields if _field_id(field) == wanted]
+        else:
+            found = [field for field in fields if field.name == physical]
+        if len(found) != 1 or sum(field.name == found[0].name for field in fields) != 1:
+            return None
+        names.append(found[0].name)
+        nested = pa.types.is_struct(found[0].type)
+        fields = list(found[0].type) if nested else []
+    return tuple(names)
+
+
+def _field_id(field: pa.Field) -> bytes | None:
+    found: bytes | None = (field.metadata or {}).get(b"PARQUET:field_id")
+    return found
+
+
+def _values(judged: Judged, place: tuple[str, ...]) -> pa.ChunkedArray | None:
     """Read one column, nested in structs or not, as an array of leaves."""
-    name = column.physical[0]
-    values = judged.file.read(columns=[".".join(column.physical)] if name else None)
+    name = place[0]
+    values = judged.file.read(columns=[".".join(place)] if name else None)
     if name not in values.schema.names:
         values = judged.file.read(columns=[name])
     found = values.column(name)
-    for part in column.physical[1:]:
+    for part in place[1:]:
         if not pa.types.is_struct(found.type) or found.type.get_field_index(part) < 0:
             return None
         found = pc.struct_field(found, part)
@@ -98,8 +125,9 @@ def _values(judged: Judged, column: Column) -> pa.ChunkedArray | None:
     return found if plain is None else found.cast(plain)
 
 
-def _column(judged: Judged, column: Column, wanted: list[Any]) -> Iterator[Finding]:
-    values = _values(judged, column)
+def _column(
+    judged: Judged, column: Column, values: pa.ChunkedArray | None, wanted: list[Any]
+) -> Iterator[Finding]:
     if values is None:
         return
     low, high, nulls = wanted

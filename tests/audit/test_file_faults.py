@@ -33,6 +33,24 @@ def _mapped(lake: Any, add: Callable[[], Any], *, partition: bool = False) -> No
     lake.commit(add())
 
 
+def _mapped_by_id(lake: Any, **bounds: Any) -> None:
+    """Commit a file whose names are not those of the schema, nor physical ones."""
+    properties = {"columnMapping__mode": "id", "columnMapping__maxColumnId": "3"}
+    inner = {"type": "struct", "fields": [lake.column("deep", 3)]}
+    metadata = lake.metadata(lake.column("id", 1), lake.column("s", 2, inner), **properties)
+    lake.commit(lake.protocol("r:columnMapping"), metadata)
+    deep = pa.field("y", pa.int64(), metadata={"PARQUET:field_id": "3"})
+    fields = [
+        pa.field("c-3", pa.int64(), metadata={"PARQUET:field_id": "1"}),
+        pa.field("x", pa.struct([deep]), metadata={"PARQUET:field_id": "2"}),
+    ]
+    rows = pa.table([pa.array([4, 7]), pa.array([{"y": 1}, {"y": None}])], pa.schema(fields))
+    stats = {"numRecords": 2, **{kind: {"c-1": value} for kind, value in bounds.items()}}
+    stats["nullCount"] = {"c-1": 0, "c-2": {"c-3": bounds.get("nulls", 1)}}
+    stats.pop("nulls", None)
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps(stats)))
+
+
 def _mapped_rows(*, number: int = 1, name: str = "c-1") -> pa.Table:
     stored = pa.field(name, pa.int64(), metadata={"PARQUET:field_id": str(number)})
     return pa.table([pa.array([1])], schema=pa.schema([stored]))
@@ -176,6 +194,18 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _typed(x, "long", pa.array([1, None]), nullable=False),
     ),
     "a null count is wrong": ({"STAT-008"}, lambda x: _typed(x, "long", [1, None], nullCount=0)),
+    "a lower bound is too high in mode id": (
+        {"STAT-012", "WCON-001"},
+        lambda x: _mapped_by_id(x, minValues=5),
+    ),
+    "an upper bound is too low in mode id": (
+        {"STAT-012", "WCON-001"},
+        lambda x: _mapped_by_id(x, maxValues=6),
+    ),
+    "a nested nullCount is wrong in mode id": (
+        {"STAT-008", "WCON-001"},
+        lambda x: _mapped_by_id(x, nulls=0),
+    ),
     "a lower bound is too high": ({"STAT-012"}, lambda x: _typed(x, "long", [1, 5], minValues=2)),
     "an upper bound is too low": ({"STAT-012"}, lambda x: _typed(x, "long", [1, 5], maxValues=4)),
     "a wide bound does not bound": (
