@@ -28,6 +28,7 @@ from generators.operations import (
     ReorderColumns,
     Restore,
     SetDomain,
+    SetNullable,
     SetProperties,
     SetTransaction,
     Tree,
@@ -80,7 +81,6 @@ _INVISIBLE: Final[Mapping[str, bool]] = {
     "cleanup": False,
     "compact_log": False,
     "generate_manifest": False,
-    "set_nullable": True,
     "set_default": True,
     "add_constraint": True,
     "drop_constraint": True,
@@ -153,6 +153,7 @@ _OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], Struct], Operation]
     "rename_column": lambda step, _: RenameColumn(step["column"], step["name"]),
     "drop_column": lambda step, _: DropColumn(step["column"]),
     "reorder_columns": lambda step, _: ReorderColumns(tuple(step["columns"])),
+    "set_nullable": lambda step, _: SetNullable(step["column"], step["nullable"]),
     "change_type": lambda step, _: WidenColumn(step["column"], type_of(step["type"])),
 }
 """What each step of a recipe is to the oracle."""

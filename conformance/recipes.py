@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.audit import audit
-from conformance.cases import Contested, Expected, ExpectedError, Spec
+from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.outcomes import Hazard, Outcome, Verdict
@@ -188,9 +188,21 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
             if found is not None:
                 return _wrong_rows("the last version", found)
             return _audited(replayed) or Verdict(Outcome.PASS)
-        case Contested():
-            verdict = _followed(replayed, replayed.steps)
-            return Verdict(Outcome.OPEN, f"contested: {verdict.message if verdict else 'written'}")
+        case Contested(accepted):
+            return _contested(accepted, _followed(replayed, replayed.steps))
+
+
+def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict:
+    """Name the accepted outcome that was seen: carried out, or refused."""
+    refused = verdict is not None and (
+        verdict.outcome is Outcome.UNSUPPORTED or verdict.hazard is Hazard.WRONG_REFUSAL
+    )
+    for each in accepted:
+        wanted = isinstance(each.answer, ExpectedError)
+        if refused if wanted else verdict is None:
+            return Verdict(Outcome.OPEN, f"contested: {each.name}", seen=each.name)
+    what = "carried out" if verdict is None else verdict.message
+    return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
 
 
 def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict | None:

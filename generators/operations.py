@@ -34,6 +34,7 @@ __all__ = [
     "ReorderColumns",
     "Restore",
     "SetDomain",
+    "SetNullable",
     "SetProperties",
     "SetTransaction",
     "Tree",
@@ -214,6 +215,14 @@ class ReorderColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class SetNullable:
+    """Let a top-level column have nulls, or have none from now on."""
+
+    name: str
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Restore:
     """Make rows, schema and properties those of an earlier version again."""
 
@@ -256,6 +265,7 @@ Operation: TypeAlias = (
     | DropColumn
     | WidenColumn
     | ReorderColumns
+    | SetNullable
     | Restore
     | Keep
     | Compact
@@ -276,6 +286,8 @@ def widened_field(column: Field, data_type: DataType) -> Field:
         replace(column, type=each).to_json()["type"] for each in (column.type, data_type)
     )
     former = column.metadata.get("delta.typeChanges", [])
+    if before == "void":
+        return replace(column, type=data_type)  # no widening, and not recorded as one
     change = {"fromType": before, "toType": after}
     return replace(
         column,
@@ -284,7 +296,9 @@ def widened_field(column: Field, data_type: DataType) -> Field:
     )
 
 
-def schema_after(schema: Struct, operation: Operation) -> Struct:
+def schema_after(  # noqa: PLR0911  one return per operation
+    schema: Struct, operation: Operation
+) -> Struct:
     """Give the schema that an operation leaves, the same where it changes none."""
     match operation:
         case AddColumn(column):
@@ -297,6 +311,13 @@ def schema_after(schema: Struct, operation: Operation) -> Struct:
             )
         case ReorderColumns(names):
             return schema.select(*names)
+        case SetNullable(name, nullable):
+            return Struct(
+                tuple(
+                    replace(each, nullable=nullable) if each.name == name else each
+                    for each in schema
+                )
+            )
         case WidenColumn(name, data_type):
             return Struct(
                 tuple(
@@ -347,7 +368,7 @@ def _apply(  # noqa: C901, PLR0912  one branch per operation
             oracle.domains[domain] = configuration
         case RenameColumn(old, new):
             oracle.change_schema(schema_after(oracle.schema, operation), {old: new})
-        case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns():
+        case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns() | SetNullable():
             oracle.change_schema(schema_after(oracle.schema, operation))
         case Compact() | Checkpoint() | Keep():
             return

@@ -20,6 +20,7 @@ from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, fin
 from conformance.audit.log import Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
+from conformance.audit.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.pointers import POINTER_CHECKS
 from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.state import State
@@ -36,6 +37,7 @@ _BY_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
 _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *COMMIT_CHECKS,
     *METADATA_CHECKS,
+    *NESTED_ID_CHECKS,
     *STEP_CHECKS,
     *VALUE_CHECKS,
     *TIMESTAMP_CHECKS,

@@ -156,7 +156,8 @@ class Accepted:
         name: slug of the answer.
         source: who reads the protocol so.
         rows: the rows of that answer, for row questions.
-        expected: the document of that answer, for other questions.
+        expected: the document of that answer, for other questions; beside rows, what stands in
+            place of their count.
         refusal: the refusal, when refusing is the answer.
         schema: the schema of the rows, when it is not that of the question.
 
@@ -314,7 +315,7 @@ class CaseWriter:
                 if columns is None:
                     raise CaseError(f"{self.info.id}/{slug}: rows need a schema")
                 self._write_rows(f"{slug}/{each.name}", columns, list(each.rows))
-                answer["expected"] = {"rowCount": len(each.rows)}
+                answer["expected"] = dict(each.expected or {"rowCount": len(each.rows)})
             else:
                 answer["expected"] = dict(each.expected or {})
             answers.append(answer)

@@ -34,6 +34,7 @@ from generators.operations import (
     ReorderColumns,
     Restore,
     SetDomain,
+    SetNullable,
     SetProperties,
     SetTransaction,
     Tree,
@@ -58,6 +59,7 @@ class Recipe:
         properties: table properties to create it with.
         features: table features to create it with.
         rows: rows to create it with; ``None`` to create it empty.
+        clustering_columns: names of columns to cluster it by.
         protocol: the exact protocol of the case's own table, for tables that are given.
         now: the schema after the steps so far.
 
@@ -68,6 +70,7 @@ class Recipe:
     properties: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     rows: Sequence[Row] | None = None
+    clustering_columns: tuple[str, ...] = ()
     protocol: Protocol | None = None
     now: Struct = field(init=False)
     _steps: list[dict[str, Any]] = field(default_factory=list)
@@ -81,6 +84,7 @@ class Recipe:
             "partition_columns": list(self.partition_columns),
             "properties": dict(self.properties),
             "features": list(self.features),
+            "clustering_columns": list(self.clustering_columns),
         }
         step |= {name: value for name, value in given.items() if value}
         self.now = self.schema
@@ -186,6 +190,29 @@ class Recipe:
         step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
         return self._take(step, AddColumn(column))
 
+    def add_taken(self, column: Field) -> Recipe:
+        """Ask for a column that cannot be added; the last step, which is refused."""
+        step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
+        return self._take(step, Keep())
+
+    def again(self, properties: Mapping[str, str]) -> Recipe:
+        """Ask for properties that the table cannot have; the last step, which is refused."""
+        step = {"operation": "set_properties", "properties": dict(properties)}
+        return self._take(step, Keep())
+
+    def convert(self) -> Recipe:
+        """Make a table of the files of the table that is given."""
+        step: dict[str, Any] = {"operation": "convert", "schema": self.schema.to_json()}
+        if self.partition_columns:
+            step["partition_columns"] = list(self.partition_columns)
+        rows = tuple(replay(self._history).rows())
+        return self._take(step, Create(self.schema, self.partition_columns, rows=rows))
+
+    def set_nullable(self, name: str, *, nullable: bool) -> Recipe:
+        """Let a column have nulls, or have none from now on."""
+        step = {"operation": "set_nullable", "column": name, "nullable": nullable}
+        return self._take(step, SetNullable(name, nullable))
+
     def rename_column(self, old: str, new: str) -> Recipe:
         """Rename a column."""
         step = {"operation": "rename_column", "column": old, "name": new}
@@ -201,7 +228,7 @@ class Recipe:
         return self._take(step, ReorderColumns(names))
 
     def change_type(self, name: str, spelled: str) -> Recipe:
-        """Give a column a wider type."""
+        """Give a column a wider type, or one that is void any."""
         step = {"operation": "change_type", "column": name, "type": spelled}
         return self._take(step, WidenColumn(name, type_of(spelled)))
 
@@ -258,16 +285,17 @@ class Recipe:
         if refusal is not None:
             case.refuse("write", "write", refusal, title=title, parameters=parameters, needs=needs)
             return
-        oracle = replay(done)
+        converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
+        oracle = replay(done[converted[0] :] if converted else done)
         parameters["versions"] = len(oracle.versions)
         if contested:
+            versions = {"versions": parameters.pop("versions")}
             accepted = [
-                Accepted(name, source, rows=oracle.rows(), schema=oracle.schema)
+                Accepted(name, source, oracle.rows(), versions, schema=oracle.schema)
                 if refused is None
                 else Accepted(name, source, refusal=refused)
                 for name, source, refused in contested
             ]
-            del parameters["versions"]
             case.contest(
                 "write", "write", accepted, title=title, parameters=parameters, needs=needs
             )
@@ -293,7 +321,8 @@ class Recipe:
 
     def _at_once(self, done: Sequence[Operation]) -> Create:
         """Give the table that a history ends with, as it would be created."""
-        oracle = replay(done)
+        converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
+        oracle = replay(done[converted[0] :] if converted else done)
         rows = tuple(oracle.rows())
         return Create(
             oracle.schema, oracle.partition_columns, dict(oracle.properties), self.features, rows

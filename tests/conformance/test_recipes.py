@@ -14,7 +14,7 @@ import pytest
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.adapters import ours
-from conformance.cases import Expected, ExpectedError, Spec
+from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipes import AdapterFaultError, replay_recipe, unclaimed_operations
 from generators.delta_schema import field, struct
@@ -152,6 +152,33 @@ def test_a_step_that_is_refused_for_lack_of_support_is_unsupported(tmp_path: Pat
 def test_a_step_that_is_refused_otherwise_is_a_wrong_refusal(tmp_path: Path) -> None:
     verdict = judged(tmp_path, recipe(CREATE), lambda _: Refused("constraint", "commit", "no"))
     assert verdict.hazard is Hazard.WRONG_REFUSAL
+
+
+OPEN = Contested(
+    (
+        Accepted("done", "one reading", Expected({}, partial(arrow_table, SCHEMA, LEFT))),
+        Accepted("refused", "another", REFUSED),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        (None, "done"),
+        (Refused("unsupported", "commit", "no"), "refused"),
+        (Refused("constraint", "commit", "no"), "refused"),
+        (Ok({"version": 1}), "other"),
+    ],
+)
+def test_of_what_is_contested_it_is_told_what_was_seen(
+    tmp_path: Path, answer: Answer | None, seen: str
+) -> None:
+    def lie(request: Write) -> Answer | None:
+        return answer if request.operation == "delete" else None
+
+    verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
+    assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
 
 
 TRACKED = {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}

@@ -32,7 +32,9 @@ from generators.golden.chapters import (
     version_checksum,
     writer_features,
     writing,
+    writing_columns,
     writing_features,
+    writing_layouts,
     writing_operations,
 )
 
@@ -64,7 +66,9 @@ _MODULES = (
     catalog_managed,
     located,
     writing,
+    writing_columns,
     writing_features,
+    writing_layouts,
     writing_operations,
 )
 

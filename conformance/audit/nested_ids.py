@@ -1,0 +1,98 @@
+"""Ids of array elements, map keys and map values (section Iceberg Compatibility V2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.subjects import Step
+
+__all__ = ["NESTED_ID_CHECKS"]
+
+_KEY: Final = "delta.columnMapping.nested.ids"
+_OLDER: Final = "parquet.field.nested.ids"
+_PARTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "array": (("element", "elementType"),),
+    "map": (("key", "keyType"), ("value", "valueType")),
+}
+"""Names of the parts of a type, and where its JSON has them."""
+
+_ID: Final = "delta.columnMapping.id"
+_NAME: Final = "delta.columnMapping.physicalName"
+
+
+def nested_ids(step: Step) -> Findings:
+    """Report what is in arrays and maps without an id of its own."""
+    layout = step.new
+    same = step.metadata is step.before.metadata and step.protocol is step.before.protocol
+    if same or not isinstance(layout.schema, Mapping):
+        return
+    if not layout.active("icebergCompatV2", "delta.enableIcebergCompatV2"):
+        return
+    given: Counter[int] = Counter()
+    for column in _fields(layout.schema):
+        metadata = _map(column, "metadata")
+        numbers = [metadata.get(_ID), *_map(metadata, _KEY).values()]
+        given.update(number for number in numbers if type(number) is int)
+        yield from _column(column, metadata, step.place)
+    for number, count in given.items():
+        if count > 1:
+            message = f"{count} columns or parts of them have id {number}"
+            yield finding("ICE2-007", step.place, message)
+
+
+def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> Findings:
+    """Look for the ids that belong to one field."""
+    name, physical = str(column.get("name")), str(metadata.get(_NAME))
+    places = list(_places(column.get("type"), ""))
+    held, older = _map(metadata, _KEY), _map(metadata, _OLDER)
+    for place in places:
+        if type(held.get(physical + place)) is int:
+            continue
+        if type(held.get(name + place)) is int:
+            message = f"the id of {name}{place} is kept by the logical name"
+            yield finding("ICE2-022", at, message, severity="warning")
+        elif type(older.get(name + place)) is int:
+            message = f"the id of {name}{place} is kept under {_OLDER}"
+            yield finding("ICE2-021", at, message, severity="warning")
+        else:
+            yield finding("ICE2-006", at, f"{name}{place} has no id")
+    known = {prefix + place for place in places for prefix in (name, physical)}
+    for key in sorted({*held, *older} - known):
+        message = f"column {name} keeps an id of {key}, which is not its own"
+        yield finding("ICE2-008", at, message)
+
+
+def _map(metadata: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = metadata.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _places(of: Any, prefix: str) -> Iterator[str]:
+    """Give the parts of a type down to the next struct, as ids name them."""
+    if not isinstance(of, Mapping):
+        return
+    for name, at in _PARTS.get(str(of.get("type")), ()):
+        yield f"{prefix}.{name}"
+        yield from _places(of.get(at), f"{prefix}.{name}")
+
+
+def _fields(of: Any) -> Iterator[Mapping[str, Any]]:
+    """Give every field of every struct."""
+    if not isinstance(of, Mapping):
+        return
+    fields = of.get("fields")
+    for column in fields if isinstance(fields, list) else ():
+        if isinstance(column, Mapping):
+            yield column
+            yield from _fields(column.get("type"))
+    for at in ("elementType", "keyType", "valueType"):
+        yield from _fields(of.get(at))
+
+
+NESTED_ID_CHECKS: Final = (
+    Check(nested_ids, ("ICE2-006", "ICE2-007", "ICE2-008", "ICE2-021", "ICE2-022")),
+)
+"""Checks of the ids in arrays and maps, at the commits that set metadata."""
