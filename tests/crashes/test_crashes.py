@@ -30,11 +30,25 @@ def writes(steps: list[tuple[str, str]]) -> list[int]:
     return [number for number, (step, _) in enumerate(steps, 1) if step in WRITES]
 
 
-@pytest.mark.parametrize("name", ["merge", "restore", "create with rows", "checkpoint in parts"])
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("append", "rich"),
+        ("update", "rich"),
+        ("merge", "plain"),
+        ("overwrite where", "mapped"),
+        ("optimize", "rich"),
+        ("restore", "rich"),
+        ("vacuum", "rich"),
+        ("checkpoint in parts", "plain"),
+        ("set properties", "mapped"),
+        ("create with rows", "nothing"),
+    ],
+)
 def test_an_answer_that_is_lost_at_any_step_leaves_before_or_after(
-    tmp_path: Path, name: str
+    tmp_path: Path, name: str, base: str
 ) -> None:
-    trial = tried(tmp_path, name, ALL[name].bases[0])
+    trial = tried(tmp_path, name, base)
     steps = writes(trial.steps)
     assert steps
     assert go_wrong(trial, tmp_path, Fault.LATE, steps) == len(steps)
