@@ -63,7 +63,9 @@ def _scratch() -> Path:
 def _copy(case: Case, target: Path) -> None:
     source = case.table
     if source.is_dir():
-        shutil.copytree(source, target)
+        # The copy is of now: the files of an installed corpus may be years old, and an engine
+        # may clean up a log of such an age.
+        shutil.copytree(source, target, copy_function=shutil.copyfile)
     else:
         # Version control keeps no empty folders: a table of no files is one.
         target.mkdir(parents=True)

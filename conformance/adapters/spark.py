@@ -89,8 +89,9 @@ _CLAIMS: Final = Claims(
     ),
 )
 _REFUSALS: Final = Refusals(
-    errors=(PySparkException, Py4JJavaError),
+    errors=(PySparkException, Py4JJavaError, NotImplementedError),
     rules=(
+        Rule(re.compile(r"^NotImplementedError"), "unsupported"),
         Rule(
             re.compile(r"UNSUPPORTED_FEATURES_FOR_READ"),
             "unsupported",
@@ -125,6 +126,7 @@ _REFUSALS: Final = Refusals(
     ),
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_VIEW: Final = "delta_tck_rows"
 
 
 class _Reader:
@@ -262,7 +264,7 @@ class _Writer:
             "overwrite": lambda request: self.save(request, "overwrite"),
             "delete": lambda request: self.table(request).delete(_predicate(request)),
             "update": self.update,
-            "optimize": lambda request: self.table(request).optimize().executeCompaction(),
+            "optimize": self.optimize,
             "checkpoint": lambda request: self.reader.log(request.table).checkpoint(),
             "set_properties": self.set_properties,
             "set_txn": self.set_txn,
@@ -284,7 +286,9 @@ class _Writer:
         assert request.rows is not None
         # Left to itself, Spark takes a time without a zone for one in the session's.
         schema = from_arrow_schema(request.rows.schema, prefer_timestamp_ntz=True)
-        return self.spark.createDataFrame(request.rows, schema)
+        # PySpark cannot convert columns of no chunks.
+        given: Any = request.rows if request.rows.num_rows else []
+        return self.spark.createDataFrame(given, schema)
 
     def create(self, request: Write) -> None:
         arguments = request.arguments
@@ -304,11 +308,31 @@ class _Writer:
             self.save(request, "append")
 
     def save(self, request: Write, mode: str) -> None:
-        writer = self.rows(request).write.format("delta").mode(mode)
-        predicate = _predicate(request)
+        if request.arguments.get("partition"):
+            raise NotImplementedError("spark overwrites by predicate, not by partition")
+        rows, predicate = self.rows(request), _predicate(request)
+        if mode == "append" and set(rows.columns) != set(self.reader.frame(request.table).columns):
+            self._insert(request, rows)
+            return
+        writer = rows.write.format("delta").mode(mode)
         if predicate is not None:
             writer = writer.option("replaceWhere", predicate)
         writer.save(request.table)
+
+    def _insert(self, request: Write, rows: DataFrame) -> None:
+        """Append rows that lack columns: of Spark's ways to write, INSERT gives them defaults."""
+        rows.createOrReplaceTempView(_VIEW)
+        names = ", ".join(SPARK.identifier(name) for name in rows.columns)
+        table = SPARK.identifier(request.table)
+        statement = f"INSERT INTO delta.{table} ({names}) SELECT {names} FROM {_VIEW}"  # noqa: S608  quoted
+        self.spark.sql(statement)
+
+    def optimize(self, request: Write) -> None:
+        if request.arguments.get("purge"):
+            table = SPARK.identifier(request.table)
+            self.spark.sql(f"REORG TABLE delta.{table} APPLY (PURGE)")
+        else:
+            self.table(request).optimize().executeCompaction()
 
     def update(self, request: Write) -> None:
         changes = {

@@ -7,6 +7,7 @@ compared as the document it holds.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ __all__ = ["compare_document", "compare_files", "compare_history", "compare_snap
 
 _MISSING: Final = object()
 _SHOWN: Final = 5
+_FILE_SCHEME: Final = re.compile(r"\Afile:/+")
 
 
 def _schema(value: Any) -> Any:
@@ -147,6 +149,11 @@ def _deletion_vector_id(descriptor: Any) -> str | None:
     return name if offset is None else f"{name}@{offset}"
 
 
+def _without_scheme(path: str) -> str:
+    """Spell an absolute path of the local file system without ``file:``, as it may have it."""
+    return _FILE_SCHEME.sub("/", path)
+
+
 def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:
     """Compare the live logical files of a version as a multiset keyed by path and vector.
 
@@ -182,7 +189,8 @@ def _by_key(
     entries: Iterable[Mapping[str, Any]], *, told: bool
 ) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for entry in entries:
+    for given in entries:
+        entry = {**given, "path": _without_scheme(str(given.get("path")))}
         path, vector = _file_key(entry)
         found.setdefault((path, vector if told else ""), []).append(entry)
     return found

@@ -336,6 +336,21 @@ def test_live_files_are_a_multiset(bench: Bench, payload: Any, words: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("path", "outcome"),
+    [
+        ("/t/a.parquet", Outcome.PASS),
+        ("file:/t/a.parquet", Outcome.PASS),
+        ("file:///t/a.parquet", Outcome.PASS),
+        ("t/a.parquet", Outcome.FAIL),
+        ("s3:///t/a.parquet", Outcome.FAIL),
+    ],
+)
+def test_an_absolute_path_may_have_its_scheme(bench: Bench, path: str, outcome: Outcome) -> None:
+    spec = {"type": "files", "expected": {"files": [{"path": "/t/a.parquet"}]}}
+    assert bench(spec, {"files": {"ok": [{"path": path}]}}).outcome is outcome
+
+
+@pytest.mark.parametrize(
     ("payload", "outcome"),
     [(7, Outcome.PASS), (8, Outcome.FAIL), (None, Outcome.FAIL), (True, Outcome.ERROR)],
 )

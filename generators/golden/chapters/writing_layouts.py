@@ -122,7 +122,7 @@ def _excluded(
     version: int, schema: Struct, more: dict[str, str], requirement: str, case: CaseWriter
 ) -> None:
     asked = {f"delta.enableIcebergCompatV{version}": "true", **more}
-    recipe = Recipe(schema, properties={"owner": "me"}).append([])
+    recipe = Recipe(schema, properties={"team": "tables"}).append([])
     recipe.again(asked).publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
 
