@@ -341,6 +341,13 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
         verdict = verdict or _audited(replayed)
     if verdict is not None:
         return verdict
+    return _kind_of(answer, error, name, wanted)
+
+
+def _kind_of(answer: Refused, error: ExpectedError, name: str, wanted: str) -> Verdict:
+    """Judge why a step was refused that has to be."""
+    if answer.kind == "unsupported" != error.kind:
+        return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {answer.message}")
     passed = Verdict(Outcome.PASS, f"refused: {answer.message}")
     if answer.kind in (None, error.kind):
         return passed

@@ -408,6 +408,14 @@ def test_a_refusal_of_another_kind_is_cosmetic(tmp_path: Path) -> None:
     assert verdict.hazard is Hazard.COSMETIC
 
 
+def test_a_refusal_for_lack_of_support_is_unsupported(tmp_path: Path) -> None:
+    def lie(request: Write) -> Answer | None:
+        return Refused("unsupported", "commit", "no") if request.operation == "delete" else None
+
+    verdict = judged(tmp_path, recipe(LOCKED, APPEND, DELETE, expectation=REFUSED), lie)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+
+
 def test_a_fault_of_the_adapter_is_the_judges_to_report(tmp_path: Path) -> None:
     fault = RuntimeError("gone")
     with pytest.raises(AdapterFaultError) as caught:

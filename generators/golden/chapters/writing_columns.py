@@ -48,7 +48,7 @@ def _constraint(requirement: str) -> Refusal:
 def _add_column(case: CaseWriter) -> None:
     recipe = Recipe(_TOLD).append(_pairs(1, 2))
     recipe.add_column(field("n", "integer", metadata={"comment": "new"}))
-    recipe.append([{"id": 3, "name": "x", "n": 3}]).append([{"id": 4, "name": "y"}])
+    recipe.append([{"id": 3, "name": "x", "n": 3}]).append([{"id": 4, "name": "y", "n": None}])
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
 
 
@@ -214,7 +214,6 @@ for _name, _column, _type in (
     "write-drop-feature",
     "Type widening that is dropped leaves no trace",
     "TW-011",
-    features=(),
 )
 def _drop_widening(case: CaseWriter) -> None:
     recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",)).append([_numbers(1)])
@@ -385,6 +384,7 @@ def _enable(case: CaseWriter) -> None:
     "write-drop-feature",
     "A feature of which nothing is left is dropped, or kept",
     "TF-016",
+    features=("vacuumProtocolCheck",),
 )
 def _drop_feature(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(_pairs(1))
