@@ -304,6 +304,15 @@ class _Writer:
         for key, value in properties.items():
             builder = builder.property(key, value)
         builder.execute()
+        # The builder leaves the metadata of columns out; defaults are set beside it.
+        table = SPARK.identifier(request.table)
+        for field in arguments["schema"]["fields"]:
+            default = field["metadata"].get("CURRENT_DEFAULT")
+            if default is not None:
+                column = SPARK.identifier(field["name"])
+                self.spark.sql(
+                    f"ALTER TABLE delta.{table} ALTER COLUMN {column} SET DEFAULT {default}"
+                )
         if request.rows is not None:
             self.save(request, "append")
 
