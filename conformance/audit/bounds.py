@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from conformance.audit.columns import read_columns
 from conformance.audit.findings import Finding, Severity, finding
 from conformance.audit.layout import Column, Layout
 from reference_impl.deletion_vectors import Bitmap
@@ -33,6 +34,7 @@ class Judged:
 
     Attributes:
         path: decoded, for messages.
+        size: bytes of the file.
         file: the opened file.
         layout: of the table.
         stats: parsed, fractions exact.
@@ -41,6 +43,7 @@ class Judged:
     """
 
     path: str
+    size: int
     file: pq.ParquetFile
     layout: Layout
     stats: Mapping[str, Any]
@@ -106,9 +109,10 @@ def _field_id(field: pa.Field) -> bytes | None:
 def _values(judged: Judged, place: tuple[str, ...]) -> pa.ChunkedArray | None:
     """Read one column, nested in structs or not, as an array of leaves."""
     name = place[0]
-    values = judged.file.read(columns=[".".join(place)] if name else None)
+    size = judged.size
+    values = read_columns(judged.file, size, [".".join(place)] if name else None)
     if name not in values.schema.names:
-        values = judged.file.read(columns=[name])
+        values = read_columns(judged.file, size, [name])
     found = values.column(name)
     for part in place[1:]:
         if not pa.types.is_struct(found.type) or found.type.get_field_index(part) < 0:

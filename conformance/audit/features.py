@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from conformance.audit.columns import read_columns
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.layout import Column
 from conformance.audit.raw import parse_json
@@ -159,7 +160,7 @@ def change_files(view: VersionView) -> Findings:
             try:
                 with view.storage.open_input(decode_path(path)) as source:
                     file = pq.ParquetFile(source)
-                    yield from _kinds_of_change(file, line.place, path)
+                    yield from _kinds_of_change(file, source.size(), line.place, path)
             except FileNotFoundError:
                 continue  # vacuum may have taken it
             except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
@@ -167,12 +168,12 @@ def change_files(view: VersionView) -> Findings:
                 yield finding("CDFF-007", line.place, message)
 
 
-def _kinds_of_change(file: pq.ParquetFile, place: str, path: str) -> Findings:
+def _kinds_of_change(file: pq.ParquetFile, size: int, place: str, path: str) -> Findings:
     name = "_change_type"
     if file.schema_arrow.names.count(name) != 1:
         yield finding("CDFF-007", place, f"the change data file {path} has not one column {name}")
         return
-    kinds = set(pc.unique(file.read(columns=[name]).column(name)).to_pylist())
+    kinds = set(pc.unique(read_columns(file, size, [name]).column(name)).to_pylist())
     for kind in sorted(map(str, kinds - _KINDS_OF_CHANGE)):
         message = f"the change data file {path} has the {name} {kind}"
         yield finding("CDFF-008", place, message)

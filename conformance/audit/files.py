@@ -100,13 +100,13 @@ def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Fi
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_Opened(path, body, view, file, vector))
+            yield from _contents(_Opened(path, body, view, file, vector), size)
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         message = f"the file cannot be read as Parquet: {str(error)[:200]}"
         yield finding("META-012", path, message)
 
 
-def _contents(opened: _Opened) -> Findings:
+def _contents(opened: _Opened, size: int) -> Findings:
     rows = opened.file.metadata.num_rows
     count = row_count(opened.body)
     if count is not None and count != rows:
@@ -122,6 +122,7 @@ def _contents(opened: _Opened) -> Findings:
     yield from wrong_statistics(
         Judged(
             opened.path,
+            size,
             opened.file,
             opened.view.layout,
             statistics_of(opened.body) or {},

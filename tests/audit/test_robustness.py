@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.audit import AuditError, audit
+from generators.materialise.thrift import decode_record, encode_record
 
 JUNK = (None, 0, -1, 2**70, 1.5, True, "", "%", "\x00", [], {}, [None], {"path": {}}, "9" * 30)
 
@@ -135,3 +136,22 @@ def test_an_audit_changes_nothing(lake: Any) -> None:
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     audit(str(root))
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"), [(0, {"STAT-001"}), (1, {"STAT-001"}), (2**40, {"STAT-001", "META-012"})]
+)
+def test_a_footer_that_lies_about_its_rows_is_found_out(
+    rows: int, found: set[str], lake: Any
+) -> None:
+    stats = json.dumps({"numRecords": 2, "nullCount": {"id": 0}})
+    lake.basic().commit(lake.file("counted.parquet", stats=stats))
+    path = lake.root / "counted.parquet"
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = decode_record(data[start:-8])
+    for record in (footer, *footer.get(4).values):
+        record.set(3, 6, rows)
+    text = encode_record(footer)
+    path.write_bytes(data[:start] + text + len(text).to_bytes(4, "little") + b"PAR1")
+    assert found <= {each.requirement for each in lake.audit()}
