@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.audit import AuditError, audit
+from generators.damage import BOMBS
 from generators.materialise.thrift import decode_record, encode_record
 
 JUNK = (None, 0, -1, 2**70, 1.5, True, "", "%", "\x00", [], {}, [None], {"path": {}}, "9" * 30)
@@ -155,3 +156,10 @@ def test_a_footer_that_lies_about_its_rows_is_found_out(
     text = encode_record(footer)
     path.write_bytes(data[:start] + text + len(text).to_bytes(4, "little") + b"PAR1")
     assert found <= {each.requirement for each in lake.audit()}
+
+
+def test_a_checkpoint_that_unfolds_beyond_measure_is_told_and_not_unfolded(tmp_path: Path) -> None:
+    bomb = next(each for each in BOMBS if each.id == "checkpoint-of-one-long-path")
+    bomb.build(tmp_path / "table")
+    messages = [found.message for found in audit(str(tmp_path / "table"))]
+    assert any("unpack" in message or "claim" in message for message in messages), messages
