@@ -8,6 +8,7 @@ is kept, so that one broken line does not hide the next.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -113,8 +114,8 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            duplicates.extend(sorted({key for key in keys if keys.count(key) > 1}))
+            counts = Counter(key for key, _ in pairs)
+            duplicates.extend(sorted(key for key, count in counts.items() if count > 1))
         return found
 
     try:

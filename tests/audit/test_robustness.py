@@ -163,3 +163,11 @@ def test_a_checkpoint_that_unfolds_beyond_measure_is_told_and_not_unfolded(tmp_p
     bomb.build(tmp_path / "table")
     messages = [found.message for found in audit(str(tmp_path / "table"))]
     assert any("unpack" in message or "claim" in message for message in messages), messages
+
+
+def test_a_great_many_repeated_keys_are_told(lake: Any) -> None:
+    tags = ",".join(f'"k{number // 2}":"v"' for number in range(200_000))
+    lake.basic()
+    body = lake.lines([lake.file("c.parquet")]).rstrip("\n")
+    lake.write(f"{3:020d}.json", body.replace('"path"', f'"tags":{{{tags}}},"path"', 1) + "\n")
+    assert [found.requirement for found in lake.audit() if found.severity == "error"]
