@@ -244,7 +244,7 @@ def _vector_case(case: CaseWriter, name: str, prefix: str) -> None:
     table = vector_table(case)
     first, second = table.file(numbered(10)), table.file(numbered(10, 100))
     table.create(add(first), add(second))
-    vectors = _vectors(case, table, name, [0, 3, 9], [5], [0, 3, 4, 9], prefix=prefix)
+    vectors = _vectors(case, table, name, [1, 3, 8], [5], [1, 3, 4, 8], prefix=prefix)
     table.commit(
         *with_vector(first, vectors[0]), *with_vector(second, vectors[1]), operation="DELETE"
     )
