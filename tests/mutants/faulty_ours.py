@@ -243,12 +243,6 @@ _replace("gives-removed-domains", snapshot._State, "apply", _revived)
 
 # Skipping.
 
-_replace(
-    "trusts-cut-strings",
-    skipping,
-    "_of_statistics",
-    lambda right, *args: replace(right(*args), extended=False),
-)
 _replace("trusts-cut-timestamps", skipping, "_shifted", lambda _right, _shift, bounds: bounds)
 _replace(
     "takes-an-absent-null-count-for-zero",

@@ -75,7 +75,6 @@ FEATURE_MUTANTS = {
     "takes-compactions-that-reach-beyond": "COMP-012",
     "travels-by-file-times": "ICT-013",
     "travels-to-the-version-after": "CINFO-001",
-    "trusts-cut-strings": "STAT-015",
     "trusts-cut-timestamps": "STAT-016",
 }
 """The same of the faults in the reference implementation."""
