@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.audit import audit
+from reference_impl import Table
 
 CORPUS = Path(__file__).resolve().parents[2] / "golden-tables"
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
@@ -248,3 +249,14 @@ def test_tables_of_other_writers_are_clean() -> None:
             if errors:
                 found[case.name] = errors
     assert found == {}
+
+
+def test_a_restore_may_take_a_widening_back(tmp_path: Path) -> None:
+    table = Table(tmp_path / "table")
+    properties = {"delta.enableTypeWidening": "true"}
+    narrow = pa.table({"n": pa.array([1, 2], pa.int32())})
+    table.create(narrow.schema, properties=properties, rows=narrow)
+    table.change_type(("n",), "long")
+    table.append(pa.table({"n": pa.array([2**40], pa.int64())}))
+    table.restore(0)
+    assert [each for each in audit(str(tmp_path / "table")) if each.severity == "error"] == []
