@@ -259,8 +259,12 @@ class LocalStorage:
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file as a whole, replacing one that is there."""
-        staged = self._stage(path, data)
-        Path(staged).replace(self._local(path))
+        staged = Path(self._stage(path, data))
+        try:
+            staged.replace(self._local(path))
+        except OSError:
+            staged.unlink(missing_ok=True)
+            raise
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file atomically with its content; :class:`FileExistsError` when it exists.

@@ -85,6 +85,13 @@ def test_put_if_absent_keeps_what_is_there(storage: Storage) -> None:
     assert [entry.name for entry in storage.list_from(LOG)] == ["1"]
 
 
+def test_a_put_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        LocalStorage(tmp_path).put("taken", b"content")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
 def test_of_racing_writers_one_wins_and_its_content_stands_whole(storage: Storage) -> None:
     barrier = threading.Barrier(8)
     won: list[int] = []
