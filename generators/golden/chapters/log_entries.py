@@ -10,7 +10,7 @@ from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.publish import describe, earlier_spec, publish, refuse_load
 from generators.golden.table import GoldenTable, add, remove, txn
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name, json_text
+from generators.materialise.log_files import LOG_DIRECTORY, commit_name, drop_commits, json_text
 
 __all__ = ["CHAPTERS"]
 
@@ -118,8 +118,7 @@ def _no_prefix(case: CaseWriter) -> None:
             actions = [table.protocol_action(), table.metadata(), *actions]
         table.commit(*actions)
     describe(case, table)
-    for version in range(3):
-        _commit(case, version).unlink()
+    drop_commits(case.delta, 3)
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_LOG")
     refuse_load(case, refusal, "Protocol and metadata alone do not make up for it")
 
