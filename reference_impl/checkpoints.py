@@ -41,7 +41,7 @@ from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import from_lines
 from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
 from reference_impl.paths import decode_path
-from reference_impl.protocol import validate_protocol
+from reference_impl.protocol import settled_protocol
 from reference_impl.storage import Storage, is_absolute, is_failure
 from reference_impl.threads import MAX_THREADS
 from reference_impl.wire import Place
@@ -144,8 +144,7 @@ class CheckpointReader:
         for name, value in found:
             action = decode_action(name, value, place)
             if isinstance(action, Protocol):
-                action = _without_empty_lists(action)
-                validate_protocol(action, place)
+                action = settled_protocol(action, place)
             yield action
 
     def _lines(
@@ -369,20 +368,3 @@ class CheckpointReader:
 
 def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
-
-
-def _without_empty_lists(protocol: Protocol) -> Protocol:
-    """Read an empty feature list of an older protocol as absent.
-
-    Some writers of Parquet cannot tell an empty list from none.
-    """
-    return Protocol(
-        protocol.min_reader_version,
-        protocol.min_writer_version,
-        None
-        if protocol.reader_features == () and protocol.min_reader_version < 3
-        else protocol.reader_features,
-        None
-        if protocol.writer_features == () and protocol.min_writer_version < 7
-        else protocol.writer_features,
-    )

@@ -15,7 +15,7 @@ from reference_impl.commit_lines import Lines, sort_lines
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import known_actions, parse_body
-from reference_impl.protocol import validate_protocol
+from reference_impl.protocol import settled_protocol
 from reference_impl.wire import Place
 
 __all__ = ["Commit", "parse_commit", "parse_line"]
@@ -102,7 +102,7 @@ def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> A
         )
     action = decode_action(name, value, place)
     if isinstance(action, Protocol):
-        validate_protocol(action, place)
+        action = settled_protocol(action, place)
     key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
     if key in seen:
         about = f" for {key[1]!r}" if key[1] else ""

@@ -6,6 +6,7 @@ Serves "Protocol Evolution", "Table Features" and "Requirements for Readers".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from reference_impl.actions import Metadata, Protocol
@@ -23,7 +24,7 @@ __all__ = [
     "MAX_WRITER_VERSION",
     "check_readable",
     "check_writable",
-    "validate_protocol",
+    "settled_protocol",
 ]
 
 MAX_READER_VERSION: Final = 3
@@ -37,9 +38,11 @@ _CATALOG_WRITES: Final = "commits and upkeep of a catalog-managed table are its 
 _UPGRADE: Final = "use a newer client for this table"
 
 
-def validate_protocol(protocol: Protocol, place: Place) -> None:
-    """Check that versions and feature lists fit together.
+def settled_protocol(protocol: Protocol, place: Place) -> Protocol:
+    """Check that versions and feature lists fit together, and give the protocol to go by.
 
+    An empty list where a version has none is read as absent: it asks for nothing, writers of
+    Parquet cannot always tell it from none, and tables with such lists are about.
     Versions beyond the protocol's are not judged here: a newer protocol may have other rules.
 
     Raises:
@@ -60,11 +63,22 @@ def validate_protocol(protocol: Protocol, place: Place) -> None:
     if reader < 1 or writer < 1:
         raise refuse(f"protocol versions ({reader}, {writer}) begin at 1", "PROTO-001")
     if reader > MAX_READER_VERSION or writer > MAX_WRITER_VERSION:
-        return
+        return protocol
     if reader == 3 and writer != 7:
         raise refuse(f"minReaderVersion 3 needs minWriterVersion 7, not {writer}", "RVER-003")
-    for message, requirement in _list_faults(protocol):
+    settled = _without_idle_lists(protocol)
+    for message, requirement in _list_faults(settled):
         raise refuse(message, requirement)
+    return settled
+
+
+def _without_idle_lists(protocol: Protocol) -> Protocol:
+    readers, writers = protocol.reader_features, protocol.writer_features
+    return replace(
+        protocol,
+        reader_features=None if readers == () and protocol.min_reader_version < 3 else readers,
+        writer_features=None if writers == () and protocol.min_writer_version < 7 else writers,
+    )
 
 
 def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:

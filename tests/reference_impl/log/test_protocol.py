@@ -42,11 +42,22 @@ def test_a_readable_protocol_is_read(log: Any, versions: tuple[Any, ...]) -> Non
     assert log.paths() == ["f"]
 
 
+@pytest.mark.parametrize("versions", [(1, 2, [], []), (2, 5, [], []), (2, 7, [], [])], ids=str)
+def test_an_empty_list_where_a_version_has_none_is_read_as_absent(
+    log: Any, versions: tuple[Any, ...]
+) -> None:
+    log.commit(log.protocol(*versions), log.metadata(), log.add("f"))
+    protocol = log.snapshot().protocol
+    assert log.paths() == ["f"]
+    assert protocol.reader_features is None
+    assert protocol.writer_features == (() if versions[1] == 7 else None)
+
+
 @pytest.mark.parametrize(
     ("versions", "requirement"),
     [
         ((3, 7, None, []), "PROTO-003"),
-        ((2, 7, [], []), "PROTO-003"),
+        ((2, 7, ["columnMapping"], ["columnMapping"]), "PROTO-003"),
         ((1, 2, ["columnMapping"], None), "PROTO-003"),
         ((3, 7, [], None), "PROTO-004"),
         ((1, 6, None, ["appendOnly"]), "PROTO-004"),
