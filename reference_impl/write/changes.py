@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reference_impl.row_tracking import (
     COMMIT_VERSION_PROPERTY,
@@ -181,7 +182,7 @@ class Changes:
         target = self.transaction.target
         if not target.active("changeDataFeed"):
             return
-        rows = rows.select(list(target.schema.names)).cast(arrow_schema(target.schema))
+        rows = _typed(rows.select(list(target.schema.names)), arrow_schema(target.schema))
         column = pa.repeat(pa.scalar(change), rows.num_rows)
         self._feed.append(rows.append_column(_CHANGE_TYPE, column))
 
@@ -191,7 +192,40 @@ def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
     schema = pa.schema(
         [*arrow_schema(target.schema), *list(parts[0].schema)[len(target.schema.fields) :]]
     )
-    return pa.concat_tables([part.select(names).cast(schema) for part in parts])
+    return pa.concat_tables([_typed(part.select(names), schema) for part in parts])
+
+
+def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give rows the types of a schema."""
+    columns = [
+        pa.chunked_array([_backed(chunk) for chunk in column.chunks], column.type).cast(each.type)
+        if _has_required(column.type)
+        else column.cast(each.type)
+        for column, each in zip(rows.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _has_required(of: pa.DataType) -> bool:
+    """Tell whether a struct, or one in it, has a field without nulls."""
+    return pa.types.is_struct(of) and any(not f.nullable or _has_required(f.type) for f in of)
+
+
+def _backed(values: pa.Array) -> pa.Array:
+    """Give a value below every null of a struct to the fields of it that have no nulls.
+
+    Nobody sees it. Arrow takes what is null below a null for a null of the field, and refuses.
+    """
+    if not _has_required(values.type):
+        return values
+    absent, parts = values.is_null(), []
+    for at, each in enumerate(values.type):
+        part = values.field(at)
+        if not each.nullable and part.null_count:
+            filler = pa.array([None], pa.struct([each])).field(0)[0]
+            part = pc.if_else(absent, filler, part)
+        parts.append(_backed(part))
+    return pa.StructArray.from_arrays(parts, fields=list(values.type), mask=absent)
 
 
 def _cdc(add: dict[str, Any]) -> dict[str, Any]:

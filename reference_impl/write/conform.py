@@ -137,8 +137,10 @@ def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...])
         raise _mismatch(values.type, Struct(fields), place)
     held = [values.type.field(i).name for i in range(values.type.num_fields)]
     found = _match(held, fields, place)
+    # What stands below a null of the struct is nothing, whatever it looks like.
+    below = values.flatten()
     parts = [
-        _conform(values.field(found[f.name]), f.type, (*place, f.name))
+        _conform(below[found[f.name]], f.type, (*place, f.name))
         if f.name in found
         else pa.nulls(len(values), arrow_type(f.type))
         for f in fields

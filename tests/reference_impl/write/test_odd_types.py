@@ -174,3 +174,28 @@ def test_a_variant_is_no_partition_no_default_and_not_generated(table: Table) ->
 def test_a_table_that_a_catalog_manages_is_not_created(table: Table) -> None:
     with pytest.raises(UnsupportedFeatures, match="catalog"):
         table.create(schema(column("id", "long")), features=["catalogManaged"])
+
+
+REQUIRED = {**column("a", "long"), "nullable": False}
+DEEP = {
+    **column("s", schema({**column("v", "variant"), "nullable": False}, REQUIRED)),
+    "nullable": False,
+}
+
+
+@pytest.mark.parametrize("of", ["variant", schema(REQUIRED), schema(DEEP)], ids=repr)
+def test_a_column_of_required_parts_may_be_left_out(
+    table: Table, clean: Callable[[], None], of: Any
+) -> None:
+    table.create(
+        schema(column("id", "long"), column("x", of)),
+        properties={"delta.enableChangeDataFeed": "true"},
+    )
+    table.append(pa.table({"id": [1, 2, 3]}))
+    table.update({"id": 10}, "id = 1")
+    table.optimize()
+    table.delete("id = 2")
+    assert rows(table) == [{"id": 3, "x": None}, {"id": 10, "x": None}]
+    told = [(row["id"], row["_change_type"]) for row in table.changes(2).to_pylist()]
+    assert sorted(told) == [(1, "update_preimage"), (2, "delete"), (10, "update_postimage")]
+    clean()
