@@ -74,6 +74,7 @@ class Version:
         transactions: version per application id.
         domains: configuration per live metadata domain.
         changes: what this version did to rows, in no meaningful order.
+        partition_columns: logical names.
 
     """
 
@@ -84,6 +85,7 @@ class Version:
     transactions: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
+    partition_columns: tuple[str, ...] = ()
 
 
 def normalized(  # noqa: C901, PLR0911  one branch per kind of type
@@ -143,6 +145,32 @@ def _fixed(value: Any, precision: int, scale: int) -> DecimalValue:
         return scaled
 
 
+def _renamed(value: Any, parent: Sequence[str], names: Mapping[str, str]) -> Any:
+    """Rename the fields of the struct that a path leads to."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_renamed(each, parent[1:], names) for each in value]
+    if not parent:
+        return {names.get(name, name): each for name, each in value.items()}
+    first, *rest = parent
+    return {n: _renamed(each, rest, names) if n == first else each for n, each in value.items()}
+
+
+def _known(data_type: DataType, value: Any) -> Any:
+    """Leave out the struct fields that a type does not have."""
+    if value is None:
+        return None
+    match data_type:
+        case Struct(fields):
+            kept = {each.name: each.type for each in fields}
+            return {n: _known(kept[n], each) for n, each in value.items() if n in kept}
+        case Array(element):
+            return [_known(element, each) for each in value]
+        case _:
+            return value
+
+
 def normalized_row(schema: Struct, row: Mapping[str, Any], partitions: Sequence[str] = ()) -> Row:
     """Give a row with a value for every column, each as its type holds it.
 
@@ -194,6 +222,11 @@ class Oracle:
         """The rows as they stand, work of the open version included."""
         return tuple(self._rows.values())
 
+    @property
+    def open_changes(self) -> tuple[Change, ...]:
+        """What the open version has done to rows so far."""
+        return tuple(self._changes)
+
     def insert(self, rows: Iterable[Mapping[str, Any]]) -> list[TrackedRow]:
         """Put rows in and give them with their identities."""
         inserted = []
@@ -237,27 +270,50 @@ class Oracle:
                 self._changes.append(Change("insert", self.next_version, row.values))
         self._rows = then
         self.schema = earlier.schema
+        self.partition_columns = earlier.partition_columns
         self.properties = dict(earlier.properties)
 
     def matching(self, predicate: Callable[[Row], bool | None]) -> list[int]:
         """Give the identities of the rows for which a predicate is true, not null."""
         return [each.identity for each in self._rows.values() if predicate(each.values) is True]
 
-    def change_schema(self, schema: Struct, renamed: Mapping[str, str] = _EMPTY) -> None:
+    def change_schema(
+        self, schema: Struct, renamed: Mapping[str, str] = _EMPTY, parent: Sequence[str] = ()
+    ) -> None:
         """Take another schema: rows gain nulls, lose dropped columns, keep renamed ones.
 
         Args:
             schema: the new schema.
-            renamed: old logical name to new logical name of top-level columns.
+            renamed: old logical name to new logical name of columns.
+            parent: path to the struct whose fields they are; the table itself by default.
+                ``element`` leads into an array.
 
         """
         self.schema = schema
-        self.partition_columns = tuple(renamed.get(n, n) for n in self.partition_columns)
-        kept = set(schema.names)
+        if not parent:
+            self.partition_columns = tuple(renamed.get(n, n) for n in self.partition_columns)
         for identity, row in self._rows.items():
-            moved = {renamed.get(name, name): value for name, value in row.values.items()}
-            values = normalized_row(schema, {k: v for k, v in moved.items() if k in kept})
-            self._rows[identity] = replace(row, values=values)
+            moved = _known(schema, _renamed(row.values, parent, renamed))
+            self._rows[identity] = replace(row, values=normalized_row(schema, moved))
+
+    def fill(self, identity: int, values: Mapping[str, Any]) -> None:
+        """Complete a row of the open version with values that its writer was free to choose."""
+        before = self._rows[identity]
+        after = normalized_row(self.schema, {**before.values, **values}, self.partition_columns)
+        self._rows[identity] = replace(before, values=after)
+        self._changes = [
+            replace(each, values=after) if each.values is before.values else each
+            for each in self._changes
+        ]
+
+    def fork(self) -> Oracle:
+        """Give a table of its own that goes on from here."""
+        other = Oracle(self.schema, self.partition_columns)
+        other.properties, other.domains = dict(self.properties), dict(self.domains)
+        other.transactions, other.versions = dict(self.transactions), list(self.versions)
+        other._rows, other._changes = dict(self._rows), list(self._changes)
+        other._next_identity = self._next_identity
+        return other
 
     def commit(self) -> Version:
         """Close the open version and give it."""
@@ -269,6 +325,7 @@ class Oracle:
             dict(self.transactions),
             dict(self.domains),
             tuple(self._changes),
+            self.partition_columns,
         )
         self.versions.append(version)
         self._changes = []

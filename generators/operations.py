@@ -7,11 +7,11 @@ other opinion on what the materialiser's file-by-file bookkeeping makes of the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from generators.delta_schema import DataType, Field, Struct
+from generators.delta_schema import Array, DataType, Field, Struct
 from generators.filters import evaluate, keep
 from generators.model import Oracle, Row
 
@@ -33,6 +33,7 @@ __all__ = [
     "RenameColumn",
     "ReorderColumns",
     "Restore",
+    "SetDefault",
     "SetDomain",
     "SetNullable",
     "SetProperties",
@@ -41,12 +42,15 @@ __all__ = [
     "UnsetProperties",
     "Update",
     "WidenColumn",
+    "apply",
     "commits",
     "filtered",
     "replay",
     "schema_after",
     "widened_field",
 ]
+
+DEFAULT_KEY: Final = "CURRENT_DEFAULT"
 
 Tree: TypeAlias = Mapping[str, Any]
 """A filter tree of ``docs/formats.md``."""
@@ -179,32 +183,36 @@ class SetDomain:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """Append a nullable column; rows of before have null."""
+    """Append a nullable column, or a field to the struct at ``parent``; rows have null in it."""
 
     column: Field
+    parent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
-    """Rename a top-level column; needs column mapping."""
+    """Rename a column, or a field of the struct at ``parent``; needs column mapping."""
 
     old: str
     new: str
+    parent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """Drop a top-level column; needs column mapping."""
+    """Drop a column, or a field of the struct at ``parent``; needs column mapping."""
 
     name: str
+    parent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WidenColumn:
-    """Give a top-level column a wider type; needs type widening."""
+    """Give a column, or a field of the struct at ``parent``, a wider type; needs type widening."""
 
     name: str
     type: DataType
+    parent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +228,14 @@ class SetNullable:
 
     name: str
     nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """Set the default of a top-level column for rows to come, in SQL, or unset it."""
+
+    name: str
+    expression: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +282,7 @@ Operation: TypeAlias = (
     | WidenColumn
     | ReorderColumns
     | SetNullable
+    | SetDefault
     | Restore
     | Keep
     | Compact
@@ -296,45 +313,72 @@ def widened_field(column: Field, data_type: DataType) -> Field:
     )
 
 
-def schema_after(  # noqa: PLR0911  one return per operation
-    schema: Struct, operation: Operation
-) -> Struct:
+def _at(of: DataType, parent: Sequence[str], change: Callable[[Struct], Struct]) -> DataType:
+    """Change the struct that a path leads to."""
+    match of, list(parent):
+        case Struct(), []:
+            return change(of)
+        case Struct(fields), [first, *rest]:
+            return Struct(
+                tuple(
+                    replace(each, type=_at(each.type, rest, change)) if each.name == first else each
+                    for each in fields
+                )
+            )
+        case Array(element), ["element", *rest]:
+            return replace(of, element=_at(element, rest, change))
+        case _:
+            raise ValueError(f"{parent} leads to no struct")
+
+
+def _with(name: str, change: Callable[[Field], Field]) -> Callable[[Struct], Struct]:
+    return lambda of: Struct(tuple(change(f) if f.name == name else f for f in of))
+
+
+def _defaulting(column: Field, expression: str | None) -> Field:
+    kept = {key: value for key, value in column.metadata.items() if key != DEFAULT_KEY}
+    told = {} if expression is None else {DEFAULT_KEY: expression}
+    return replace(column, metadata={**kept, **told})
+
+
+def schema_after(schema: Struct, operation: Operation) -> Struct:
     """Give the schema that an operation leaves, the same where it changes none."""
+    parent: tuple[str, ...] = ()
     match operation:
-        case AddColumn(column):
-            return schema.with_fields(column)
-        case DropColumn(name):
-            return schema.without(name)
-        case RenameColumn(old, new):
-            return Struct(
-                tuple(replace(each, name=new) if each.name == old else each for each in schema)
-            )
+        case AddColumn(column, parent):
+            change: Callable[[Struct], Struct] = lambda of: of.with_fields(column)  # noqa: E731  one of several
+        case DropColumn(name, parent):
+            change = lambda of: of.without(name)  # noqa: E731  as above
+        case RenameColumn(old, new, parent):
+            change = _with(old, lambda each: replace(each, name=new))
         case ReorderColumns(names):
-            return schema.select(*names)
+            change = lambda of: of.select(*names)  # noqa: E731  as above
         case SetNullable(name, nullable):
-            return Struct(
-                tuple(
-                    replace(each, nullable=nullable) if each.name == name else each
-                    for each in schema
-                )
-            )
-        case WidenColumn(name, data_type):
-            return Struct(
-                tuple(
-                    widened_field(each, data_type) if each.name == name else each for each in schema
-                )
-            )
+            change = _with(name, lambda each: replace(each, nullable=nullable))
+        case SetDefault(name, expression):
+            change = _with(name, lambda each: _defaulting(each, expression))
+        case WidenColumn(name, data_type, parent):
+            change = _with(name, lambda each: widened_field(each, data_type))
         case _:
             return schema
+    changed = _at(schema, parent, change)
+    assert isinstance(changed, Struct)
+    return changed
 
 
 def _matching(oracle: Oracle, where: Tree | None) -> list[int]:
     return oracle.matching(keep(where) if where is not None else lambda _row: True)
 
 
-def _apply(  # noqa: C901, PLR0912  one branch per operation
+def apply(  # noqa: C901, PLR0912  one branch per operation
     oracle: Oracle, operation: Operation
 ) -> None:
+    """Let an oracle do an operation as part of its open version.
+
+    Raises:
+        ValueError: rows do not fit the schema, or several source rows change one row.
+
+    """
     match operation:
         case Create(rows=rows, properties=properties):
             oracle.properties |= properties
@@ -366,9 +410,16 @@ def _apply(  # noqa: C901, PLR0912  one branch per operation
             oracle.domains.pop(domain, None)
         case SetDomain(domain, str() as configuration):
             oracle.domains[domain] = configuration
-        case RenameColumn(old, new):
-            oracle.change_schema(schema_after(oracle.schema, operation), {old: new})
-        case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns() | SetNullable():
+        case RenameColumn(old, new, parent):
+            oracle.change_schema(schema_after(oracle.schema, operation), {old: new}, parent)
+        case (
+            AddColumn()
+            | DropColumn()
+            | WidenColumn()
+            | ReorderColumns()
+            | SetNullable()
+            | SetDefault()
+        ):
             oracle.change_schema(schema_after(oracle.schema, operation))
         case Compact() | Checkpoint() | Keep():
             return
@@ -433,7 +484,7 @@ def replay(history: History) -> Oracle:
         raise ValueError("a history begins with Create")  # noqa: TRY004  the order is wrong, not the type
     oracle = Oracle(first.schema, first.partition_columns)
     for operation in history:
-        _apply(oracle, operation)
+        apply(oracle, operation)
         if commits(operation):
             oracle.commit()
     return oracle

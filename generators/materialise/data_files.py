@@ -124,6 +124,34 @@ def _without_null_elements(data_type: DataType) -> DataType:
             return data_type
 
 
+def _without_void(data_type: DataType, place: str) -> DataType:
+    """Give a type as a file holds it: no field of a struct is void.
+
+    Raises:
+        ValueError: an array or a map has void in it, or a struct nothing else.
+
+    """
+    match data_type:
+        case Struct(fields):
+            kept = tuple(
+                replace(each, type=_without_void(each.type, f"{place}.{each.name}"))
+                for each in fields
+                if each.type != Primitive("void")
+            )
+            if fields and not kept:
+                raise ValueError(f"{place} has nothing but void in it, which no file holds")
+            return Struct(kept)
+        case Array(element):
+            inner: tuple[DataType, ...] = (element,)
+        case Map(key, value):
+            inner = (key, value)
+        case _:
+            return data_type
+    if any(_without_void(each, place) != each or each == Primitive("void") for each in inner):
+        raise ValueError(f"{place} is an array or a map with void in it, which no file holds")
+    return data_type
+
+
 def _build(
     schema: Struct, rows: Sequence[Row], partition_columns: Sequence[str], layout: FileLayout
 ) -> _File:
@@ -133,7 +161,7 @@ def _build(
     if layout.partitions_inside:
         names = (*names, *(name for name in partition_columns if name not in names))
     columns = tuple(
-        schema[name]
+        replace(schema[name], type=_without_void(schema[name].type, name))
         for name in names
         if name not in layout.omit and schema[name].type != Primitive("void")
     )

@@ -154,6 +154,38 @@ def test_a_null_in_a_column_that_is_not_nullable_is_refused(tmp_path: Path) -> N
         write(tmp_path, rows=[{"id": None}])
 
 
+def test_a_void_field_is_in_no_file(tmp_path: Path) -> None:
+    schema = struct(
+        field("id", "long"),
+        field(
+            "s",
+            struct(
+                field("v", "void"), field("t", struct(field("n", "string"), field("v", "void")))
+            ),
+        ),
+    )
+    rows = [{"id": 1, "s": {"v": None, "t": {"n": "x", "v": None}}}, {"id": 2, "s": None}]
+    add = write_data_file(tmp_path, schema, rows, path="f.parquet", modification_time=0)
+    held = pq.read_table(tmp_path / "f.parquet")
+    assert held.column("s").to_pylist() == [{"t": {"n": "x"}}, None]
+    assert json.loads(add["stats"])["nullCount"] == {"id": 0, "s": {"t": {"n": 1}}}
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        array("void"),
+        map_of("string", "void"),
+        struct(field("v", "void")),
+        array(struct(field("n", "long"), field("v", "void"))),
+    ],
+    ids=["array", "map", "struct", "array-of-structs"],
+)
+def test_what_no_file_holds_is_refused(tmp_path: Path, of: DataType) -> None:
+    with pytest.raises(ValueError, match="void in it"):
+        write_data_file(tmp_path, struct(field("c", of)), [], path="f.parquet", modification_time=0)
+
+
 def test_a_value_beyond_its_type_is_refused() -> None:
     with pytest.raises(ValueError, match="column 'b'"):
         arrow_table(struct(field("b", "byte")), [{"b": 1000}])

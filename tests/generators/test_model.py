@@ -53,6 +53,29 @@ def test_changes_tell_of_every_row_once() -> None:
     ]
 
 
+def test_a_fork_leaves_the_table_that_it_came_from_alone() -> None:
+    oracle = Oracle(SCHEMA)
+    (row,) = oracle.insert([{"id": 1}])
+    oracle.commit()
+    other = oracle.fork()
+    other.update(row.identity, {"p": "x"})
+    other.domains["d"] = other.properties["k"] = "v"
+    other.commit()
+    assert (len(oracle.versions), oracle.pending, oracle.open_changes) == (1, (row,), ())
+    assert (oracle.domains, oracle.properties) == ({}, {})
+    assert other.rows() == [{"id": 1, "p": "x"}]
+
+
+def test_what_a_writer_chose_completes_the_row_and_its_change() -> None:
+    oracle = Oracle(SCHEMA)
+    first, second = oracle.insert([{"id": 1}, {"id": 2}])
+    oracle.fill(second.identity, {"p": "x"})
+    version = oracle.commit()
+    assert oracle.rows() == [{"id": 1, "p": None}, {"id": 2, "p": "x"}]
+    assert [each.values for each in version.changes] == oracle.rows()
+    assert first.values == {"id": 1, "p": None}
+
+
 def test_an_update_keeps_the_identity_and_moves_the_version() -> None:
     oracle = Oracle(SCHEMA)
     (row,) = oracle.insert([{"id": 1}])

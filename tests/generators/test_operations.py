@@ -6,21 +6,25 @@ from typing import Any
 
 import pytest
 
-from generators.delta_schema import field, struct
+from generators.delta_schema import array, field, struct, type_of
 from generators.filters import node
 from generators.operations import (
     AddColumn,
     Append,
     Create,
+    DropColumn,
     Keep,
     Merge,
     MergeClause,
     Operation,
+    RenameColumn,
     ReorderColumns,
     Restore,
+    SetDefault,
     SetProperties,
     UnsetProperties,
     Update,
+    WidenColumn,
     replay,
 )
 
@@ -107,6 +111,56 @@ def test_restore_brings_rows_schema_and_properties_back() -> None:
 def test_an_order_of_columns_changes_no_row() -> None:
     oracle = replay([CREATE, ReorderColumns(("n", "id"))])
     assert list(oracle.schema.names) == ["n", "id"]
+    assert oracle.rows() == list(ROWS)
+
+
+NESTED = Create(
+    struct(
+        field("s", struct(field("a", "byte"), field("b", "string"))),
+        field("l", array(struct(field("a", "byte"), field("b", "string")))),
+    ),
+    rows=({"s": {"a": 1, "b": "x"}, "l": [{"a": 2, "b": "y"}, None]}, {"s": None, "l": None}),
+)
+
+
+@pytest.mark.parametrize(
+    ("operations", "expected"),
+    [
+        ([RenameColumn("a", "c", ("s",))], ({"c": 1, "b": "x"}, [{"a": 2, "b": "y"}, None])),
+        (
+            [RenameColumn("a", "c", ("l", "element"))],
+            ({"a": 1, "b": "x"}, [{"c": 2, "b": "y"}, None]),
+        ),
+        (
+            [DropColumn("a", ("s",)), AddColumn(field("a", "byte"), ("s",))],
+            ({"b": "x", "a": None}, [{"a": 2, "b": "y"}, None]),
+        ),
+        (
+            [WidenColumn("a", type_of("double"), ("s",)), DropColumn("b", ("l", "element"))],
+            ({"a": 1.0, "b": "x"}, [{"a": 2}, None]),
+        ),
+    ],
+)
+def test_fields_in_structs_change_as_columns_do(
+    operations: list[Operation], expected: tuple[Any, ...]
+) -> None:
+    oracle = replay([NESTED, *operations])
+    first, second = oracle.rows()
+    assert (first["s"], first["l"]) == expected
+    assert second == {"s": None, "l": None}
+    assert [list(each) for each in (first, second)] == [["s", "l"]] * 2
+
+
+def test_a_restore_brings_the_names_of_partition_columns_back() -> None:
+    create = Create(SCHEMA.with_fields(field("p", "string")), ("p",))
+    oracle = replay([create, RenameColumn("p", "q"), Restore(0), Append(({"p": ""},))])
+    assert [each.partition_columns for each in oracle.versions] == [("p",), ("q",), ("p",), ("p",)]
+    assert oracle.rows() == [{"id": None, "n": None, "p": None}]
+
+
+def test_a_default_is_for_rows_to_come() -> None:
+    oracle = replay([CREATE, SetDefault("n", "7"), SetDefault("id", "1"), SetDefault("id", None)])
+    assert [each.metadata for each in oracle.schema] == [{}, {"CURRENT_DEFAULT": "7"}]
     assert oracle.rows() == list(ROWS)
 
 
