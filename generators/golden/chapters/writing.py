@@ -410,7 +410,7 @@ def _progress(case: CaseWriter) -> None:
     "write-properties", "Properties are set beside those that are set", "META-011 LOG-003"
 )
 def _properties(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"owner": "a"}).append(_pairs(1))
+    recipe = Recipe(_PAIR, properties={"team": "a"}).append(_pairs(1))
     recipe.set_properties({"purpose": "b"}).append(_pairs(2)).publish(case)
 
 

@@ -83,8 +83,8 @@ def _not_null_refused(case: CaseWriter) -> None:
 
 @METADATA.case("write-unset", "A property that is unset is gone, and others stay", "META-011")
 def _unset(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"owner": "a", "purpose": "b"}).append(_pairs(1))
-    recipe.unset_properties("owner").append(_pairs(2)).set_properties({"owner": "c"}).publish(case)
+    recipe = Recipe(_PAIR, (), {"team": "a", "purpose": "b"}).append(_pairs(1))
+    recipe.unset_properties("team").append(_pairs(2)).set_properties({"team": "c"}).publish(case)
 
 
 @MAPPING.case(

@@ -275,8 +275,8 @@ def _purge(case: CaseWriter) -> None:
 
 @FILES.case("write-restore", "A restore brings rows and properties of then back", "DATA-004 FA-021")
 def _restore(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"owner": "a"}).append(_pairs(1, 2)).append(_pairs(3))
-    recipe.set_properties({"owner": "b"}).delete(compare("id", "=", 2, "long"))
+    recipe = Recipe(_PAIR, (), {"team": "a"}).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.set_properties({"team": "b"}).delete(compare("id", "=", 2, "long"))
     recipe.restore(2).append(_pairs(4)).restore(1).publish(case)
 
 
