@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from conformance.faults import KitError
+from conformance.partition_filter import in_partition
 from generators.delta_schema import Struct, from_json, type_of
 from generators.literals import decode
 from generators.model import Row
@@ -39,7 +40,9 @@ from generators.operations import (
 
 __all__ = ["KEPT_BACK", "brought", "operation_of"]
 
-KEPT_BACK: Final = frozenset({"operation", "rows", "columns", "stored", "gone", "kept", "to_step"})
+KEPT_BACK: Final = frozenset(
+    {"operation", "rows", "columns", "stored", "gone", "kept", "to_step", "cluster", "identity"}
+)
 """What a step says to the judge, and not to an adapter; columns are those that rows bring."""
 
 
@@ -160,17 +163,6 @@ _OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], Struct], Operation]
 
 
 def _partition(schema: Struct, values: Mapping[str, Any] | None) -> Tree | None:
-    """Give the filter of a partition that is named by its values."""
     if not values:
         return None
-    tests = [
-        {
-            "op": "<=>",
-            "args": [
-                {"column": [name]},
-                {"literal": value, "type": schema[name].to_json()["type"]},
-            ],
-        }
-        for name, value in values.items()
-    ]
-    return tests[0] if len(tests) == 1 else {"op": "and", "args": tests}
+    return in_partition(values, {name: schema[name].to_json()["type"] for name in values})

@@ -60,19 +60,23 @@ def _scratch() -> Path:
     return Path(tempfile.mkdtemp(prefix="delta-tck-", dir=folder))
 
 
+def _copy_tree(source: Path, target: Path) -> None:
+    # The copy is of now: the files of an installed corpus may be years old, and an engine may
+    # clean up a log of such an age.
+    shutil.copytree(source, target, copy_function=shutil.copyfile)
+
+
 def _copy(case: Case, target: Path) -> None:
     source = case.table
     if source.is_dir():
-        # The copy is of now: the files of an installed corpus may be years old, and an engine
-        # may clean up a log of such an age.
-        shutil.copytree(source, target, copy_function=shutil.copyfile)
+        _copy_tree(source, target)
     else:
         # Version control keeps no empty folders: a table of no files is one.
         target.mkdir(parents=True)
     if case.placeholders:
         beside = source.parent / BESIDE
         if beside.is_dir():
-            shutil.copytree(beside, target.parent / BESIDE)
+            _copy_tree(beside, target.parent / BESIDE)
         expand_files(target, case.placeholders)
     for name, milliseconds in case.file_times.items():
         nanoseconds = milliseconds * 1_000_000

@@ -28,7 +28,7 @@ from conformance.adapter import (
 )
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.refusals import Refusals, Rule
-from conformance.adapters.sqltext import DATAFUSION, render
+from conformance.adapters.sqltext import DATAFUSION, SIDES, render
 
 __all__ = ["create"]
 
@@ -230,15 +230,11 @@ def _update(request: Write) -> dict[str, Any]:
     return _committed(request.table)
 
 
-_SIDES: Final = frozenset({"target", "source"})
-"""What the two sides of a merge are called in trees."""
-
-
 def _merge(request: Write) -> dict[str, Any]:
     arguments = request.arguments
     merger = deltalake.DeltaTable(request.table).merge(
         source=request.rows,
-        predicate=render(arguments["on"], DATAFUSION, _SIDES),
+        predicate=render(arguments["on"], DATAFUSION, SIDES),
         source_alias="source",
         target_alias="target",
     )
@@ -246,10 +242,10 @@ def _merge(request: Write) -> dict[str, Any]:
         method = f"when_{clause['match']}_{clause['action']}"
         given: dict[str, Any] = {}
         if "condition" in clause:
-            given["predicate"] = render(clause["condition"], DATAFUSION, _SIDES)
+            given["predicate"] = render(clause["condition"], DATAFUSION, SIDES)
         if "set" in clause:
             given["updates"] = {
-                DATAFUSION.identifier(name): render(node, DATAFUSION, _SIDES)
+                DATAFUSION.identifier(name): render(node, DATAFUSION, SIDES)
                 for name, node in clause["set"].items()
             }
         elif clause["action"] != "delete":

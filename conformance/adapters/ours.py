@@ -27,7 +27,8 @@ from conformance.adapter import (
     Txn,
     Write,
 )
-from conformance.adapters.sqltext import SPARK, render
+from conformance.adapters.sqltext import SIDES, SPARK, render
+from conformance.partition_filter import in_partition
 from conformance.results import kit_version
 from generators.delta_schema import type_of
 from generators.literals import decode
@@ -42,11 +43,9 @@ from reference_impl import (
     read_table,
 )
 from reference_impl.features import FEATURES
+from reference_impl.write.checkpoint import Style
 
 __all__ = ["create"]
-
-_SIDES: Final = frozenset({"target", "source"})
-"""What the two sides of a merge are called in trees."""
 
 _READER_VERSION: Final = 3
 _WRITER_VERSION: Final = 7
@@ -57,7 +56,7 @@ _CAPABILITIES: Final = frozenset(
         for point in ("version", "timestamp")
     }
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
-    | {"scan.columns", "scan.filter", "scan.row_ids"}
+    | {"scan.columns", "scan.filter", "scan.row_ids", "checkpoint.kind"}
 )
 
 
@@ -159,16 +158,7 @@ def _filter(request: Write) -> Any:
     given = request.arguments
     if given.get("partition"):
         schema = Table(request.table).snapshot().schema
-        tests = [
-            {
-                "op": "<=>",
-                "args": [{"column": [f.name]}, {"literal": value, "type": str(f.type)}],
-            }
-            for name, value in given["partition"].items()
-            for f in schema.fields
-            if f.name == name
-        ]
-        return tests[0] if len(tests) == 1 else {"op": "and", "args": tests}
+        return in_partition(given["partition"], {f.name: str(f.type) for f in schema.fields})
     return given.get("filter") or given.get("predicate")
 
 
@@ -177,7 +167,7 @@ def _values(nodes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: decode(type_of(node["type"]), node["literal"])
         if "literal" in node
-        else Sql(render(node, SPARK, _SIDES))
+        else Sql(render(node, SPARK, SIDES))
         for name, node in nodes.items()
     }
 
@@ -188,12 +178,12 @@ def _merge(table: Table, request: Write) -> int:
         When(
             each["match"],
             each["action"],
-            render(each["condition"], SPARK, _SIDES) if "condition" in each else None,
+            render(each["condition"], SPARK, SIDES) if "condition" in each else None,
             _values(each["set"]) if "set" in each else None,
         )
         for each in given["when"]
     ]
-    return table.merge(request.rows, render(given["on"], SPARK, _SIDES), clauses)
+    return table.merge(request.rows, render(given["on"], SPARK, SIDES), clauses)
 
 
 def _convert(table: Table, request: Write) -> int:
@@ -219,7 +209,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "update": lambda table, request: table.update(
         _values(request.arguments["set"]), _filter(request)
     ),
-    "checkpoint": lambda table, _: table.checkpoint(),
+    "checkpoint": lambda table, request: table.checkpoint(_style(request.arguments)),
     "set_properties": lambda table, request: table.set_properties(request.arguments["properties"]),
     "set_txn": lambda table, request: table.set_transaction(
         request.arguments["app_id"], request.arguments["txn_version"]
@@ -266,6 +256,18 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
         lambda: table.compact_log(request.arguments["start"], request.arguments["end"]),
     ),
 }
+
+
+def _style(given: Mapping[str, Any]) -> Style | None:
+    """Give the kind of checkpoint that is asked for; ``None`` leaves it to the table."""
+    kind, sidecars = given.get("kind"), given.get("sidecars", 0)
+    match kind:
+        case None:
+            return None
+        case "multi-part":
+            return Style(parts=given["parts"])
+        case _:
+            return Style("v2", "json" if kind == "v2-json" else "parquet", sidecars)
 
 
 def _write(request: Write) -> Any:

@@ -18,6 +18,7 @@ __all__ = [
     "CLICKHOUSE",
     "DATAFUSION",
     "DUCKDB",
+    "SIDES",
     "SPARK",
     "Dialect",
     "FilterError",
@@ -26,6 +27,10 @@ __all__ = [
 ]
 
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
+
+
+SIDES: Final = frozenset({"target", "source"})
+"""What the two sides of a merge are called in trees."""
 
 
 class FilterError(ValueError):

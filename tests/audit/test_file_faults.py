@@ -356,6 +356,17 @@ def test_a_loose_tight_bound_is_a_warning(lake: Any) -> None:
     assert [finding.severity for finding in lake.audit()] == ["warning"]
 
 
+def test_a_removed_file_that_tells_less_than_its_partition_is_a_warning(lake: Any) -> None:
+    _partitioned(lake, "string", {"p": "a"})
+    lake.commit(lake.remove("a.parquet", partitionValues={}))
+    assert lake.audit() == []
+    metadata = lake.metadata(lake.field("id"), lake.field("p"), lake.field("q"))
+    metadata["metaData"]["partitionColumns"] = ["p", "q"]
+    lake.commit(metadata)
+    lake.commit(lake.remove("b.parquet", partitionValues={"p": "a"}))
+    assert {found.severity for found in lake.audit()} == {"warning"}
+
+
 def test_bounds_describe_the_rows_that_a_vector_leaves(lake: Any) -> None:
     protocol = lake.protocol("r:deletionVectors")
     lake.commit(protocol, lake.metadata(lake.field("id"), enableDeletionVectors="true"))

@@ -31,6 +31,8 @@ _SETTINGS: Final = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # A vacuum lists folders in ten thousand tasks otherwise.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     # Spark's own guard against travelling to versions that a vacuum may have hollowed out.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
