@@ -53,8 +53,11 @@ _CASTS: Final = frozenset(
 )
 """Targets of casts that mean the same in both; a cast to text spells numbers differently."""
 
-_INSTANTS: Final = frozenset({"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ"})
-"""Targets for literals alone: of another value the session's time zone would decide."""
+_OF_LITERALS: Final = frozenset(
+    {"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "TEXT"}
+)
+"""Targets for text and null alone: how another value is spelled, and in which time zone it is
+meant, differs."""
 
 
 _CASTING: Final = frozenset((exp.Cast, exp.TryCast))
@@ -336,8 +339,9 @@ def _differs(node: exp.Expression) -> bool:
     match node:
         case exp.Cast():
             target = node.args["to"].this.name
+            null = isinstance(node.this, exp.Null)
             literal = isinstance(node.this, exp.Literal) and node.this.is_string
-            return not (target in _CASTS or (target in _INSTANTS and literal))
+            return not (target in _CASTS or (target in _OF_LITERALS and (literal or null)))
         case exp.In():
             return bool(node.args.get("query")) or not node.expressions
         case exp.Like():

@@ -56,6 +56,9 @@ ROWS = pa.Table.from_pylist(
         ("t > TIMESTAMP '2020-02-29 23:58:00'", [True, None]),
         ("f > 1000", [True, False]),
         ("CAST(S.X AS BIGINT)", [1, None]),
+        ("CAST(NULL AS STRING)", [None, None]),
+        ("CAST('x' AS STRING)", ["x", "x"]),
+        ("CAST(NULL AS TIMESTAMP)", [None, None]),
     ],
 )
 def test_expressions_are_evaluated(text: str, values: list[Any]) -> None:
