@@ -45,8 +45,10 @@ __all__ = [
     "apply",
     "commits",
     "filtered",
+    "merge_plan",
     "replay",
     "schema_after",
+    "update_plan",
     "widened_field",
 ]
 
@@ -390,11 +392,9 @@ def apply(  # noqa: C901, PLR0912  one branch per operation
             oracle.insert(rows)
         case Delete(where):
             oracle.delete(_matching(oracle, where))
-        case Update(values, where, computed):
-            for identity in _matching(oracle, where):
-                row = oracle.row(identity)
-                made = {name: evaluate(tree, row) for name, tree in computed.items()}
-                oracle.update(identity, {**values, **made})
+        case Update():
+            for identity, values in update_plan(oracle, operation).items():
+                oracle.update(identity, values)
         case Merge():
             _merge(oracle, operation)
         case UnsetProperties(names):
@@ -425,13 +425,39 @@ def apply(  # noqa: C901, PLR0912  one branch per operation
             return
 
 
+def update_plan(oracle: Oracle, update: Update) -> dict[int, Row]:
+    """Give what an update sets of each row that it changes, computed from the row as it was."""
+    return {
+        identity: {
+            **update.values,
+            **{n: evaluate(tree, oracle.row(identity)) for n, tree in update.computed.items()},
+        }
+        for identity in _matching(oracle, update.where)
+    }
+
+
 def _merge(oracle: Oracle, merge: Merge) -> None:
-    """Merge by looking at every pair.
+    edits, inserts = merge_plan(oracle, merge)
+    for identity, values in edits.items():
+        if values is None:
+            oracle.delete([identity])
+        else:
+            oracle.update(identity, values)
+    oracle.insert(inserts)
+
+
+def merge_plan(oracle: Oracle, merge: Merge) -> tuple[dict[int, Row | None], list[Row]]:
+    """Decide what a merge does, by looking at every pair.
+
+    Returns:
+        What is set of each row that changes, ``None`` for a row that goes; and the rows to insert.
 
     Raises:
         ValueError: several source rows change one row of the table.
 
     """
+    edits: dict[int, Row | None] = {}
+    inserts: list[Row] = []
     pairs: dict[int, list[Row]] = {each.identity: [] for each in oracle.pending}
     lonely = list(merge.source)
     for identity, partners in pairs.items():
@@ -448,14 +474,14 @@ def _merge(oracle: Oracle, merge: Merge) -> None:
         acts = [each for each in found if each is not None]
         if len(acts) > 1 and any(clause.action != "delete" for clause, _ in acts):
             raise ValueError("several source rows change one row")
-        if acts and acts[0][0].action == "delete":
-            oracle.delete([identity])
-        elif acts:
-            oracle.update(identity, acts[0][1])
+        if acts:
+            clause, values = acts[0]
+            edits[identity] = None if clause.action == "delete" else values
     for source in lonely:
         insert = _decided(merge.clauses, "not_matched", {"source": source})
         if insert is not None:
-            oracle.insert([insert[1]])
+            inserts.append(insert[1])
+    return edits, inserts
 
 
 def _decided(

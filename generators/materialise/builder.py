@@ -16,7 +16,7 @@ from generators.materialise import checkpoints, hints
 from generators.materialise.checkpoints import CheckpointStyle, Written
 from generators.materialise.data_files import FileLayout
 from generators.materialise.log_files import Action, write_commit
-from generators.materialise.log_state import LogState
+from generators.materialise.log_state import FileKey, LogState
 from generators.materialise.partition_values import TimestampStyle
 from generators.materialise.protocols import Protocol, protocol_for
 from generators.materialise.staging import (
@@ -38,6 +38,13 @@ STEP: Final = 1000
 """Milliseconds from one commit to the next."""
 
 _TIMED: Final = "delta.enableInCommitTimestamps"
+
+_FOR_GOOD: Final = (
+    "delta.columnMapping.maxColumnId",
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.inCommitTimestampEnablementTimestamp",
+)
+"""Properties that no restore takes back: what they tell of stays true."""
 
 CheckpointKind: TypeAlias = Literal["classic", "multi-part", "v2-json", "v2-parquet", "v2-classic"]
 
@@ -109,6 +116,7 @@ class TableBuilder(FileStage):
         self.states: list[LogState] = []
         self.commits: list[list[dict[str, Any]]] = []
         self._row_ids: list[dict[int, int]] = []
+        self._live: list[dict[FileKey, LiveFile]] = []
         self._start, self._step = start, step
         self.root.mkdir(parents=True, exist_ok=True)
 
@@ -185,6 +193,7 @@ class TableBuilder(FileStage):
         state.apply(listed)
         self.states.append(state)
         self.commits.append(listed)
+        self._live.append(dict(self.files))
         self.oracle.properties = dict(self.properties)
         self.oracle.transactions = {k: v["version"] for k, v in state.transactions.items()}
         self.oracle.domains = {
@@ -225,8 +234,8 @@ class TableBuilder(FileStage):
         options: StageOptions | None = None,
     ) -> int:
         """Replace the rows for which ``predicate`` is true (all when ``None``) by others."""
-        removed = self.stage_delete(predicate or (lambda _row: True))
-        return self.commit([*removed, *self.stage_rows(rows, options)], operation="WRITE")
+        gone = self.oracle.matching(predicate or (lambda _row: True))
+        return self.commit(self.stage_edits(dict.fromkeys(gone), rows, options), operation="WRITE")
 
     def delete(self, predicate: Predicate | None = None) -> int:
         """Delete rows by rewriting the files that hold some of them and dropping whole ones."""
@@ -254,6 +263,31 @@ class TableBuilder(FileStage):
         """Update the rows for which a predicate is true, by rewriting their files."""
         return self.commit(self.stage_update(predicate, values), operation="UPDATE")
 
+    def edit(
+        self,
+        edits: Mapping[int, Mapping[str, Any] | None],
+        inserts: Iterable[Mapping[str, Any]] = (),
+        operation: str = "MERGE",
+    ) -> int:
+        """Change rows by their identities, and insert others; see :meth:`stage_edits`."""
+        return self.commit(self.stage_edits(edits, inserts), operation=operation)
+
+    def restore(self, version: int) -> int:
+        """Make rows, schema and properties those of a version again.
+
+        The protocol stays, and so do marks of what was ever given out.
+        """
+        before = self.metadata()
+        held, then = self.properties, self.oracle.versions[version]
+        self.oracle.restore(version)
+        self.schema, self.partition_columns = then.schema, then.partition_columns
+        self.properties = {**then.properties, **{k: held[k] for k in _FOR_GOOD if k in held}}
+        actions = self.stage_files(self._live[version])
+        described = self.metadata()
+        if described != before:
+            actions.insert(0, {"metaData": described})
+        return self.commit(actions, operation="RESTORE")
+
     def set_properties(self, properties: Mapping[str, str]) -> int:
         """Set table properties, with the protocol that they need."""
         return self.change_table(properties=properties)
@@ -269,11 +303,12 @@ class TableBuilder(FileStage):
         body = {"domain": domain, "configuration": configuration, "removed": removed}
         return self.commit([{"domainMetadata": body}], operation="SET DOMAIN")
 
-    def change_table(
+    def change_table(  # noqa: PLR0913  a table changes in this many independent ways
         self,
         *,
         schema: Struct | None = None,
         renamed: Mapping[str, str] | None = None,
+        parent: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         features: Iterable[str] = (),
         protocol: Protocol | None = None,
@@ -282,7 +317,8 @@ class TableBuilder(FileStage):
 
         Args:
             schema: the new schema; under column mapping new columns get ids and names.
-            renamed: old to new names of top-level columns; the schema must have the new ones.
+            renamed: old to new names of columns; the schema must have the new ones.
+            parent: path to the struct whose fields those are; the table itself by default.
             properties: properties to set on top of those in force.
             features: features to support beyond those in force.
             protocol: the exact protocol to declare.
@@ -312,7 +348,7 @@ class TableBuilder(FileStage):
         if wanted != self.schema:
             names = dict(renamed or {})
             self.schema = wanted
-            self.oracle.change_schema(wanted, names)
+            self.oracle.change_schema(wanted, names, parent)
             self.partition_columns = self.oracle.partition_columns
         former = self.protocol
         self._name_hidden_columns()

@@ -22,16 +22,25 @@ from generators.operations import (
     Delete,
     DropColumn,
     History,
+    Keep,
+    Merge,
     Operation,
     Overwrite,
     RenameColumn,
+    ReorderColumns,
+    Restore,
+    SetDefault,
     SetDomain,
+    SetNullable,
     SetProperties,
     SetTransaction,
     Tree,
+    UnsetProperties,
     Update,
     WidenColumn,
+    merge_plan,
     schema_after,
+    update_plan,
 )
 
 __all__ = ["apply_operation", "can_write", "write_history"]
@@ -54,7 +63,7 @@ _WRITTEN = (
 
 
 def can_write(operation: Operation) -> bool:
-    """Tell whether an operation is one of those that are laid out as files and actions."""
+    """Tell whether published recipes lay an operation out in a commit of its own."""
     if isinstance(operation, Update):
         return not operation.computed
     return isinstance(operation, _WRITTEN)
@@ -70,11 +79,9 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
     """Do one operation with a builder.
 
     Raises:
-        ValueError: it is a second ``Create``, or none that is laid out.
+        ValueError: it is a second ``Create``, or rows do not fit.
 
     """
-    if not can_write(operation):
-        raise ValueError(f"{type(operation).__name__} is not laid out as files")
     match operation:
         case Create(rows=rows):
             if builder.version >= 0:
@@ -88,8 +95,12 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
             builder.delete(_predicate(where))
         case Delete(where, "inline" | "file" as storage):
             builder.delete_rows(_predicate(where), storage)
-        case Update(values, where):
-            builder.update(_predicate(where), values)
+        case Update():
+            builder.edit(update_plan(builder.oracle, operation), operation="UPDATE")
+        case Merge():
+            builder.edit(*merge_plan(builder.oracle, operation))
+        case Restore(version):
+            builder.restore(version)
         case SetProperties(properties):
             builder.set_properties(properties)
         case SetTransaction(application, version):
@@ -99,10 +110,20 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
             builder.set_domain(domain, former, removed=True)
         case SetDomain(domain, str() as configuration):
             builder.set_domain(domain, configuration)
-        case RenameColumn(old, new):
+        case UnsetProperties(names):
+            for name in names:
+                builder.properties.pop(name, None)
+            builder.change_table()
+        case RenameColumn(old, new, parent):
             wanted = schema_after(builder.schema, operation)
-            builder.change_table(schema=wanted, renamed={old: new})
-        case AddColumn() | DropColumn() | WidenColumn():
+            builder.change_table(schema=wanted, renamed={old: new}, parent=parent)
+        case SetDefault():
+            wanted = schema_after(builder.schema, operation)
+            builder.change_table(schema=wanted, features=("allowColumnDefaults",))
+        case Keep(version):
+            if version:
+                builder.commit([])
+        case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns() | SetNullable():
             builder.change_table(schema=schema_after(builder.schema, operation))
         case Compact():
             builder.compact()

@@ -109,6 +109,10 @@ class _Chunk:
     rows: Sequence[Row]
 
 
+def _is_mark(action: _Action) -> bool:
+    return bool(action.get("domainMetadata", {}).get("domain") == "delta.rowTracking")
+
+
 class FileStage(ABC):
     """The live files of a table, and the ways to change them; the base of the builder.
 
@@ -285,41 +289,73 @@ class FileStage(ABC):
 
     def stage_delete(self, predicate: Predicate) -> list[_Action]:
         """Drop whole files and rewrite others, so that no row matches the predicate any more."""
-        return self._rewrite(predicate, None)
+        return self.stage_edits(dict.fromkeys(self.oracle.matching(predicate)))
 
     def stage_update(self, predicate: Predicate, values: Mapping[str, Any]) -> list[_Action]:
         """Rewrite the files that hold matching rows with these values in place."""
-        return self._rewrite(predicate, values)
+        return self.stage_edits(dict.fromkeys(self.oracle.matching(predicate), values))
 
-    def _rewrite(self, predicate: Predicate, values: Mapping[str, Any] | None) -> list[_Action]:
+    def stage_edits(
+        self,
+        edits: Mapping[int, Mapping[str, Any] | None],
+        inserts: Iterable[Mapping[str, Any]] = (),
+        options: StageOptions | None = None,
+    ) -> list[_Action]:
+        """Rewrite the files of rows that change, and add rows, in one commit.
+
+        Args:
+            edits: identity of each row that changes to what is set of it, ``None`` where it goes.
+            inserts: rows that are new.
+            options: how those become files.
+
+        """
         actions: list[_Action] = []
-        matching = set(self.oracle.matching(predicate))
         changes: list[Row] = []
         for file in tuple(self.files.values()):
-            hit = [identity for identity in file.live if identity in matching]
+            hit = [row for row in self.live_rows(file) if row.identity in edits]
             if not hit:
                 continue
-            before = self.live_rows(file)
-            if values is None:
-                self.oracle.delete(hit)
-                kinds = {"delete": [each.values for each in before if each.identity in matching]}
-            else:
-                after = [self.oracle.update(identity, values) for identity in hit]
-                old = [each.values for each in before if each.identity in matching]
-                kinds = {
-                    "update_preimage": old,
-                    "update_postimage": [each.values for each in after],
-                }
+            gone = [row for row in hit if edits[row.identity] is None]
+            kinds = {
+                "delete": gone,
+                "update_preimage": [row for row in hit if edits[row.identity] is not None],
+            }
+            self.oracle.delete(row.identity for row in gone)
+            kinds["update_postimage"] = [
+                self.oracle.update(row.identity, edits[row.identity] or {})
+                for row in kinds["update_preimage"]
+            ]
             changes += [
-                {**row, "_change_type": kind} for kind, rows in kinds.items() for row in rows
+                {**row.values, "_change_type": kind} for kind, rows in kinds.items() for row in rows
             ]
             actions.append(self.remove_action(file))
             current = {each.identity: each for each in self.oracle.pending}
             kept = [current[identity] for identity in file.live if identity in current]
             actions += self._copies(kept)
-        if self.properties.get("delta.enableChangeDataFeed") == "true":
+        known = len(self.oracle.open_changes)
+        actions += self.stage_rows(inserts, options)
+        if self.properties.get("delta.enableChangeDataFeed") == "true" and changes:
+            # Where a commit has change files, its added files tell no changes.
+            fresh = self.oracle.open_changes[known:]
+            changes += [{**each.values, "_change_type": "insert"} for each in fresh]
             actions += self._change_files(changes)
+        actions = [each for each in actions if not _is_mark(each)]
         return [*actions, *self._high_water_action(actions)]
+
+    def stage_files(self, wanted: Mapping[FileKey, LiveFile]) -> list[_Action]:
+        """Make other files the live ones, after the oracle has taken the rows of theirs.
+
+        A change feed tells the rows of those files, for no change files come with them.
+        """
+        actions = [
+            self.remove_action(file) for key, file in tuple(self.files.items()) if key not in wanted
+        ]
+        for key, file in wanted.items():
+            if key not in self.files:
+                add = {**file.add, "dataChange": True}
+                self.files[key] = replace(file, add=add)
+                actions.append({"add": add})
+        return actions
 
     def _copies(self, rows: Sequence[TrackedRow], *, data_change: bool = True) -> list[_Action]:
         groups: dict[tuple[str | None, ...], list[TrackedRow]] = {}
