@@ -33,7 +33,13 @@ from reference_impl.write.clustering import (
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering
-from reference_impl.write.rules import CONSTRAINT_PREFIX, DEFAULT_KEY, GENERATION_KEY
+from reference_impl.write.rules import (
+    CONSTRAINT_PREFIX,
+    DEFAULT_KEY,
+    GENERATION_KEY,
+    INVARIANT_KEY,
+    invariant_of,
+)
 from reference_impl.write.transaction import Transaction
 
 __all__ = [
@@ -332,6 +338,7 @@ def _refuse_named(transaction: Transaction, path: Sequence[str], verb: str) -> N
         for f in target.schema.fields
         if GENERATION_KEY in f.metadata
     ]
+    texts += [invariant_of(f) for f in target.schema.fields if INVARIANT_KEY in f.metadata]
     for text in texts:
         if path[0] in parse_expression(text, target.schema).columns:
             raise ConstraintViolation(

@@ -21,9 +21,11 @@ __all__ = [
     "DEFAULT_KEY",
     "GENERATION_KEY",
     "HIGH_WATER_MARK_KEY",
+    "INVARIANT_KEY",
     "STEP_KEY",
     "Identity",
     "Rules",
+    "invariant_of",
     "rules_of",
 ]
 
@@ -31,7 +33,7 @@ CONSTRAINT_PREFIX: Final = "delta.constraints."
 DEFAULT_KEY: Final = "CURRENT_DEFAULT"
 GENERATION_KEY: Final = "delta.generationExpression"
 HIGH_WATER_MARK_KEY: Final = "delta.identity.highWaterMark"
-_INVARIANT_KEY: Final = "delta.invariants"
+INVARIANT_KEY: Final = "delta.invariants"
 _START_KEY: Final = "delta.identity.start"
 STEP_KEY: Final = "delta.identity.step"
 _EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
@@ -128,8 +130,8 @@ def _checks(target: Target) -> dict[str, Expression]:
             if name.startswith(CONSTRAINT_PREFIX):
                 checks[name.removeprefix(CONSTRAINT_PREFIX)] = parse_expression(text, target.schema)
     if target.supports("invariants"):
-        for column in _with_key(target.schema, _INVARIANT_KEY):
-            condition = parse_expression(_invariant(column), target.schema)
+        for column in _with_key(target.schema, INVARIANT_KEY):
+            condition = parse_expression(invariant_of(column), target.schema)
             checks[f"the invariant of {column.name}"] = condition
     return checks
 
@@ -153,8 +155,9 @@ def _refuse_inside(column: Field, key: str) -> None:
         open_ += [inner for _, inner in children(of)]
 
 
-def _invariant(column: Field) -> str:
-    text = column.metadata[_INVARIANT_KEY]
+def invariant_of(column: Field) -> str:
+    """Give the condition of a column that has an invariant."""
+    text = column.metadata[INVARIANT_KEY]
     try:
         document = json.loads(text)
         return str(document["expression"]["expression"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -105,6 +106,25 @@ def test_what_rules_name_stays(table: Table) -> None:
         table.rename_column("id", "x")
     with pytest.raises(UnknownColumn):
         table.drop_column("nowhere")
+
+
+def test_what_an_invariant_names_stays(table: Table) -> None:
+    told = json.dumps({"expression": {"expression": "id > 0"}})
+    fields = [{"name": n, "type": "integer", "nullable": True, "metadata": {}} for n in ("id", "n")]
+    fields[1]["metadata"] = {"delta.invariants": told}
+    table.create(
+        {"type": "struct", "fields": fields},
+        properties={**MAPPED, "delta.enableTypeWidening": "true"},
+    )
+    for change in (
+        lambda: table.drop_column("id"),
+        lambda: table.rename_column("id", "x"),
+        lambda: table.change_type("id", "long"),
+    ):
+        with pytest.raises(ConstraintViolation):
+            change()
+    table.drop_column("n")
+    table.change_type("id", "long")
 
 
 def test_partition_columns_and_last_columns_stay(table: Table) -> None:
