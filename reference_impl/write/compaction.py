@@ -22,7 +22,7 @@ __all__ = ["compact_log"]
 def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     """Write the compaction of the commits ``start`` to ``end``, both included.
 
-    One that is there already stays.
+    One that is there already stays, and commits that come to nothing get none.
 
     Raises:
         VersionNotFound: a commit of the range is gone, or there are fewer than two.
@@ -60,6 +60,8 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
             for body in commit.bodies(name):
                 files[_key(body, name)] = (name, body)
     lines = [*single.values(), *({name: body} for name, body in files.values())]
+    if not lines:
+        return  # a file of no actions says no more than none, and reads like one that was cut off
     text = "".join(_spelled(lines))
     with suppress(FileExistsError):
         storage.put_if_absent(f"{LOG_DIR}/{compaction_name(start, end)}", text.encode())

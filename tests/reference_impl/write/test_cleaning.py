@@ -161,6 +161,18 @@ def test_a_compaction_stands_for_its_commits(old: Table, clean: Callable[[], Non
     clean()
 
 
+def test_commits_that_come_to_nothing_get_no_compaction(
+    old: Table, clean: Callable[[], None]
+) -> None:
+    first = old.unset_properties(["a"])
+    last = old.unset_properties(["b"])
+    old.compact_log(first, last)
+    assert list((root(old) / "_delta_log").glob("*.compacted.json")) == []
+    old.compact_log(first - 1, last)
+    assert len(list((root(old) / "_delta_log").glob("*.compacted.json"))) == 1
+    clean()
+
+
 @pytest.mark.parametrize(("start", "end"), [(3, 3), (4, 2), (0, 99)])
 def test_impossible_compactions_are_refused(old: Table, start: int, end: int) -> None:
     with pytest.raises(VersionNotFound):
