@@ -15,6 +15,7 @@ from reference_impl.paths import decode_path
 from reference_impl.protocol import check_writable
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot, read_commit
+from reference_impl.storage import Storage
 
 __all__ = ["compact_log"]
 
@@ -60,11 +61,14 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
             for body in commit.bodies(name):
                 files[_key(body, name)] = (name, body)
     lines = [*single.values(), *({name: body} for name, body in files.values())]
-    if not lines:
-        return  # a file of no actions says no more than none, and reads like one that was cut off
-    text = "".join(_spelled(lines))
-    with suppress(FileExistsError):
-        storage.put_if_absent(f"{LOG_DIR}/{compaction_name(start, end)}", text.encode())
+    _put(storage, f"{LOG_DIR}/{compaction_name(start, end)}", "".join(_spelled(lines)))
+
+
+def _put(storage: Storage, path: str, text: str) -> None:
+    # A file of no actions says no more than none, and reads like one that was cut off.
+    if text:
+        with suppress(FileExistsError):
+            storage.put_if_absent(path, text.encode())
 
 
 def _spelled(lines: list[dict[str, Any]]) -> Iterator[str]:

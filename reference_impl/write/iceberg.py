@@ -7,16 +7,15 @@ columns; and files that are there are written anew where the first version wants
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from reference_impl.actions import Metadata, Protocol
 from reference_impl.column_mapping import Mode, physical_name
-from reference_impl.errors import InvalidMetadata, InvalidStatistics
+from reference_impl.errors import InvalidMetadata
 from reference_impl.features import active, supported
 from reference_impl.types.model import (
     BYTE,
@@ -37,12 +36,12 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.schema import parse_type
 from reference_impl.write.mapping import MAX_ID_PROPERTY
+from reference_impl.write.records import records_of
 
 __all__ = [
     "NESTED_IDS_KEY",
     "VERSIONS",
     "check_iceberg",
-    "check_records",
     "is_iceberg",
     "number_nested",
     "to_write_anew",
@@ -64,7 +63,6 @@ class _Rules:
         vectors_requirement: of that rule.
         refused: tells types that no column has.
         types: requirement of the types.
-        records: requirement of ``numRecords``.
 
     """
 
@@ -73,7 +71,6 @@ class _Rules:
     vectors_requirement: str
     refused: Callable[[DataType], bool]
     types: str
-    records: str
 
 
 _RULES: Final[Mapping[str, _Rules]] = {
@@ -83,7 +80,6 @@ _RULES: Final[Mapping[str, _Rules]] = {
         "ICE1-006",
         lambda of: isinstance(of, Array | Map) or of in (VOID, VARIANT),
         "ICE1-010",
-        "ICE1-009",
     ),
     "icebergCompatV2": _Rules(
         "ICE2-005",
@@ -91,7 +87,6 @@ _RULES: Final[Mapping[str, _Rules]] = {
         "ICE2-014",
         lambda of: of in (VOID, VARIANT),
         "ICE2-018",
-        "ICE2-016",
     ),
 }
 
@@ -129,29 +124,6 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
                     )
 
 
-def check_records(
-    protocol: Protocol, metadata: Metadata, adds: Sequence[Mapping[str, Any]]
-) -> None:
-    """Refuse files that do not tell how many rows they have.
-
-    Raises:
-        InvalidStatistics: there is one, and Iceberg compatibility is active.
-
-    """
-    for name in VERSIONS:
-        if not active(protocol, metadata, name):
-            continue
-        for body in adds:
-            if not _tells_records(body.get("stats")):
-                raise InvalidStatistics(
-                    f"{name} wants numRecords of every file",
-                    path=str(body["path"]),
-                    action="add",
-                    stage="commit",
-                    requirement=_RULES[name].records,
-                )
-
-
 def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.Table:
     """Choose the live files that a table has to write anew when compatibility is switched on."""
     first = active(protocol, metadata, "icebergCompatV1")
@@ -162,7 +134,7 @@ def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.
     return adds.filter(
         pa.array(
             [
-                vector is not None or not _tells_records(text)
+                vector is not None or records_of(text) is None
                 for vector, text in zip(vectors, texts, strict=True)
             ],
             pa.bool_(),
@@ -238,13 +210,6 @@ def _follows(before: DataType, after: DataType) -> bool:
             return after == DOUBLE
         case _:
             return before in _WHOLE and after in _WHOLE
-
-
-def _tells_records(text: Any) -> bool:
-    try:
-        return type(json.loads(text)["numRecords"]) is int
-    except (KeyError, TypeError, ValueError):
-        return False
 
 
 def _refused(message: str, requirement: str) -> InvalidMetadata:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reference_impl.actions import DomainMetadata
-from reference_impl.errors import InvalidStatistics, InvalidTableError
+from reference_impl.errors import InvalidTableError
 from reference_impl.snapshot import Snapshot
+from reference_impl.write.records import records_of
 
 __all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark"]
 
@@ -51,12 +52,9 @@ def assign_row_ids(
     A file that has its ids already keeps them.
 
     Args:
-        adds: bodies of add actions.
+        adds: bodies of add actions, which tell how many rows their files have.
         base: the version before.
         version: the version that they are committed in.
-
-    Raises:
-        InvalidStatistics: a file does not tell how many rows it has.
 
     """
     start = mark = high_water_mark(base)
@@ -65,7 +63,7 @@ def assign_row_ids(
         fresh = dict(body)
         if fresh.get("baseRowId") is None:
             fresh["baseRowId"] = mark + 1
-            mark += _records(fresh)
+            mark += records_of(fresh["stats"]) or 0
         if fresh.get("defaultRowCommitVersion") is None:
             fresh["defaultRowCommitVersion"] = version
         out.append(fresh)
@@ -73,19 +71,3 @@ def assign_row_ids(
         return out, None
     configuration = json.dumps({_KEYS[0]: mark}, separators=(",", ":"))
     return out, DomainMetadata(ROW_TRACKING_DOMAIN, configuration, removed=False)
-
-
-def _records(add: Mapping[str, Any]) -> int:
-    try:
-        records = json.loads(add["stats"])["numRecords"]
-    except (KeyError, TypeError, ValueError):
-        records = None
-    if type(records) is not int:
-        raise InvalidStatistics(
-            "row ids are assigned by numRecords, which the file does not have",
-            path=str(add["path"]),
-            action="add",
-            stage="commit",
-            requirement="RT-008",
-        )
-    return records

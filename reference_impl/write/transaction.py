@@ -38,7 +38,8 @@ from reference_impl.write.checkpoint import write_checkpoint
 from reference_impl.write.checksum import State, Totals, read_totals, write_checksum
 from reference_impl.write.conflicts import Footprint, check_conflict
 from reference_impl.write.data_files import now
-from reference_impl.write.iceberg import check_records
+from reference_impl.write.iceberg import is_iceberg
+from reference_impl.write.records import with_records
 from reference_impl.write.row_ids import assign_row_ids
 from reference_impl.write.target import Target
 
@@ -297,8 +298,10 @@ class Transaction:
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
         adds = staged.adds
-        check_records(target.protocol, target.metadata, adds)
-        if target.supports("rowTracking") and not target.flag(_SUSPENDED):
+        tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
+        if tracked or is_iceberg(target.protocol, target.metadata):
+            adds = with_records(self.storage, adds)
+        if tracked:
             adds, mark = assign_row_ids(adds, self.base, version)
             if mark is not None:
                 domains[mark.domain] = mark

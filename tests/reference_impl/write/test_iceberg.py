@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reference_impl import Sql, Table, read_table
-from reference_impl.errors import DeltaError, InvalidMetadata, InvalidStatistics
+from reference_impl.errors import DataFileNotFound, DeltaError, InvalidMetadata
 
 SCHEMA = pa.schema([("part", pa.string()), ("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
 MAPPED = {"delta.columnMapping.mode": "name"}
@@ -210,7 +210,7 @@ def test_types_are_widened_as_iceberg_follows(table: Table, clean: Callable[[], 
     clean()
 
 
-def test_files_that_do_not_count_their_rows_are_not_brought_back(table: Table) -> None:
+def test_files_that_do_not_count_their_rows_are_counted_on_their_way_back(table: Table) -> None:
     table.create(PLAIN, properties=SECOND, rows=pa.table({"id": pa.array([1], pa.int32())}))
     path = f"_delta_log/{0:020d}.json"
     lines = [json.loads(line) for line in table.storage.get(path).splitlines()]
@@ -218,9 +218,14 @@ def test_files_that_do_not_count_their_rows_are_not_brought_back(table: Table) -
         line.get("add", {}).pop("stats", None)
     table.storage.put(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
     table.delete()
-    with pytest.raises(InvalidStatistics):
+    table.restore(0)
+    [stats] = table.snapshot().adds().column("stats").to_pylist()
+    assert json.loads(stats) == {"numRecords": 1}
+    [path] = table.snapshot().adds().column("path").to_pylist()
+    table.delete()
+    table.storage.delete(path)
+    with pytest.raises(DataFileNotFound):
         table.restore(0)
-    assert table.latest_version() == 1
 
 
 def test_compatibility_is_dropped(table: Table) -> None:

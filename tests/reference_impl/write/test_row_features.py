@@ -47,6 +47,22 @@ def test_rows_are_deleted_by_a_vector_and_again_by_a_merged_one(
     clean()
 
 
+def test_files_get_row_ids_where_a_checkpoint_lost_their_statistics(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    lost = {"delta.checkpoint.writeStatsAsJson": "false", **VECTORS}
+    table.create(SCHEMA, properties=lost, rows=rows(1, 2, 3))
+    table.delete("id = 2")
+    table.checkpoint()
+    assert table.snapshot().adds().column("stats").to_pylist() == [None]
+    table.set_properties({"delta.enableRowTracking": "true"})
+    [stats] = table.snapshot().adds().column("stats").to_pylist()
+    assert json.loads(stats) == {"tightBounds": False, "numRecords": 3}
+    held = read_table(table.storage.location, row_ids=True).to_pylist()
+    assert sorted((row["id"], row["_row_id"]) for row in held) == [(1, 0), (3, 2)]
+    clean()
+
+
 def test_one_vector_file_serves_a_commit(table: Table, actions: Actions) -> None:
     table.create(SCHEMA, properties=VECTORS, rows=rows(1, 2))
     table.append(rows(3, 4))
