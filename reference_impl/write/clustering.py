@@ -39,6 +39,7 @@ __all__ = [
     "check_unpartitioned",
     "clustering_domain",
     "clustering_leaves",
+    "complete",
     "named_leaves",
     "sorted_by",
     "with_statistics",
@@ -139,26 +140,57 @@ def with_statistics(
 
     """
     adds = snapshot.adds()
-    documents = [_document(text) for text in adds.column("stats").to_pylist()]
-    lacking = [
-        at
-        for at, document in enumerate(documents)
-        if "numRecords" not in document or not all(_has(document, leaf) for leaf in columns)
+    lacking = [_lacks(text, columns) for text in adds.column("stats").to_pylist()]
+    rows = adds.filter(pa.array(lacking, pa.bool_())).to_pylist(maps_as_pydicts="strict")
+    return complete(
+        snapshot, target, [{**_present(row), "dataChange": False} for row in rows], columns
+    )
+
+
+def complete(
+    snapshot: Snapshot, target: Target, adds: Sequence[dict[str, Any]], columns: Sequence[Leaf]
+) -> list[dict[str, Any]]:
+    """Give bodies of adds that all have statistics of columns, read from the file if need be.
+
+    Args:
+        snapshot: a version of the table.
+        target: what files are read under.
+        adds: the bodies.
+        columns: of which statistics are due.
+
+    Raises:
+        DeltaError: a file cannot be read.
+
+    """
+    lacking = [at for at, body in enumerate(adds) if _lacks(body.get("stats"), columns)]
+    if not lacking:
+        return list(adds)
+    listed = [
+        {**adds[at], "partitionValues": list(adds[at]["partitionValues"].items())} for at in lacking
     ]
-    chosen = adds.take(pa.array(lacking, pa.int64()))
-    bodies = []
+    chosen = pa.Table.from_pylist(listed, schema=snapshot.adds().schema)
+    found = list(adds)
     for at, file in zip(lacking, LiveFiles(snapshot, target).open(chosen), strict=True):
-        document, [row] = documents[at], file.add.to_pylist(maps_as_pydicts="strict")
+        document = _document(adds[at].get("stats"))
         for name, value in statistics_of(file.rows, columns).items():
             document[name] = _merged(document.get(name), value)
         if file.vector is not None:
             document["tightBounds"] = False
-        body = {name: value for name, value in row.items() if value is not None}
-        if file.vector is not None:
-            vector = file.vector
-            body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
-        bodies.append({**body, "stats": statistics_json(document), "dataChange": False})
-    return bodies
+        found[at] = {**adds[at], "stats": statistics_json(document)}
+    return found
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    body = {name: value for name, value in row.items() if value is not None}
+    vector = body.get("deletionVector")
+    if vector is not None:
+        body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
+    return body
+
+
+def _lacks(stats: str | None, columns: Sequence[Leaf]) -> bool:
+    document = _document(stats)
+    return "numRecords" not in document or not all(_has(document, leaf) for leaf in columns)
 
 
 def _document(text: str | None) -> dict[str, Any]:

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
 from reference_impl.filters.evaluate import compare
 from reference_impl.sql import Expression
-from reference_impl.types.model import Struct
+from reference_impl.types.model import BINARY, STRING, Struct
 from reference_impl.types.schema import format_schema
 from reference_impl.write.conform import check_nulls, conform, fill_missing
 from reference_impl.write.rules import HIGH_WATER_MARK_KEY, Identity, Rules, rules_of
+from reference_impl.write.target import Target
 from reference_impl.write.transaction import Transaction
 
 __all__ = ["check_rules", "prepare"]
@@ -51,14 +52,27 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
     typed = _with_identities(transaction, typed, rules, stored=stored)
     for name, default in rules.defaults.items():
         typed = _completed(typed, name, default, schema)
+    typed = _stored(typed, target)
     for name, expression in rules.generated.items():
         if name not in typed.column_names:
             whole = fill_missing(typed, schema)
             typed = _completed(whole.drop_columns([name]), name, expression, schema)
-    ready = check_nulls(fill_missing(typed, schema), schema)
+    ready = check_nulls(fill_missing(_stored(typed, target), schema), schema)
     _check_generated(ready, rules)
     check_rules(ready, rules.checks)
     return ready
+
+
+def _stored(rows: pa.Table, target: Target) -> pa.Table:
+    """Give rows with null for what is empty in a partition column: the log has no other word."""
+    for column in target.table.partition_columns:
+        at = rows.schema.get_field_index(column.name)
+        if at >= 0 and column.type in (STRING, BINARY):
+            values = rows.column(at)
+            empty = pc.equal(pc.binary_length(values), 0)
+            kept = pc.if_else(empty, pa.scalar(None, values.type), values)
+            rows = rows.set_column(at, rows.schema.field(at), kept)
+    return rows
 
 
 def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:

@@ -36,6 +36,7 @@ from reference_impl.storage import Storage
 from reference_impl.wire import Place
 from reference_impl.write.checkpoint import write_checkpoint
 from reference_impl.write.checksum import State, Totals, read_totals, write_checksum
+from reference_impl.write.clustering import clustering_leaves, complete
 from reference_impl.write.conflicts import Footprint, check_conflict
 from reference_impl.write.data_files import now
 from reference_impl.write.iceberg import is_iceberg
@@ -301,6 +302,9 @@ class Transaction:
         tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
         if tracked or is_iceberg(target.protocol, target.metadata):
             adds = with_records(self.storage, adds)
+        clustered = clustering_leaves(target, self.domains)
+        if clustered and self.base is not None:
+            adds = complete(self.base, target, adds, clustered)
         if tracked:
             adds, mark = assign_row_ids(adds, self.base, version)
             if mark is not None:

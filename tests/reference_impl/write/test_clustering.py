@@ -68,6 +68,27 @@ def test_every_file_has_statistics_of_the_clustering_columns(
     clean()
 
 
+@pytest.mark.parametrize("way", ["row ids", "vector", "restore"])
+def test_files_that_a_checkpoint_took_statistics_of_get_them_back(
+    table: Table, clean: Callable[[], None], way: str
+) -> None:
+    lost = {"delta.checkpoint.writeStatsAsJson": "false", "delta.enableDeletionVectors": "true"}
+    table.create(SCHEMA, properties=lost, rows=rows(1, 2, 3), clustering_columns=["id"])
+    if way == "restore":
+        table.delete()
+    table.checkpoint()
+    ways: dict[str, Callable[[], int]] = {
+        "row ids": lambda: table.set_properties({"delta.enableRowTracking": "true"}),
+        "vector": lambda: table.delete("id = 2"),
+        "restore": lambda: table.restore(0),
+    }
+    ways[way]()
+    [document] = statistics(table)
+    assert document["numRecords"] == 3
+    assert (document["minValues"]["id"], document["maxValues"]["id"]) == (1, 3)
+    clean()
+
+
 def test_files_that_are_there_get_statistics(
     table: Table, clean: Callable[[], None], actions: Callable[..., list[dict[str, Any]]]
 ) -> None:

@@ -323,3 +323,18 @@ def test_many_rows_make_files_that_bound_them(table: Table, clean: Callable[[], 
         {"id": 9999, "name": "n3"}
     ]
     clean()
+
+
+def test_rules_and_filters_see_what_is_empty_in_a_partition_column_as_null(table: Table) -> None:
+    table.create(SCHEMA, partition_columns=["name"])
+    empty = pa.table({"id": [1], "name": [""]})
+    table.append(empty)
+    table.overwrite(empty, "name IS NULL")
+    assert read_table(table.storage.location).to_pylist() == [{"id": 1, "name": None}]
+    with pytest.raises(ConstraintViolation):
+        table.overwrite(empty, "name = ''")
+    table.update({"name": "a"})
+    table.set_nullable("name", nullable=False)
+    for change in (lambda: table.append(empty), lambda: table.update({"name": ""})):
+        with pytest.raises(ConstraintViolation):
+            change()
