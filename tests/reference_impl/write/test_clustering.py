@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -86,6 +88,21 @@ def test_files_that_a_checkpoint_took_statistics_of_get_them_back(
     [document] = statistics(table)
     assert document["numRecords"] == 3
     assert (document["minValues"]["id"], document["maxValues"]["id"]) == (1, 3)
+    clean()
+
+
+def test_a_table_may_keep_statistics_out_of_checkpoints(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    lost = {"delta.checkpoint.writeStatsAsJson": "false"}
+    table.create(SCHEMA, properties=lost, rows=rows(1, 2, 3), clustering_columns=["id"])
+    table.append(rows(4))
+    table.checkpoint()
+    log = Path(table.storage.location) / "_delta_log"
+    for number, path in enumerate(sorted(log.glob("*.json"))):
+        os.utime(path, (1_500_000_000 + number, 1_500_000_000 + number))
+    assert table.clean_log()
+    assert table.snapshot().adds().column("stats").to_pylist() == [None, None]
     clean()
 
 
