@@ -52,12 +52,14 @@ _REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
 _BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
 
 
-def define(
+def define(  # noqa: PLR0913  each is one fact about the table that is to be
     transaction: Transaction,
     protocol: Protocol,
     metadata: Metadata,
     properties: Mapping[str, str],
     features: Iterable[str] = (),
+    *,
+    rows_stay: bool = True,
 ) -> None:
     """Stage metadata with further properties, under a protocol that supports them.
 
@@ -67,6 +69,8 @@ def define(
         metadata: the metadata so far, the schema as it is to be.
         properties: to set beside those that are set.
         features: to support beside what the schema and the properties need.
+        rows_stay: whether the rows that are there have to obey and the files to fit; not where
+            others take their place.
 
     Raises:
         InvalidMetadata: a property has a value that it cannot have.
@@ -90,11 +94,11 @@ def define(
     if transaction.target.supports("clustering") and CLUSTERING_DOMAIN not in transaction.domains:
         transaction.set_domain(clustering_domain((), None))
     checks = rules_of(transaction.target).checks
-    if base is not None:
-        _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
-    if base is not None:
-        _write_anew(transaction, base)
-    if base is not None and not tracked and transaction.target.active("rowTracking"):
+    if base is None or not rows_stay:
+        return
+    _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
+    _write_anew(transaction, base)
+    if not tracked and transaction.target.active("rowTracking"):
         backfill(transaction, base)
 
 

@@ -30,6 +30,7 @@ from reference_impl.write.clustering import (
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY
+from reference_impl.write.row_ids import ROW_TRACKING_DOMAIN
 from reference_impl.write.rules import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.write.transaction import ICT, ICT_PROVENANCE, Transaction
 
@@ -99,13 +100,22 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
     )
     if earlier.metadata != snapshot.metadata:
-        define(transaction, snapshot.protocol, _again_in_force(snapshot, earlier), {})
+        metadata = _again_in_force(snapshot, earlier)
+        define(transaction, snapshot.protocol, metadata, {}, rows_stay=False)
     _restore_clustering(transaction, earlier)
+    _restore_row_ids(transaction, earlier)
     now, then = snapshot.adds(), earlier.adds()
     have, want = _keys(now), _keys(then)
     transaction.read(None, now)
     transaction.remove(now.filter(pa.array([key not in set(want) for key in have], pa.bool_())))
-    back = then.filter(pa.array([key not in set(have) for key in want], pa.bool_()))
+    numbered = dict(zip(have, now.column("baseRowId").to_pylist(), strict=True))
+    ids = then.column("baseRowId").to_pylist()
+    # A file that is there still, but lost its row ids when the feature was dropped, comes again.
+    missing = [
+        key not in numbered or (numbered[key] is None and number is not None)
+        for key, number in zip(want, ids, strict=True)
+    ]
+    back = then.filter(pa.array(missing, pa.bool_()))
     rows = back.to_pylist(maps_as_pydicts="strict")
     for row in rows:
         _require_files(snapshot, row)
@@ -156,6 +166,14 @@ def _restore_clustering(transaction: Transaction, earlier: Snapshot) -> None:
     domain = clustering_domain((), None) if wanted is None else wanted
     if held != domain:
         transaction.set_domain(domain)
+
+
+def _restore_row_ids(transaction: Transaction, earlier: Snapshot) -> None:
+    """Keep row ids from being given out twice where the mark went with the feature."""
+    held = transaction.domains.get(ROW_TRACKING_DOMAIN)
+    wanted = earlier.domain_metadata.get(ROW_TRACKING_DOMAIN)
+    if held is None and wanted is not None and transaction.target.supports("rowTracking"):
+        transaction.set_domain(wanted)
 
 
 def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from reference_impl.actions import DomainMetadata
 from reference_impl.errors import InvalidTableError
-from reference_impl.snapshot import Snapshot
 from reference_impl.write.records import records_of
 
 __all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark"]
@@ -18,15 +17,15 @@ _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 """What engines write, and what the text of 2025 says."""
 
 
-def high_water_mark(snapshot: Snapshot | None) -> int:
+def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     """Give the highest row id that was ever assigned; -1 when there is none.
 
     Raises:
         InvalidTableError: the domain of row tracking does not tell it.
 
     """
-    held = snapshot.domain_metadata.get(ROW_TRACKING_DOMAIN) if snapshot is not None else None
-    if held is None:
+    held = domains.get(ROW_TRACKING_DOMAIN)
+    if held is None or held.removed:
         return -1
     try:
         document = json.loads(held.configuration)
@@ -45,7 +44,7 @@ def high_water_mark(snapshot: Snapshot | None) -> int:
 
 
 def assign_row_ids(
-    adds: Sequence[dict[str, Any]], base: Snapshot | None, version: int
+    adds: Sequence[dict[str, Any]], domains: Mapping[str, DomainMetadata], version: int
 ) -> tuple[list[dict[str, Any]], DomainMetadata | None]:
     """Give each file without ids a range of fresh ones, and the domain with the new mark.
 
@@ -53,11 +52,11 @@ def assign_row_ids(
 
     Args:
         adds: bodies of add actions, which tell how many rows their files have.
-        base: the version before.
+        domains: the metadata domains so far.
         version: the version that they are committed in.
 
     """
-    start = mark = high_water_mark(base)
+    start = mark = high_water_mark(domains)
     out = []
     for body in adds:
         fresh = dict(body)

@@ -306,7 +306,7 @@ class Transaction:
         if clustered and self.base is not None:
             adds = complete(self.base, target, adds, clustered)
         if tracked:
-            adds, mark = assign_row_ids(adds, self.base, version)
+            adds, mark = assign_row_ids(adds, self.domains, version)
             if mark is not None:
                 domains[mark.domain] = mark
         info = self._info(moment, timestamp)

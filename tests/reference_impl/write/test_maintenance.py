@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from conformance.audit import audit
 from reference_impl import Table, read_table
 from reference_impl.errors import DataFileNotFound, VersionNotFound
 
@@ -83,6 +84,37 @@ def test_restore_brings_rows_schema_and_ids_back(full: Table, clean: Callable[[]
     assert [row[:3] for row in tracked(full)] == third
     assert "a" not in full.snapshot().metadata.configuration
     clean()
+
+
+def test_rows_of_now_need_not_obey_the_rules_of_then(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    table.create(SCHEMA, properties={"delta.constraints.c": "id < 5"}, rows=rows(1))
+    table.drop_constraint("c")
+    table.append(rows(7))
+    table.restore(0)
+    assert read_table(table.storage.location)["id"].to_pylist() == [1]
+    clean()
+
+
+def test_restoring_dropped_row_ids_gives_none_out_twice(table: Table) -> None:
+    tracking = {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}
+    table.create(SCHEMA, properties=tracking, rows=rows(1, 2))
+    table.append(rows(3))
+    before = [row[:3] for row in tracked(table)]
+    table.set_properties({"delta.enableDeletionVectors": "false"})
+    table.delete("id = 2")
+    table.append(rows(4))
+    table.drop_feature("rowTracking")
+    table.append(rows(5))
+    table.restore(1)
+    assert [row[:3] for row in tracked(table)] == before
+    table.append(rows(6, 7))
+    numbers = [
+        row["_row_id"] for row in read_table(table.storage.location, row_ids=True).to_pylist()
+    ]
+    assert len(set(numbers)) == 5
+    assert [f for f in audit(table.storage.location) if f.severity == "error"] == []
 
 
 def test_restore_needs_the_files_of_the_version(table: Table, actions: Actions) -> None:
