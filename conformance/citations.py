@@ -1,8 +1,8 @@
 """Who names which requirement: golden cases, mutations, properties and audit checks.
 
-Serves every section. Golden cases say it in their JSON; the rest say it in Python, as a string
-that is an id or a few ids, which is read from the source without importing it: a coverage
-report must not need Hypothesis, an engine or a corpus builder to be importable.
+Serves every section. Golden cases and schemas say it in their JSON; the rest say it in Python,
+as a string that is an id or a few ids, which is read from the source without importing it: a
+coverage report must not need Hypothesis, an engine or a corpus builder to be importable.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = [
     "Kind",
     "cited_in_corpus",
     "cited_in_project",
+    "cited_in_schemas",
     "cited_in_source",
 ]
 
@@ -36,6 +37,10 @@ _PACKAGES: Final[tuple[tuple[str, Kind], ...]] = (
     ("conformance/suite", "property"),
     ("conformance/audit", "audit"),
 )
+
+
+_OWN: Final = "kit"
+"""Schemas of the kit's own files, which judge nobody's tables."""
 
 
 class CitationError(ValueError):
@@ -107,6 +112,32 @@ def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
             yield Citation(case, tuple(dict.fromkeys(ids)), kind)
 
 
+def cited_in_schemas(folder: Path) -> Iterator[Citation]:
+    """Go through JSON Schemas: the audit holds actions and log files against them.
+
+    Raises:
+        CitationError: a schema is not JSON.
+
+    """
+    for path in sorted(folder.glob("*/*.schema.json")):
+        name = path.name.removesuffix(".schema.json")
+        ids = dict.fromkeys(_rules(_document(path)))
+        if path.parent.name != _OWN and ids:
+            yield Citation(f"{path.parent.name}/{name}", tuple(ids), "audit")
+
+
+def _rules(node: Any) -> Iterator[str]:
+    """Give the requirements that the rules of a schema cite, at any depth."""
+    if isinstance(node, dict):
+        cited = node.get("x-requirement")
+        yield from cited if isinstance(cited, list) else ()
+        for each in node.values():
+            yield from _rules(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _rules(each)
+
+
 def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
     """Go through all that the project judges by.
 
@@ -115,12 +146,14 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
         corpus: the folder of golden cases.
 
     Raises:
-        CitationError: see :func:`cited_in_corpus` and :func:`cited_in_source`.
+        CitationError: see :func:`cited_in_corpus`, :func:`cited_in_source` and
+            :func:`cited_in_schemas`.
 
     """
     yield from cited_in_corpus(corpus)
     for package, kind in _PACKAGES:
         yield from cited_in_source(root / package, kind)
+    yield from cited_in_schemas(root / "schemas")
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -96,7 +96,8 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
     A type that is asked by no request (as ``checksum``) is nobody's to claim.
     """
     if spec.type == "write":
-        return next(iter(unclaimed_operations(spec, claims)), None)
+        missing = unclaimed_operations(spec, claims) or sorted(spec.needs - claims.capabilities)
+        return next(iter(missing), None)
     question = _QUESTIONS.get(spec.type)
     if question is None:
         return spec.type

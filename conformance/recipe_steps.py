@@ -27,6 +27,7 @@ from generators.operations import (
     Overwrite,
     RenameColumn,
     ReorderColumns,
+    Replace,
     Restore,
     SetDomain,
     SetNullable,
@@ -140,6 +141,9 @@ def _add_column(step: Mapping[str, Any], _: Struct) -> AddColumn:
 _OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], Struct], Operation]]] = {
     "create": _create,
     "convert": _create,
+    "replace": lambda step, schema: Replace(
+        schema, tuple(step.get("partition_columns") or ()), _stored(step, schema)
+    ),
     "append": lambda step, schema: Append(_stored(step, schema)),
     "overwrite": lambda step, schema: Overwrite(
         _stored(step, schema), step.get("filter") or _partition(schema, step.get("partition"))

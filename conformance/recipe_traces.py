@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from conformance.compare import compare_rows
+from conformance.recipe_checks import Fault
 from generators.delta_schema import Field, Struct, type_of
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import TrackedRow, Version
@@ -47,7 +48,7 @@ class Traces:
     digests: dict[str, str] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def after(self, version: int, oracle: Version | None, operation: str) -> str | None:
+    def after(self, version: int, oracle: Version | None, operation: str) -> Fault | None:
         """Look at the table after a step, and give what is wrong.
 
         Args:
@@ -66,9 +67,9 @@ class Traces:
                 fault = self._feed(before, version, oracle)
             return fault or self._ids(before, version, oracle, restored=operation == "restore")
         except DeltaError as error:
-            return f"changes or row ids cannot be read: {error}"
+            return error.requirement, f"changes or row ids cannot be read: {error}"
 
-    def _log(self, operation: str) -> str | None:
+    def _log(self, operation: str) -> Fault | None:
         """Compare commits and checksums with what they were."""
         folder = self.table / "_delta_log"
         found = {
@@ -80,12 +81,13 @@ class Traces:
         for name, digest in held.items():
             if name not in found:
                 if operation != "cleanup":
-                    return f"{name} is gone"
+                    return "CRC-001", f"{name} is gone"
             elif found[name] != digest:
-                return f"{name} was written again"
+                requirement = "CRC-039" if name.endswith(".crc") else "CRC-001"
+                return requirement, f"{name} was written again"
         return None
 
-    def _feed(self, before: int, version: int, oracle: Version) -> str | None:
+    def _feed(self, before: int, version: int, oracle: Version) -> Fault | None:
         table = Table(self.table)
         for number in (before, version):
             snapshot = table.snapshot(number)
@@ -102,9 +104,9 @@ class Traces:
             for change in oracle.changes
         ]
         found = compare_rows(arrow_table(_nullable(schema), wanted), seen)
-        return None if found is None else f"the change feed: {found.summary}"
+        return None if found is None else ("CDC-012", f"the change feed: {found.summary}")
 
-    def _ids(self, before: int, version: int, oracle: Version, *, restored: bool) -> str | None:
+    def _ids(self, before: int, version: int, oracle: Version, *, restored: bool) -> Fault | None:
         snapshot = Table(self.table).snapshot(version)
         if not active(snapshot.protocol, snapshot.metadata, "rowTracking"):
             self.rows = {}
@@ -125,9 +127,9 @@ class Traces:
                 former = former[0], changed
             fault = self._kept(row, former, before, version, oracle.number)
             if fault is not None:
-                return f"row {key} {fault}"
+                return "RT-047", f"row {key} {fault}"
         if len({number for number, _ in self.rows.values()}) < len(self.rows):
-            return "two rows have the same id"
+            return "RT-029", "two rows have the same id"
         return None
 
     def _kept(

@@ -20,10 +20,13 @@ import pyarrow as pa
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.audit import audit
+from conformance.audit.log import open_log
 from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.recipe_checks import Fault, Watch
+from conformance.recipe_identity import numbered, without_identities
 from conformance.recipe_state import described
 from conformance.recipe_steps import KEPT_BACK, brought, operation_of
 from conformance.recipe_traces import Traces
@@ -33,6 +36,7 @@ from generators.model import Oracle, Row
 from generators.operations import Create, Operation, commits, replay
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import NotFoundError
+from reference_impl.storage import LocalStorage
 
 __all__ = ["AdapterFaultError", "Run", "replay_recipe", "unclaimed_operations"]
 
@@ -44,6 +48,9 @@ _OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "cluster_by": ("columns",),
 }
 """Words that are kept back elsewhere, and an operation's own argument here."""
+
+_DEFINING: Final = ("create", "convert", "replace")
+"""Steps that say which columns there are."""
 
 _SHOWN: Final = 10
 
@@ -74,6 +81,7 @@ class _Replay:
         before: the steps that made the table that is given, for the oracle.
         given: the schema of a table that is given without them.
         traces: what the steps left beside rows.
+        watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
         history: the steps so far, for the oracle.
         seen: version after each step, with the rows that it has to have.
@@ -86,6 +94,7 @@ class _Replay:
     before: Sequence[Mapping[str, Any]] = ()
     given: Struct | None = None
     traces: Traces = field(init=False)
+    watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)
     history: list[Operation] = field(default_factory=list)
     seen: list[tuple[int, pa.Table | None]] = field(default_factory=list)
@@ -93,6 +102,7 @@ class _Replay:
     def __post_init__(self) -> None:
         """Let the oracle take the steps that made the table that is given."""
         self.traces = Traces(self.table)
+        self.watch = Watch(self.table)
         for step in self.before:
             rows = self.advance(step)
             version = self.oracle.versions[-1].number
@@ -142,7 +152,7 @@ class _Replay:
 
     def _schema(self, step: Mapping[str, Any]) -> Struct:
         """Give the schema in force before a step."""
-        if "schema" in step and step["operation"] in ("create", "convert"):
+        if "schema" in step and step["operation"] in _DEFINING:
             found = from_json(dict(step["schema"]))
             assert isinstance(found, Struct)
             return found
@@ -175,8 +185,7 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
-        text = Table(table).snapshot().metadata.schema_string
-        replayed.given = from_json(json.loads(text))
+        replayed.given = from_json(json.loads(_schema_string(table)))
     match spec.expectation:
         case ExpectedError() as error:
             return _refused(replayed, spec, error)
@@ -184,12 +193,23 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
             verdict = _followed(replayed, replayed.steps)
             if verdict is not None:
                 return verdict
-            found = compare_rows(expected.rows(), read_table(table))
+            found = compare_rows(
+                *(without_identities(each, steps) for each in (expected.rows(), read_table(table)))
+            )
             if found is not None:
                 return _wrong_rows("the last version", found)
             return _audited(replayed) or Verdict(Outcome.PASS)
         case Contested(accepted):
             return _contested(accepted, _followed(replayed, replayed.steps))
+
+
+def _schema_string(table: Path) -> str:
+    """Give the schema of a table that is given; no catalog is asked."""
+    commits = open_log(LocalStorage(table)).commits.values()
+    found = [line.body for commit in commits for line in commit.content.of("metaData")]
+    return (
+        str(found[-1]["schemaString"]) if found else Table(table).snapshot().metadata.schema_string
+    )
 
 
 def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict:
@@ -209,6 +229,7 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
     """Take steps that have to succeed; a verdict ends the recipe."""
     for number, step in enumerate(steps):
         name = f"step {number} ({step['operation']})"
+        replayed.watch.before()
         match replayed.ask(step):
             case Refused("unsupported", _, message):
                 return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {message}")
@@ -221,7 +242,12 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
                 )
             case Ok():
-                verdict = _read_after(replayed, name, replayed.advance(step))
+                try:
+                    told, fault = numbered(step, replayed.table, replayed.watch.former)
+                except DeltaError as error:
+                    return _unreadable(name, error)
+                verdict = None if fault is None else _broken(name, fault)
+                verdict = verdict or _read_after(replayed, name, replayed.advance(told))
                 verdict = verdict or _traced(replayed, name, step) or _cleared(replayed, name, step)
                 if verdict is not None:
                     return verdict
@@ -245,17 +271,19 @@ def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict 
 def _traced(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     oracle = replayed.oracle.versions[-1] if replayed.history else None
     fault = replayed.traces.after(replayed.done[-1], oracle, step["operation"])
-    if fault is None and step.get("purge"):
-        vectors = Table(replayed.table).snapshot().adds().column("deletionVector")
-        fault = "a file has a deletion vector still" if vectors.null_count < len(vectors) else None
-    if fault is None:
-        return None
+    fault = fault or replayed.watch.after(step)
+    return None if fault is None else _broken(name, fault)
+
+
+def _broken(name: str, fault: Fault) -> Verdict:
+    requirement, message = fault
     return Verdict(
         Outcome.FAIL,
-        f"{name}: {fault}",
+        f"{name}: {message}",
         Hazard.CORRUPTING_WRITE,
-        "changes, row ids and log as the clauses want them",
-        fault,
+        "changes, row ids, log and files as the clauses want them",
+        message,
+        requirement,
     )
 
 
@@ -316,7 +344,8 @@ def _audited(replayed: _Replay) -> Verdict | None:
 def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
     """Take every step but the last, which has to be refused and to leave no trace."""
     *before, last = replayed.steps
-    verdict = _followed(replayed, before)
+    # What nothing was done to, is as it was given.
+    verdict = _followed(replayed, before) if before else None
     latest = None if verdict is not None else _latest(replayed.table)
     if verdict is not None:
         return verdict

@@ -30,6 +30,10 @@ def _instant(value: datetime) -> str:
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
+def _text(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -43,10 +47,11 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "float": _number,
     "double": _number,
     "boolean": bool,
-    "binary": lambda value: base64.b64encode(value).decode("ascii"),
+    "binary": _text,
     "date": date.isoformat,
     "timestamp": _instant,
     "timestamp_ntz": lambda value: value.isoformat(timespec="microseconds"),
+    "variant": lambda value: {name: _text(part) for name, part in value.items()},
 }
 
 _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -62,6 +67,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "date": date.fromisoformat,
     "timestamp": datetime.fromisoformat,
     "timestamp_ntz": datetime.fromisoformat,
+    "variant": lambda value: {name: base64.b64decode(part) for name, part in value.items()},
 }
 
 

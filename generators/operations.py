@@ -32,6 +32,7 @@ __all__ = [
     "Overwrite",
     "RenameColumn",
     "ReorderColumns",
+    "Replace",
     "Restore",
     "SetDefault",
     "SetDomain",
@@ -77,6 +78,15 @@ class Create:
     partition_columns: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Make it a table of other columns, partitions and rows; properties stay."""
+
+    schema: Struct
+    partition_columns: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
 
 
@@ -269,6 +279,7 @@ class Checkpoint:
 
 Operation: TypeAlias = (
     Create
+    | Replace
     | Append
     | Overwrite
     | Delete
@@ -386,6 +397,11 @@ def apply(  # noqa: C901, PLR0912  one branch per operation
             oracle.properties |= properties
             oracle.insert(rows)
         case Append(rows):
+            oracle.insert(rows)
+        case Replace(schema, partition_columns, rows):
+            oracle.delete(_matching(oracle, None))
+            oracle.change_schema(schema)
+            oracle.partition_columns = partition_columns
             oracle.insert(rows)
         case Overwrite(rows, where):
             oracle.delete(_matching(oracle, where))

@@ -32,6 +32,7 @@ from reference_impl.write.create import Definition, create_table, read_schema
 from reference_impl.write.dropping import drop_feature
 from reference_impl.write.manifest import write_manifests
 from reference_impl.write.merge import Clauses, When
+from reference_impl.write.replace import replace_table
 from reference_impl.write.vacuum import vacuum
 
 __all__ = ["Table"]
@@ -161,6 +162,22 @@ class Table:
             clustering_columns=[[c] if isinstance(c, str) else list(c) for c in clustering_columns],
         )
         return create_table(self.storage, definition, rows)
+
+    def replace(
+        self,
+        schema: Struct | pa.Schema | Mapping[str, Any] | str,
+        *,
+        partition_columns: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        rows: pa.Table | None = None,
+    ) -> int:
+        """Replace the table's columns, partitions and rows, and give the version.
+
+        See :func:`reference_impl.write.replace.replace_table`.
+        """
+        names = tuple(partition_columns)
+        wanted = Definition(read_schema(schema), names, dict(properties or {}))
+        return replace_table(self.snapshot(), wanted, rows)
 
     def convert(
         self,

@@ -216,6 +216,11 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     ),
     "merge": _merge,
     "convert": _convert,
+    "replace": lambda table, request: table.replace(
+        request.arguments["schema"],
+        partition_columns=request.arguments.get("partition_columns") or (),
+        rows=request.rows,
+    ),
     "generate_manifest": lambda table, _: _keeping_version(table, table.generate_manifest),
     "optimize": lambda table, request: table.optimize(
         purge_only=bool(request.arguments.get("purge"))

@@ -116,6 +116,18 @@ def one_action_per_key(step: Step) -> Findings:
             yield finding(requirement, place, f"the commit has more than one {action}{of}")
 
 
+def one_action_without_vectors(step: Step) -> Findings:
+    """Report a path that a commit both adds and removes where no vector could tell them apart."""
+    if step.new.writer >= 7:
+        return  # the text that knows table features lets vectors do so
+    removed = {key[0] for line in step.of("remove") if (key := file_key(line.body))}
+    for line in step.of("add"):
+        key = file_key(line.body)
+        if key is not None and key[0] in removed:
+            message = f"{key[0]} is both added and removed"
+            yield finding("FA-016", line.place, message)
+
+
 def change_files_in_their_directory(step: Step) -> Findings:
     """Report change data files outside of ``_change_data`` that are no data files either."""
     added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
@@ -151,6 +163,7 @@ COMMIT_CHECKS: Final = (
     Check(valid_actions, schemas.requirements("log/commit-line")),
     Check(one_file_action_per_path, ("FA-012", "WLOG-001")),
     Check(added_or_removed, ("WLOG-001",)),
+    Check(one_action_without_vectors, ("FA-016",)),
     Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE)),
     Check(change_files_in_their_directory, ("CDFF-001",)),
     Check(escaped_paths, ("ADD-004",)),

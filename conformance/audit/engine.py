@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
+from conformance.audit.checkpoint_forms import FORM_CHECKS
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
 from conformance.audit.commits import COMMIT_CHECKS
@@ -22,6 +23,7 @@ from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.pointers import POINTER_CHECKS
+from conformance.audit.protocols import PROTOCOL_CHECKS
 from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.state import State
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
@@ -36,6 +38,7 @@ __all__ = ["CHECKS", "audit"]
 _BY_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
 _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *COMMIT_CHECKS,
+    *PROTOCOL_CHECKS,
     *METADATA_CHECKS,
     *NESTED_ID_CHECKS,
     *STEP_CHECKS,
@@ -59,6 +62,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_VERSION,
     *READING_CHECKS,
     *CONTENT_CHECKS,
+    *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *_BY_FILE,
 )
@@ -136,7 +140,8 @@ class _Audit:
         self._visited.add(checkpoint)
         view = self._view(state, last=False)
         subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
-        checks = (*READING_CHECKS, *(() if checkpoint.all.damaged else CONTENT_CHECKS))
+        whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
+        checks = (*READING_CHECKS, *whole)
         for check in checks:
             yield from check.run(subject)
 

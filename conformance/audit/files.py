@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.audit.bounds import Judged, wrong_statistics
+from conformance.audit.file_features import not_shredded, of_iceberg
 from conformance.audit.findings import Check, Finding, Findings, Severity, finding
 from conformance.audit.parquet_types import unfit
 from conformance.audit.state import Body, Key
@@ -119,6 +120,12 @@ def _contents(opened: _Opened, size: int) -> Findings:
         message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
+    for requirement, message in of_iceberg(opened.file, opened.view.layout):
+        # The file may be older than what asks for it.
+        yield finding(requirement, opened.path, message, severity="warning")
+    if "variantShredding" not in opened.view.layout.features:
+        for requirement, message in not_shredded(opened.file, opened.view.layout):
+            yield finding(requirement, opened.path, message)
     yield from wrong_statistics(
         Judged(
             opened.path,
@@ -221,7 +228,11 @@ FILE_CHECKS: Final = (
             "STAT-013",
             "SCH-025",
             "ICE1-007",
+            "ICE2-012",
             "ICE2-015",
+            "ICE2-017",
+            "SHRED-002",
+            "VAR-003",
             *_VECTOR_REQUIREMENTS,
         ),
     ),

@@ -175,6 +175,38 @@ def columns_need_their_features(step: Step) -> Findings:
         yield finding("CHK-001", step.place, message)
 
 
+def variants_are_not_generated(step: Step) -> Findings:
+    """Report variant columns that an expression is to give."""
+    if step.metadata is step.before.metadata:
+        return
+    for column in step.new.columns:
+        if column.type == "variant" and "delta.generationExpression" in column.metadata:
+            message = f"the variant column {column.name} has a generation expression"
+            yield finding("VAR-007", step.place, message)
+
+
+def reserved_keys(step: Step) -> Findings:
+    """Report keys of column metadata in the reserved namespace that no feature defines."""
+    if step.metadata is step.before.metadata:
+        return
+    for column in step.new.columns:
+        for key in sorted(map(str, column.metadata)):
+            if key.startswith("delta.") and key not in _RESERVED:
+                message = f"column {column.name} has {key}, a name that only the protocol gives"
+                yield finding("SCH-027", step.place, message, severity="warning")
+
+
+_RESERVED: Final = frozenset(
+    {
+        "delta.invariants", "delta.generationExpression", "delta.typeChanges",
+        "delta.columnMapping.id", "delta.columnMapping.physicalName",
+        "delta.columnMapping.nested.ids", "delta.identity.start", "delta.identity.step",
+        "delta.identity.highWaterMark", "delta.identity.allowExplicitInsert",
+    }
+)  # fmt: skip
+"""Keys of column metadata that the protocol defines."""
+
+
 def properties_need_their_features(step: Step) -> Findings:
     """Report table properties that are on while their feature is not supported."""
     if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
@@ -279,6 +311,8 @@ METADATA_CHECKS: Final = (
         properties_need_their_features,
         (*(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006"),
     ),
+    Check(variants_are_not_generated, ("VAR-007",)),
+    Check(reserved_keys, ("SCH-027",)),
     Check(features_are_listed_where_they_belong, ("TF-018", "TF-019")),
     Check(
         clustered_tables_have_no_partitions,

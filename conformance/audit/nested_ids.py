@@ -59,8 +59,13 @@ def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> 
             yield finding("ICE2-021", at, message, severity="warning")
         else:
             yield finding("ICE2-006", at, f"{name}{place} has no id")
+    if _OLDER in metadata and not isinstance(metadata[_OLDER], Mapping):
+        yield finding("ICE2-009", at, f"{_OLDER} of column {name} is no map")
     known = {prefix + place for place in places for prefix in (name, physical)}
-    for key in sorted({*held, *older} - known):
+    for key in sorted(older.keys() - known):
+        message = f"column {name} keeps an id of {key} under {_OLDER}, which is no path of its own"
+        yield finding("ICE2-010", at, message)
+    for key in sorted(held.keys() - known):
         message = f"column {name} keeps an id of {key}, which is not its own"
         yield finding("ICE2-008", at, message)
 
@@ -93,6 +98,17 @@ def _fields(of: Any) -> Iterator[Mapping[str, Any]]:
 
 
 NESTED_ID_CHECKS: Final = (
-    Check(nested_ids, ("ICE2-006", "ICE2-007", "ICE2-008", "ICE2-021", "ICE2-022")),
+    Check(
+        nested_ids,
+        (
+            "ICE2-006",
+            "ICE2-007",
+            "ICE2-008",
+            "ICE2-009",
+            "ICE2-010",
+            "ICE2-021",
+            "ICE2-022",
+        ),
+    ),
 )
 """Checks of the ids in arrays and maps, at the commits that set metadata."""

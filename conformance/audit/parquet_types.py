@@ -77,6 +77,16 @@ def _fits(declared: Any, of: pa.DataType) -> bool:
     return True if test is None else bool(test(of))
 
 
+def _variant(of: pa.DataType) -> bool:
+    """Accept the struct of two binary parts, and what is shredded beside them."""
+    if not at.is_struct(of):
+        return False
+    parts = {each.name: each.type for each in of}
+    if "typed_value" in parts:
+        return "metadata" in parts and _bytes(parts["metadata"])
+    return parts.keys() == {"metadata", "value"} and all(map(_bytes, parts.values()))
+
+
 def unfit(column: Column, stored: pa.DataType, *, int96: bool) -> Iterator[tuple[str, str]]:
     """Yield requirement and message where a stored column does not fit its declared type.
 
@@ -92,6 +102,8 @@ def unfit(column: Column, stored: pa.DataType, *, int96: bool) -> Iterator[tuple
             "WCON-005",
             f"column {column.name} is {declared} in the schema and {stored} in the file",
         )
+    if column.type == "variant" and not _variant(stored):
+        yield "VAR-003", f"column {column.name} is variant in the schema and {stored} in the file"
     if int96 or not _timestamp(stored):
         return
     if column.type == "timestamp" and stored.tz is None:

@@ -5,12 +5,11 @@ Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import quote
 
 import schemas
+from conformance.audit.canonical_json import broken_rules, canonical_form, digest
 from conformance.audit.commits import schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding
 from conformance.audit.log import Checkpoint
@@ -22,34 +21,6 @@ from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, LogFile
 __all__ = ["POINTER_CHECKS", "canonical_form"]
 
 _PLACE: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
-
-
-def _scalar(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return f'"{quote(value, safe="-._~")}"'
-    return str(value)
-
-
-def _pairs(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict | list):
-        items: Any = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, child in items:
-            name = _scalar(key) if isinstance(key, str) else str(key)
-            yield from _pairs(child, f"{path}+{name}" if path else name)
-    else:
-        yield path, _scalar(value)
-
-
-def canonical_form(document: dict[str, Any]) -> str:
-    """Give the text whose MD5 is the checksum of ``_last_checkpoint``."""
-    pairs = _pairs({key: value for key, value in document.items() if key != "checksum"}, "")
-    return ",".join(f"{path}={value}" for path, value in sorted(pairs, key=_by_bytes))
-
-
-def _by_bytes(pair: tuple[str, str]) -> bytes:
-    return pair[0].encode()
 
 
 def valid_hint(view: LogView) -> Findings:
@@ -72,10 +43,13 @@ def hint_checksum(view: LogView) -> Findings:
     document = view.log.hint.value if view.log.hint else None
     stated = document.get("checksum") if isinstance(document, dict) else None
     if isinstance(document, dict) and isinstance(stated, str):
-        digest = hashlib.md5(canonical_form(document).encode(), usedforsecurity=False).hexdigest()
-        if digest != stated:
-            message = f"checksum is {stated}, the fields have {digest}"
+        right = digest(canonical_form(document))
+        if right != stated:
+            message = f"checksum is {stated}, the fields have {right}"
             yield finding("SUM-001", _PLACE, message)
+            for requirement in broken_rules(document, stated):
+                message = "checksum is that of a form which breaks this rule alone"
+                yield finding(requirement, _PLACE, message)
 
 
 def hint_describes_its_checkpoint(view: LogView) -> Findings:
@@ -186,7 +160,27 @@ def _frozen(items: Any) -> set[str]:
 
 POINTER_CHECKS: Final = (
     Check(valid_hint, ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint"))),
-    Check(hint_checksum, ("SUM-001",)),
+    Check(
+        hint_checksum,
+        (
+            "SUM-001",
+            "SUM-002",
+            "SUM-003",
+            "SUM-004",
+            "SUM-005",
+            "SUM-006",
+            "SUM-007",
+            "SUM-008",
+            "SUM-009",
+            "SUM-010",
+            "SUM-011",
+            "SUM-012",
+            "SUM-015",
+            "SUM-016",
+            "SUM-017",
+            "SUM-018",
+        ),
+    ),
     Check(
         hint_describes_its_checkpoint,
         ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),

@@ -8,13 +8,14 @@ history has an operation that is not laid out, it is the table that the history 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from generators.delta_schema import Field, Struct, type_of
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.literals import encode, literal
+from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history
 from generators.materialise.protocols import Protocol
 from generators.model import Row
@@ -22,6 +23,7 @@ from generators.operations import (
     AddColumn,
     Append,
     Checkpoint,
+    CheckpointKind,
     Create,
     Delete,
     DropColumn,
@@ -32,6 +34,7 @@ from generators.operations import (
     Overwrite,
     RenameColumn,
     ReorderColumns,
+    Replace,
     Restore,
     SetDomain,
     SetNullable,
@@ -61,6 +64,7 @@ class Recipe:
         rows: rows to create it with; ``None`` to create it empty.
         clustering_columns: names of columns to cluster it by.
         protocol: the exact protocol of the case's own table, for tables that are given.
+        start: time of its version 0 in ms since the epoch, where it matters.
         now: the schema after the steps so far.
 
     """
@@ -72,10 +76,12 @@ class Recipe:
     rows: Sequence[Row] | None = None
     clustering_columns: tuple[str, ...] = ()
     protocol: Protocol | None = None
+    start: int = START
     now: Struct = field(init=False)
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _history: list[Operation] = field(default_factory=list)
     _start: int = 0
+    _marks: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take the first step."""
@@ -105,6 +111,27 @@ class Recipe:
             {"operation": "append", **self._brought(rows, stored)},
             Append(self._kept(stored if stored is not None else rows)),
         )
+
+    def append_numbered(self, name: str, *rows: Row) -> Recipe:
+        """Append rows that lack an identity column, each with the next value of the column."""
+        column = self.now[name]
+        start, step = (int(column.metadata[f"delta.identity.{key}"]) for key in ("start", "step"))
+        held = self._marks.get(name, column.metadata.get("delta.identity.highWaterMark"))
+        stored = []
+        for row in rows:
+            held = start if held is None else int(held) + step
+            stored.append({**row, name: held})
+        self._marks[name] = held if held is not None else start
+        self.append(rows, stored)
+        last = self._steps[-1]
+        last["identity"] = name
+        # Which values they are to be, is for the table to say.
+        del last["stored"]
+        return self
+
+    def append_refused(self, rows: Sequence[Row]) -> Recipe:
+        """Append rows that lack columns; the last step, which is refused."""
+        return self._take({"operation": "append", **self._brought(rows)}, Keep())
 
     def overwrite(self, rows: Sequence[Row], where: Filter | None = None) -> Recipe:
         """Replace the rows of a filter, all without one."""
@@ -145,9 +172,28 @@ class Recipe:
         step = {"operation": "merge", **self._brought(rows), "on": on, "when": when}
         return self._take(step, Merge(self._kept(rows), on, clauses))
 
-    def checkpoint(self) -> Recipe:
-        """Write a checkpoint."""
-        return self._take({"operation": "checkpoint"}, Checkpoint())
+    def checkpoint(
+        self, kind: CheckpointKind | None = None, sidecars: int = 0, parts: int = 0
+    ) -> Recipe:
+        """Write a checkpoint, of a kind or of the table's own."""
+        step: dict[str, Any] = {"operation": "checkpoint"}
+        if kind is not None:
+            step["kind"] = kind
+        step |= {n: v for n, v in (("sidecars", sidecars), ("parts", parts)) if v}
+        return self._take(step, Checkpoint(kind or "classic", sidecars))
+
+    def replace(
+        self, schema: Struct, partition_columns: Sequence[str], rows: Sequence[Row]
+    ) -> Recipe:
+        """Make it a table of other columns, partitions and rows."""
+        self.now, self.partition_columns = schema, tuple(partition_columns)
+        step = {
+            "operation": "replace",
+            "schema": schema.to_json(),
+            "partition_columns": list(partition_columns),
+            **self._brought(rows),
+        }
+        return self._take(step, Replace(schema, self.partition_columns, self._kept(rows)))
 
     def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
         """Do what no reader of rows can see; ``version`` tells whether it makes a version.
@@ -244,6 +290,7 @@ class Recipe:
         refusal: Refusal | None = None,
         contested: Sequence[tuple[str, str, Refusal | None]] = (),
         needs: Sequence[str] = (),
+        managed: bool = False,
     ) -> None:
         """Write the case: the table, a read of its last version, and the recipe.
 
@@ -254,13 +301,16 @@ class Recipe:
             contested: name and source of each accepted outcome, where the text leaves it open,
                 and how the last step is refused where that is the outcome.
             needs: capabilities that a writer claims for it.
+            managed: only a catalog could say what the table holds, and none is asked.
 
         """
         done = self._history if refusal is None else self._history[:-1]
         laid_out = done[: self._start or None]
-        if not all(map(can_write, laid_out)):
+        if (self._marks and not self._start) or not all(map(can_write, laid_out)):
             laid_out = [self._at_once(laid_out)]
-        builder = write_history(case.delta, laid_out, seed=case.info.id, protocol=self.protocol)
+        builder = write_history(
+            case.delta, laid_out, seed=case.info.id, protocol=self.protocol, start=self.start
+        )
         for step in self._steps:
             # Files have their names once they are written.
             step |= {key: value(builder) for key, value in step.items() if callable(value)}
@@ -276,12 +326,14 @@ class Recipe:
             if self.partition_columns
             else {},
         )
-        case.read("read-latest", schema, rows, title="A read gives the rows put in")
+        if not managed:
+            case.read("read-latest", schema, rows, title="A read gives the rows put in")
         title = case.info.title
         parameters: dict[str, Any] = {"operations": self._steps[self._start :]}
         if self._start:
             parameters["given"] = case.info.id
-            parameters["before"] = self._steps[: self._start]
+            if not managed:
+                parameters["before"] = self._steps[: self._start]
         if refusal is not None:
             case.refuse("write", "write", refusal, title=title, parameters=parameters, needs=needs)
             return
@@ -325,8 +377,23 @@ class Recipe:
         oracle = replay(done[converted[0] :] if converted else done)
         rows = tuple(oracle.rows())
         return Create(
-            oracle.schema, oracle.partition_columns, dict(oracle.properties), self.features, rows
+            self._marked(oracle.schema),
+            oracle.partition_columns,
+            dict(oracle.properties),
+            self.features,
+            rows,
         )
+
+    def _marked(self, schema: Struct) -> Struct:
+        """Give a schema whose identity columns tell how far their values have come."""
+
+        def marked(column: Field) -> Field:
+            if column.name not in self._marks:
+                return column
+            mark = {"delta.identity.highWaterMark": self._marks[column.name]}
+            return replace(column, metadata={**column.metadata, **mark})
+
+        return Struct(tuple(map(marked, schema)))
 
     def _kept(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Give rows as the log can keep them: an empty partition value is null."""

@@ -187,6 +187,8 @@ class TableBuilder(FileStage):
                 "operationParameters": dict(parameters or {}),
                 "engineInfo": "delta-tck",
             }
+            if self.protocol.supports("catalogManaged"):
+                info["txnId"] = str(self.identifier(f"txn/{version}"))
             listed.insert(0, {"commitInfo": info})
         write_commit(self.root, version, listed, modified=self.time_of(version))
         state = self.states[-1].copy() if self.states else LogState()

@@ -164,7 +164,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _compaction(x, lines=list) or _stretch(x),
     ),
     "a commit adds and removes one file": (
-        {"WLOG-001"},
+        {"FA-016", "WLOG-001"},
         lambda x: _more(x, x.file("a.parquet"), x.remove("a.parquet")),
     ),
     "a tag is a number": ({"ADD-011"}, lambda x: _more(x, x.file("c.parquet", tags={"a": 1}))),

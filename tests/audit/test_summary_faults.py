@@ -288,7 +288,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _multipart(x, x.protocol("r:v2Checkpoint")),
     ),
     "a multi-part checkpoint is in V2 form": (
-        {"CKPT-026", "CKPT-V2-001"},
+        {"CKPT-026", "CKPT-V1-002", "CKPT-V2-001"},
         lambda x: _multipart(x, x.protocol(), {"checkpointMetadata": {"version": 0}}),
     ),
     "a sidecar has another size": (

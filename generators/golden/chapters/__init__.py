@@ -36,6 +36,8 @@ from generators.golden.chapters import (
     writing_features,
     writing_layouts,
     writing_operations,
+    writing_rules,
+    writing_state,
 )
 
 __all__ = ["all_chapters", "all_definitions"]
@@ -70,6 +72,8 @@ _MODULES = (
     writing_features,
     writing_layouts,
     writing_operations,
+    writing_rules,
+    writing_state,
 )
 
 

@@ -40,7 +40,7 @@ def _pairs(*numbers: int) -> list[dict[str, Any]]:
 @LOG.case(
     "write-linear",
     "Create and appends leave one new version each",
-    "LOG-003 WNEW-001 DATA-004 DATA-006",
+    "LOG-003 WNEW-001 DATA-004 DATA-006 CRC-001 CRC-039",
 )
 def _linear(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR)
@@ -49,7 +49,11 @@ def _linear(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@LOG.case("write-past-ten", "Twelve appends are all there", "LOG-003 WNEW-001 CKPT-005 CRC-037")
+@LOG.case(
+    "write-past-ten",
+    "Twelve appends are all there",
+    "LOG-003 WNEW-001 CKPT-005 CRC-001 CRC-037 CRC-039",
+)
 def _past_ten(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR)
     for number in range(12):

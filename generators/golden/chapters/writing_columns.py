@@ -312,7 +312,7 @@ def _generated(case: CaseWriter) -> None:
 @DOMAINS.case(
     "write-domains",
     "Domains are set, changed and removed, and survive a checkpoint",
-    "DOM-014",
+    "DOM-014 CKC-007 CKC-008",
 )
 def _domains(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, features=("domainMetadata",)).set_domain("mine", '{"a":1}')
@@ -321,7 +321,9 @@ def _domains(case: CaseWriter) -> None:
     recipe.checkpoint().publish(case)
 
 
-@DOMAINS.case("write-unknown-kept", "Domains that a writer does not know are kept", "DOM-014")
+@DOMAINS.case(
+    "write-unknown-kept", "Domains that a writer does not know are kept", "DOM-014 CKC-007"
+)
 def _domains_kept(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":[1]}').set_domain("theirs", "").given()
@@ -452,7 +454,7 @@ def _feed_4(case: CaseWriter) -> None:
 @TRACKING.case(
     "write-enable",
     "Rows that are there get ids as row tracking is enabled",
-    "RT-046 RT-013 RT-047 RT-048",
+    "RT-045 RT-046 RT-013 RT-047 RT-048",
 )
 def _enable_tracking(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3))

@@ -273,7 +273,9 @@ def _purge(case: CaseWriter) -> None:
     recipe.keep("optimize", purge=True).publish(case)
 
 
-@FILES.case("write-restore", "A restore brings rows and properties of then back", "DATA-004 FA-021")
+@FILES.case(
+    "write-restore", "A restore brings rows and properties of then back", "DATA-004 FA-021 META-011"
+)
 def _restore(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, (), {"team": "a"}).append(_pairs(1, 2)).append(_pairs(3))
     recipe.set_properties({"team": "b"}).delete(compare("id", "=", 2, "long"))
@@ -385,7 +387,7 @@ def _compaction(case: CaseWriter) -> None:
 @CLEANUP.case(
     "write-cleanup",
     "A cleanup keeps the commit of the checkpoint that it cuts at",
-    "CLEAN-012",
+    "CLEAN-012 CKPT-011",
     since="upstream",
 )
 def _cleanup(case: CaseWriter) -> None:
