@@ -84,6 +84,19 @@ def test_every_kind_of_checkpoint_stands_for_the_log(
     assert snapshot.domain_metadata["mine"].configuration == "{}"
 
 
+def test_statistics_that_one_checkpoint_left_out_are_lost_to_the_next(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    table.create(SCHEMA, properties={"delta.checkpoint.writeStatsAsJson": "false"}, rows=rows(1))
+    table.checkpoint()
+    table.unset_properties(["delta.checkpoint.writeStatsAsJson"])
+    table.append(rows(2))
+    table.checkpoint()
+    texts = table.snapshot().adds().column("stats").to_pylist()
+    assert [text is None for text in texts].count(True) == 1
+    clean()
+
+
 def columns(table: Table) -> Any:
     (path,) = Path(table.storage.location).glob("_delta_log/*.checkpoint.parquet")
     return pq.ParquetFile(path).schema_arrow.field("add").type
