@@ -269,6 +269,11 @@ def iceberg_compatibility(step: Step) -> Findings:
     mapped = step.new.mode in ("id", "name")
     rules = (
         (one and not mapped, "ICE1-005", "icebergCompatV1 is active without column mapping"),
+        (
+            one and "deletionVectors" in step.new.features,
+            "ICE1-006",
+            "icebergCompatV1 is active and deletionVectors is supported",
+        ),
         (one and _nested(step.new), "ICE1-010", f"icebergCompatV1 excludes {_nested(step.new)}"),
         (two and not mapped, "ICE2-005", "icebergCompatV2 is active without column mapping"),
         (two and one, "ICE2-013", "icebergCompatV1 and icebergCompatV2 are both active"),
@@ -320,7 +325,7 @@ METADATA_CHECKS: Final = (
     ),
     Check(
         iceberg_compatibility,
-        ("ICE1-005", "ICE1-010", "ICE2-005", "ICE2-013", "ICE2-014", "ICE2-018"),
+        ("ICE1-005", "ICE1-006", "ICE1-010", "ICE2-005", "ICE2-013", "ICE2-014", "ICE2-018"),
     ),
 )
 """Checks of protocol and metadata, at the commits that set them."""

@@ -279,6 +279,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _domain(x, "delta.clustering", "{}", x.protocol("clustering", "domainMetadata")),
     ),
     "Iceberg V1 is not mapped": ({"ICE1-005"}, lambda x: _iceberg(x, "V1", mode="none")),
+    "Iceberg V1 has vectors within reach": (
+        {"ICE1-006"},
+        lambda x: _iceberg(x, "V1", extra={"r:deletionVectors": "enableMine"}),
+    ),
     "Iceberg V1 has an array": (
         {"ICE1-010"},
         lambda x: _iceberg(x, "V1", x.column("a", 1, LONG)),
