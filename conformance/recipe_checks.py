@@ -18,7 +18,7 @@ from conformance.audit.layout import layout_of
 from conformance.audit.log import Checkpoint, open_log
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.errors import NotFoundError
-from reference_impl.features import active, supported
+from reference_impl.features import FEATURES, active, supported
 from reference_impl.log_names import LOG_DIR, commit_name
 from reference_impl.paths import decode_path
 from reference_impl.storage import LocalStorage
@@ -34,6 +34,9 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "multi-part": ("multipart_checkpoint", ".parquet"),
 }
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
+
+_LISTS: Final = 7
+"""The writer version that lists features."""
 
 _COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
@@ -88,6 +91,7 @@ class Watch:
             return
         if step.get("cluster"):
             yield from _clustered(self.former, now)
+        yield from self._upgraded(self.former, now)
         yield from self._timed(self.former, now)
         yield from self._new_files(self.former, now)
 
@@ -115,6 +119,21 @@ class Watch:
             parts = _parts(found[0])
             if self.parts.setdefault(version, parts) != parts:
                 yield "CKPT-N-007", f"another attempt at version {version} has other parts"
+
+    def _upgraded(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Look for what versions of before used, once features are listed."""
+        if former.protocol.min_writer_version >= _LISTS or (
+            now.protocol.min_writer_version < _LISTS
+        ):
+            return
+        listed = supported(now.protocol)
+        for version in range(former.version + 1):
+            configuration = Table(self.table).snapshot(version).metadata.configuration
+            for feature in FEATURES.values():
+                used = configuration.get(feature.activation, "").lower() == "true"
+                if used and feature.name in supported(former.protocol) - listed:
+                    message = f"version {version} used {feature.name}, and the upgrade drops it"
+                    yield "TF-012", message
 
     def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Compare the first in-commit timestamp with the time of the commit before it."""

@@ -1,8 +1,9 @@
 """Every writer that is wrong on purpose is killed, by the requirement that it breaks.
 
 A mutant is the reference writer with one piece replaced while it writes. It is killed by a
-golden recipe, or by a drill, where a recipe cannot say what it takes: the judge fails it, and a
-finding, the recipe or the drill names the requirement. The writer without a fault passes them all.
+golden recipe, which any adapter replays, or by a drill where it takes two writers at once: the
+judge fails it, and a finding, the recipe or the drill names the requirement. The writer without
+a fault passes them all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from pathlib import Path
 
 import pytest
 from drills import DRILLS, complaints
-from wrong_writers import MUTANTS, WrongWriter, writing_wrong
+from wrong_rules import RULES
+from wrong_writers import MUTANTS as WRITERS
+from wrong_writers import WrongWriter, writing_wrong
 
 from conformance.cases import Case, Spec
 from conformance.corpus import Corpus, load_corpus
@@ -22,84 +25,117 @@ from conformance.judge import Judge
 from conformance.outcomes import Outcome
 from conformance.tables import TableStore
 
+MUTANTS = {**WRITERS, **RULES}
+
 KILLED_BY = {
+    "appends-past-the-catalog": "catalog-managed-tables/write-append/write",
     "assigns-no-row-ids": "row-tracking/write-changes/write",
     "bounds-no-numbers": "per-file-statistics/write-odd-numbers/write",
     "breaks-code-points": "per-file-statistics/write-long-strings/write",
     "changes-rows-as-a-move": "add-file-and-remove-file/write-append-partitions/write",
     "checkpoints-half-the-files": "checkpoints/write-checkpoint/write",
-    "checkpoints-no-domains": "checkpoints of everything",
+    "checkpoints-no-domains": "domain-metadata/write-domains/write",
+    "checkpoints-no-feature-lists": "checkpoints/write-everything/write",
     "checkpoints-no-tombstones": "checkpoint-schema/write-parsed-statistics/write",
-    "checkpoints-no-txns": "checkpoints of everything",
-    "cleans-what-is-needed": "log cleaned",
-    "clusters-without-statistics": "clustering by more",
-    "compacts-without-tombstones": "log compacted",
-    "counts-not-what-clusters": "clustering",
+    "checkpoints-no-txns": "transaction-identifiers/write-progress/write",
+    "cleans-past-the-catalog": "catalog-managed-tables/write-cleanup/write",
+    "cleans-what-is-needed": "metadata-cleanup/write-cleanup/write",
+    "clusters-what-others-did": "clustered-table/write-cluster-run/write",
+    "clusters-without-statistics": "clustered-table/write-cluster-later/write",
+    "compacts-without-domains": "log-compaction-files/write-compaction-removes/write",
+    "compacts-without-tombstones": "log-compaction-files/write-compaction-removes/write",
+    "counts-not-what-clusters": "clustered-table/write-append/write",
     "counts-too-few-rows": "data-files/write-append-types/write",
     "cuts-instants-to-seconds": "data-files/write-append-types/write",
-    "declares-wide-bounds-tight": "vectors twice",
+    "declares-wide-bounds-tight": "deletion-vectors/write-changes/write",
     "does-not-escape-paths": "add-file-and-remove-file/write-append-partitions/write",
-    "does-not-raise-max-id": "mapped columns",
+    "does-not-raise-max-id": "column-mapping/write-columns/write",
     "does-not-raise-row-mark": "row-tracking/write-changes/write",
-    "drops-microseconds-of-partitions": "partition values",
+    "drops-microseconds-of-partitions": "partition-value-serialization/write-timestamp/write",
     "fills-nulls-with-zero": "schema-serialization-format/write-null-refused/write",
-    "follows-the-clock-back": "time under a clock that goes back",
+    "follows-the-clock-back": "in-commit-timestamps/write-behind/write",
+    "forgets-domains-it-does-not-know": "domain-metadata/write-unknown-kept/write",
     "forgets-earlier-vectors": "deletion-vectors/write-changes/write",
-    "forgets-identity-mark": "identity",
+    "forgets-identity-mark": "identity-columns/write-up/write",
     "forgets-txn": "transaction-identifiers/write-progress/write",
-    "gives-a-dropped-name-again": "a name given again",
+    "gives-a-dropped-name-again": "column-mapping/write-name-again/write",
     "gives-row-ids-again": "row-tracking/write-changes/write",
-    "gives-rows-new-ids": "row ids that stay",
+    "gives-rows-new-ids": "row-tracking/write-merge/write",
+    "gives-up-at-once": "append beside append",
+    "heeds-what-is-not-listed": "version-requirements/write-append-only-7/write",
     "ignores-append-only": "append-only-tables/write-delete/write",
     "ignores-conflicts": "delete after delete",
     "ignores-conflicts-of-domains": "domain after domain",
+    "ignores-conflicts-of-metadata": "append after metadata",
+    "ignores-conflicts-of-protocols": "append after protocol",
     "ignores-constraints": "check-constraints/write-broken-overwrite/write",
-    "ignores-defaults": "defaults",
+    "ignores-defaults": "default-columns/write-default/write",
     "ignores-generated-columns": "generated-columns/write-other-value/write",
     "ignores-invariants": "column-invariants/write-false/write",
-    "leaves-change-files-out": "feed of an update",
+    "ignores-progress-of-others": "progress after progress",
+    "ignores-rows-that-came": "delete after append",
+    "keeps-row-ids-in-files-too-early": "row-tracking/write-disabled/write",
+    "knows-no-identity-at-6": "version-requirements/write-identity-6/write",
+    "leaves-change-files-out": "change-data-files/write-merge/write",
     "leaves-commit-info-out": "in-commit-timestamps/write-changes/write",
-    "leaves-domains-out-of-checksums": "row ids",
-    "leaves-partitions-out-of-files": "iceberg",
+    "leaves-domains-out-of-checksums": "row-tracking/write-changes/write",
+    "leaves-parsed-statistics-out": "checkpoint-schema/write-both-statistics/write",
+    "leaves-partitions-out-of-files": "iceberg-compatibility-v1/write-changes/write",
     "leaves-removes-out": "add-file-and-remove-file/write-delete-all/write",
     "leaves-row-counts-out": "deletion-vectors/write-changes/write",
-    "lists-no-reader-features": "append beside append",
-    "lists-no-timestamps-without-zone": "without zone",
-    "loses-features-when-it-upgrades": "upgrade",
+    "leaves-statistics-out": "checkpoint-schema/write-json-statistics/write",
+    "leaves-the-steps-of-identity": "identity-columns/write-wide/write",
+    "lists-no-reader-features": "table-features/write-created-for-readers/write",
+    "lists-no-timestamps-without-zone": "partition-value-serialization/write-timestamp-ntz/write",
+    "loses-features-when-it-upgrades": "table-features/write-upgrade/write",
     "loses-the-bound-of-strings": "per-file-statistics/write-long-strings/write",
-    "maps-old-files-by-new-names": "mapped later",
-    "marks-no-second-kind": "checkpoints of the second kind",
+    "maps-old-files-by-new-names": "column-mapping/write-turn-on/write",
+    "marks-no-second-kind": "checkpoints/write-v2-json/write",
     "miscounts-vectors": "deletion-vectors/write-changes/write",
-    "mixes-iceberg-and-vectors": "iceberg with vectors",
-    "moves-rows-as-a-change": "feed of a compaction",
-    "names-no-row-columns": "row ids of nothing yet",
-    "narrows-types": "narrowing",
-    "opens-system-domains": "domains of the system",
+    "mixes-iceberg-and-vectors": "iceberg-compatibility-v2/write-refused-vectors/write",
+    "moves-rows-as-a-change": "change-data-files/write-merge/write",
+    "names-no-row-columns": "row-tracking/write-created/write",
+    "names-sidecars-twice": "checkpoints/write-v2-json-sidecars/write",
+    "narrows-types": "type-widening/write-refused-narrower/write",
+    "numbers-no-parts-in-files": "iceberg-compatibility-v2/write-nested/write",
+    "opens-system-domains": "domain-metadata/write-system-set/write",
+    "optimizes-past-the-catalog": "catalog-managed-tables/write-optimize/write",
     "overwrites-commits": "append beside append",
     "partitions-by-logical-names": "column-mapping/write-changes-by-id/write",
+    "passes-over-what-it-cannot-read": "check-constraints/write-unknown-function/write",
     "puts-commit-info-last": "in-commit-timestamps/write-changes/write",
-    "records-no-preimages": "feed of an update",
-    "records-no-widening": "widening",
-    "restores-rows-alone": "properties restored",
-    "restores-without-vectors": "vectors restored",
-    "resurrects-when-it-moves": "vectors optimized away",
-    "steps-the-wrong-way": "identity",
+    "records-no-preimages": "change-data-files/write-changes/write",
+    "records-no-widening": "type-widening/write-widen/write",
+    "refuses-what-goes-together": "delete beside append elsewhere",
+    "repartitions-under-iceberg-1": "iceberg-compatibility-v1/write-replace-partitions/write",
+    "repartitions-under-iceberg-2": "iceberg-compatibility-v2/write-replace-partitions/write",
+    "restores-rows-alone": "add-file-and-remove-file/write-restore/write",
+    "restores-without-vectors": "deletion-vectors-design/write-restore-vectors/write",
+    "resurrects-when-it-moves": "deletion-vectors-design/write-purge/write",
+    "splits-parts-as-it-comes": "checkpoints/write-multi-part/write",
+    "starts-behind-the-file": "in-commit-timestamps/write-enable-behind/write",
+    "steps-the-wrong-way": "identity-columns/write-down/write",
     "stores-logical-names": "column-mapping/write-changes-by-id/write",
     "stores-no-field-ids": "column-mapping/write-changes-by-id/write",
-    "takes-identity-values": "identity",
+    "takes-identity-values": "identity-columns/write-explicit-refused/write",
     "takes-null-for-true": "check-constraints/write-null/write",
-    "tells-not-since-when": "time from now on",
-    "tracks-without-backfill": "row ids for files of before",
-    "trusts-rows-with-a-new-constraint": "constraint on rows that are there",
-    "vacuums-vectors": "vectors vacuumed",
-    "vacuums-what-is-retained": "retained",
-    "vacuums-what-it-does-not-know": "vacuum of what is unknown",
-    "widens-where-it-is-off": "widening that is not on",
-    "wraps-identity-around": "identity at its end",
-    "writes-manifests-with-vectors": "vectors under a manifest",
+    "tells-not-since-when": "in-commit-timestamps/write-enable/write",
+    "tells-not-who-clusters": "clustered-table/write-cluster-run/write",
+    "tracks-without-backfill": "row-tracking/write-enable/write",
+    "trusts-rows-with-a-new-constraint": "check-constraints/write-add-false/write",
+    "vacuums-past-the-catalog": "catalog-managed-tables/write-vacuum/write",
+    "vacuums-vectors": "deletion-vectors-design/write-vacuum/write",
+    "vacuums-what-is-retained": "add-file-and-remove-file/write-vacuum-retained/write",
+    "vacuums-what-it-does-not-know": "vacuum-protocol-check/write-unknown-feature/write",
+    "widens-past-iceberg": "type-widening/write-iceberg-double/write",
+    "widens-where-it-is-off": "type-widening/write-not-enabled/write",
+    "wraps-identity-around": "identity-columns/write-overflow-up/write",
+    "writes-checksums-again": "delta-log-entries/write-linear/write",
+    "writes-commits-again": "delta-log-entries/write-linear/write",
+    "writes-manifests-with-vectors": "deletion-vectors-design/write-manifest/write",
     "writes-what-it-does-not-know": "table-features/write-unknown-feature/write",
     "writes-wrong-checksums": "delta-log-entries/write-past-ten/write",
-    "writes-wrong-crc": "vectors twice",
+    "writes-wrong-crc": "deletion-vectors/write-changes/write",
 }
 """Each mutant, and the recipe or drill that kills it."""
 
@@ -175,3 +211,8 @@ def test_the_writer_without_a_fault_passes_the_drill(name: str, tmp_path: Path) 
 
 def test_every_mutant_has_its_killer() -> None:
     assert MUTANTS.keys() == KILLED_BY.keys()
+    assert len(MUTANTS) == len(WRITERS) + len(RULES)
+
+
+def test_every_drill_kills() -> None:
+    assert DRILLS.keys() <= {*KILLED_BY.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -94,7 +95,7 @@ def blind_to(*features: str) -> Wrap:
     return lambda right: lambda self, name: name not in features and right(self, name)
 
 
-def _sees(*features: str) -> Wrap:
+def sees(*features: str) -> Wrap:
     """Replace a test for a feature by one that sees some that are not there."""
     return lambda right: lambda self, name: name in features or right(self, name)
 
@@ -386,9 +387,9 @@ MUTANTS: dict[str, Mutant] = {
         "DFT-005", ("write.target:Target.supports", blind_to("allowColumnDefaults"))
     ),
     "forgets-identity-mark": wrong(
-        "IDN-011", ("write.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
+        "IDN-016", ("write.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
     ),
-    "steps-the-wrong-way": wrong("IDN-011", ("write.incoming:_values", _flat_steps)),
+    "steps-the-wrong-way": wrong("IDN-014", ("write.incoming:_values", _flat_steps)),
     "wraps-identity-around": wrong("IDN-015", ("write.incoming:_values", _overflows)),
     "takes-identity-values": wrong("IDN-011", ("write.rules:_identity", _explicit)),
     # Column mapping.
@@ -480,13 +481,17 @@ MUTANTS: dict[str, Mutant] = {
         "ICT-010", ("write.transaction:Transaction._with_provenance", _no_provenance)
     ),
     # Clustering, Iceberg, types.
-    "counts-not-what-clusters": wrong("CLUS-009", ("write.changes:clustering_leaves", gives(()))),
+    "counts-not-what-clusters": wrong(
+        "CLUS-009",
+        ("write.changes:clustering_leaves", gives(())),
+        ("write.transaction:clustering_leaves", gives(())),
+    ),
     "clusters-without-statistics": wrong("CLUS-009", ("write.columns:with_statistics", gives(()))),
     "leaves-partitions-out-of-files": wrong("ICE1-007", ("write.data_files:is_iceberg", gives(NO))),
     "mixes-iceberg-and-vectors": wrong("ICE2-014", ("write.target:check_iceberg", gives(None))),
     "lists-no-timestamps-without-zone": wrong("NTZ-002", ("write.protocols:_OF_TYPES", is_({}))),
     "lists-no-reader-features": wrong(
-        "PROTO-003", ("write.definition:with_features", _unlisted_reader)
+        "DV-001", ("write.definition:with_features", _unlisted_reader)
     ),
     "records-no-widening": wrong("TW-006", ("write.columns:_commit", _same_columns)),
     "narrows-types": wrong(
@@ -494,9 +499,7 @@ MUTANTS: dict[str, Mutant] = {
         ("write.columns:is_widening", gives(YES)),
         ("types.widening:is_widening", gives(YES)),
     ),
-    "widens-where-it-is-off": wrong(
-        "TW-002", ("write.target:Target.active", _sees("typeWidening"))
-    ),
+    "widens-where-it-is-off": wrong("TW-002", ("write.target:Target.active", sees("typeWidening"))),
     # Checkpoints, compactions, cleaning, vacuum.
     "checkpoints-half-the-files": wrong(
         "CKC-004", ("write.checkpoint:checkpoint_adds", afterwards(_half))
@@ -536,14 +539,14 @@ MUTANTS: dict[str, Mutant] = {
     "loses-features-when-it-upgrades": wrong(
         "TF-012", ("write.protocols:supported", gives(frozenset()))
     ),
-    "restores-rows-alone": wrong("META-002", ("write.maintenance:define", gives(None))),
+    "restores-rows-alone": wrong("META-011", ("write.maintenance:define", gives(None))),
     # Values, paths, statistics, checksums.
     "does-not-escape-paths": wrong("ADD-004", ("write.data_files:encode_path", _no_folder)),
     "drops-microseconds-of-partitions": wrong(
         "PART-008",
         (
             "write.data_files:format_value",
-            afterwards(lambda text: text.replace(".500000", "") if text else text),
+            afterwards(lambda text: re.sub(r"\.\d{6}", "", text) if text else text),
         ),
     ),
     "loses-the-bound-of-strings": wrong("STAT-012", ("write.statistics:upper_prefix", _lost_bound)),

@@ -292,6 +292,16 @@ def _supported(case: CaseWriter) -> None:
 
 
 @TRACKING.case(
+    "write-created",
+    "A table that tracks rows from the start names its hidden columns",
+    "RT-042",
+)
+def _created(case: CaseWriter) -> None:
+    enabled = {"delta.enableRowTracking": "true"}
+    Recipe(_PAIR, (), enabled, _TRACKED).set_transaction("app", 1).publish(case)
+
+
+@TRACKING.case(
     "write-disabled",
     "Files have no hidden columns once row tracking is off again",
     "RT-002 RT-004 RT-028 RT-039",

@@ -19,7 +19,7 @@ from generators.operations import CheckpointKind
 __all__ = ["CHAPTERS"]
 
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
-STRUCTS: Final = Chapter("checkpoint-schema")
+STRUCTS: Final = Chapter("checkpoint-schema", since="2025")
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
 FILES: Final = Chapter("add-file-and-remove-file")
 VECTORS: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
@@ -147,7 +147,12 @@ def _statistics(as_struct: str, as_json: str, case: CaseWriter) -> None:
         "delta.checkpoint.writeStatsAsStruct": as_struct,
         "delta.checkpoint.writeStatsAsJson": as_json,
     }
-    recipe = Recipe(_KEYED, ("part",), properties).append(_keyed(1, 2, 3)).checkpoint()
+    # The properties bind from writer version 3 on.
+    recipe = (
+        Recipe(_KEYED, ("part",), properties, ("checkConstraints",))
+        .append(_keyed(1, 2, 3))
+        .checkpoint()
+    )
     recipe.append([{"id": None, "part": None}]).checkpoint()
     recipe.delete(compare("id", "=", 3, "long")).checkpoint().publish(case)
 
@@ -242,6 +247,17 @@ def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
         return True
 
     return clustered
+
+
+@CLUSTERED.case(
+    "write-append",
+    "Rows that are appended have statistics of the clustering columns",
+    "CLUS-006 CLUS-009",
+)
+def _append_clustered(case: CaseWriter) -> None:
+    properties = {"delta.dataSkippingNumIndexedCols": "1"}
+    recipe = Recipe(_PAIR, (), properties, clustering_columns=("name",)).append(_pairs(1, 2))
+    recipe.append([{"id": 3, "name": None}]).publish(case)
 
 
 @CLUSTERED.case(

@@ -1,0 +1,215 @@
+"""Writers that break the rules of concurrency, of single features and of checkpoints."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from wrong_writers import (
+    NO,
+    YES,
+    Mutant,
+    Wrap,
+    afterwards,
+    blind_to,
+    gives,
+    is_,
+    sees,
+    with_bodies,
+    wrong,
+)
+
+from reference_impl.errors import UnsupportedExpression
+
+_NOTHING = type("Nothing", (), {})
+
+
+def _drops(*names: str) -> Wrap:
+    """Leave fields out of every add."""
+    return with_bodies("add", lambda body: {k: v for k, v in body.items() if k not in names})
+
+
+def _again(ending: str) -> Wrap:
+    """Write the log file of the version before once more, with a blank at its end."""
+
+    def wrap(right: Any) -> Any:
+        def put(self: Any, path: str, data: bytes) -> None:
+            right(self, path, data)
+            name = Path(path).stem
+            if path.endswith(".json") and name.isdigit() and int(name):
+                before = Path(self.location) / "_delta_log" / f"{int(name) - 1:020}{ending}"
+                before.write_bytes(before.read_bytes() + b" \n")
+
+        return put
+
+    return wrap
+
+
+def _tracks_what_is_supported(right: Any) -> Any:
+    return lambda self, name: self.supports(name) if name == "rowTracking" else right(self, name)
+
+
+def _starts_now(right: Any) -> Any:
+    """Begin in-commit timestamps with the clock, whatever came before."""
+
+    def timestamp(self: Any, moment: int) -> int:
+        if self.base is None or self.read_target.active("inCommitTimestamp"):
+            return int(right(self, moment))
+        return moment
+
+    return timestamp
+
+
+def _without_parts(right: Any) -> Any:
+    """Give what is in arrays and maps no field ids."""
+
+    def bare(of: pa.DataType) -> pa.DataType:
+        if pa.types.is_list(of):
+            return pa.list_(pa.field("element", bare(of.value_type), of.value_field.nullable))
+        if pa.types.is_map(of):
+            value = pa.field("value", bare(of.item_type), of.item_field.nullable)
+            return pa.map_(pa.field("key", bare(of.key_type), nullable=False), value)
+        return of
+
+    return lambda column, mode: (found := right(column, mode)).with_type(bare(found.type))
+
+
+def _passes_over(right: Any) -> Any:
+    """Hold rows to nothing where a condition cannot be read."""
+
+    def checks(target: Any) -> Any:
+        try:
+            return right(target)
+        except UnsupportedExpression:
+            return {}
+
+    return checks
+
+
+def _without_lists(actions: dict[str, Any]) -> dict[str, Any]:
+    bare = [
+        {name: value for name, value in body.items() if not name.endswith("Features")}
+        for body in actions["protocol"]
+    ]
+    return {**actions, "protocol": bare}
+
+
+def _known_domains(actions: dict[str, Any]) -> dict[str, Any]:
+    system = [d for d in actions["domainMetadata"] if not d["domain"].startswith("delta.from")]
+    return {**actions, "domainMetadata": system}
+
+
+def _repeats_sidecars(right: Any) -> Any:
+    """Name every sidecar twice."""
+
+    def lines(small: Any, files: Any) -> Any:
+        found = list(right(small, files))
+        return [*found, *(line for line in found if line.startswith('{"sidecar"'))]
+
+    return lines
+
+
+def _far_ids(right: Any) -> Any:
+    """Count the values of an identity column from anywhere."""
+
+    def values(name: str, identity: Any, count: int) -> Any:
+        found, _ = right(name, identity, count)
+        moved = pa.array([value + 1 for value in found.to_pylist()], pa.int64())
+        return moved, moved[-1].as_py() if len(moved) else None
+
+    return values
+
+
+def _without_domain_lines(right: Any) -> Any:
+    return lambda lines: right([line for line in lines if "domainMetadata" not in line])
+
+
+_ATTEMPTS = count()
+
+
+def _shuffled(right: Any) -> Any:
+    return lambda actions: [next(_ATTEMPTS) for _ in right(actions)]
+
+
+PAST_THE_CATALOG = (
+    ("snapshot:check_readable", gives(None)),
+    ("write.target:check_writable", gives(None)),
+    ("table:check_writable", gives(None)),
+    ("write.vacuum:check_writable", gives(None)),
+    ("write.cleanup:check_writable", gives(None)),
+)
+
+RULES: dict[str, Mutant] = {
+    # Others at the same time.
+    "ignores-conflicts-of-metadata": wrong("LOG-003", ("write.conflicts:Metadata", is_(_NOTHING))),
+    "ignores-conflicts-of-protocols": wrong("LOG-003", ("write.conflicts:Protocol", is_(_NOTHING))),
+    "ignores-progress-of-others": wrong("TXN-004", ("write.conflicts:Txn", is_(_NOTHING))),
+    "ignores-rows-that-came": wrong("LOG-003", ("write.conflicts:_looked_at", gives(NO))),
+    "refuses-what-goes-together": wrong("WNEW-001", ("write.conflicts:_looked_at", gives(YES))),
+    "gives-up-at-once": wrong("WNEW-001", ("write.transaction:_ATTEMPTS", is_(1))),
+    # The log of before.
+    "writes-commits-again": wrong(
+        "CRC-001", ("storage:LocalStorage.put_if_absent", _again(".json"))
+    ),
+    "writes-checksums-again": wrong(
+        "CRC-039", ("storage:LocalStorage.put_if_absent", _again(".crc"))
+    ),
+    # Rules about rows.
+    "passes-over-what-it-cannot-read": wrong("CHK-006", ("write.rules:_checks", _passes_over)),
+    "heeds-what-is-not-listed": wrong(
+        "WVER-006", ("write.target:Target.active", sees("appendOnly"))
+    ),
+    "knows-no-identity-at-6": wrong(
+        "WVER-005", ("write.target:Target.supports", blind_to("identityColumns"))
+    ),
+    "leaves-the-steps-of-identity": wrong("IDN-013", ("write.incoming:_values", _far_ids)),
+    # Row tracking, timestamps.
+    "keeps-row-ids-in-files-too-early": wrong(
+        "RT-004", ("write.target:Target.active", _tracks_what_is_supported)
+    ),
+    "starts-behind-the-file": wrong(
+        "ICT-012", ("write.transaction:Transaction._in_commit_timestamp", _starts_now)
+    ),
+    # Clustering, Iceberg, catalogs.
+    "tells-not-who-clusters": wrong(
+        "CLUS-011", ("write.transaction:Transaction._content", _drops("clusteringProvider"))
+    ),
+    "clusters-what-others-did": wrong(
+        "CLUS-012", ("write.maintenance:PROVIDER", is_("fromAnotherWorld"))
+    ),
+    "numbers-no-parts-in-files": wrong(
+        "ICE2-012", ("write.data_files:stored_field", _without_parts)
+    ),
+    "repartitions-under-iceberg-1": wrong(
+        "ICE1-011", ("write.replace:_check_partitioning", gives(None))
+    ),
+    "repartitions-under-iceberg-2": wrong(
+        "ICE2-019", ("write.replace:_check_partitioning", gives(None))
+    ),
+    "widens-past-iceberg": wrong("ICE2-023", ("write.iceberg:_follows", gives(YES))),
+    "appends-past-the-catalog": wrong("CAT-011", *PAST_THE_CATALOG),
+    "optimizes-past-the-catalog": wrong("CAT-021", *PAST_THE_CATALOG),
+    "vacuums-past-the-catalog": wrong("CAT-020", *PAST_THE_CATALOG),
+    "cleans-past-the-catalog": wrong("CAT-019", *PAST_THE_CATALOG),
+    # Checkpoints, compactions, statistics.
+    "checkpoints-no-feature-lists": wrong(
+        "CKSCH-009", ("write.checkpoint:_small_actions", afterwards(_without_lists))
+    ),
+    "forgets-domains-it-does-not-know": wrong(
+        "DOM-014", ("write.checkpoint:_small_actions", afterwards(_known_domains))
+    ),
+    "names-sidecars-twice": wrong("SIDE-002", ("write.checkpoint_files:_lines", _repeats_sidecars)),
+    "splits-parts-as-it-comes": wrong("CKPT-N-007", ("write.checkpoint:part_keys", _shuffled)),
+    "leaves-parsed-statistics-out": wrong(
+        "CKC-021", ("write.checkpoint_files:_AS_STRUCT", is_("delta.nothing"))
+    ),
+    "leaves-statistics-out": wrong(
+        "CKC-018", ("write.checkpoint_files:_AS_JSON", is_("delta.checkpoint.writeStatsAsStruct"))
+    ),
+    "compacts-without-domains": wrong(
+        "COMP-004", ("write.compaction:_spelled", _without_domain_lines)
+    ),
+}
+"""Each wrong writer, and the requirement that has to notice."""
