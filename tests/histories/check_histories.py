@@ -16,17 +16,31 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from machine import WriterMachine
+from tally import Tally, missed, told
 
 from conformance.adapter import Ok, Scan
 from conformance.compare import compare_rows
 from generators.materialise.arrow_rows import arrow_table
-from generators.operations import replay
+from reference_impl import Snapshot
 from reference_impl.features import supported
 
 COUNT = int(os.environ.get("DELTA_TCK_HISTORIES", "200"))
 STEPS = 25
+ENOUGH = 100
+"""So many histories reach all that the writer does."""
+
 ENGINES = {"deltalake": "deltalake", "duckdb": "duckdb_extension_delta", "polars": "polars"}
 """Adapter, and the module without which it does not start."""
+
+
+FAULTS: dict[str, Callable[[Snapshot], bool]] = {
+    # Partition columns of mapped tables read as null: duckdb-delta, issue 343.
+    "duckdb": lambda snapshot: (
+        bool(snapshot.metadata.partition_columns)
+        and "delta.columnMapping.mode" in snapshot.metadata.configuration
+    ),
+}
+"""Tables that an engine is known to read wrong, as its baseline has it; nothing new is there."""
 
 
 def explored(machine: type[WriterMachine], count: int) -> None:
@@ -49,26 +63,32 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
-def test_the_writer_does_what_the_oracle_does() -> None:
+def test_the_writer_does_what_the_oracle_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tally = Tally()
+    monkeypatch.setattr(WriterMachine, "tally", tally)
     explored(WriterMachine, COUNT)
+    with capsys.disabled():
+        print(f"\n{told(tally)}")  # noqa: T201  for those who explore
+    # A few histories cannot reach everything.
+    assert COUNT < ENOUGH or missed(tally) == []
 
 
-def claimed(claims: Any, protocol: Any) -> bool:
-    """Tell whether an engine says that it reads tables of a protocol."""
+def claimed(claims: Any, protocol: Any, schema: str) -> bool:
+    """Tell whether an engine says that it reads tables of a protocol and a schema."""
     if protocol.min_reader_version > claims.reader_version:
         return False
+    if '"void"' in schema:
+        return False  # a type of the later text, which no feature announces
     listed = set(protocol.reader_features or ())
     if protocol.min_reader_version == 2:
         listed |= {"columnMapping"} & set(supported(protocol))
     return listed <= set(claims.reader_features)
 
 
-@pytest.mark.parametrize(
-    "engine", [name for name, module in ENGINES.items() if find_spec(module) is not None]
-)
-def test_an_engine_reads_what_the_oracle_has(
-    engine: str, record_property: Callable[[str, object], None]
-) -> None:
+def witness(engine: str, count: int) -> str:
+    """Let an engine read the tables that random histories leave, and tell how many it read."""
     adapter = import_module(f"conformance.adapters.{engine}").create()
     claims = adapter.describe().claims
     read: list[bool] = []
@@ -78,23 +98,47 @@ def test_an_engine_reads_what_the_oracle_has(
 
         def teardown(self) -> None:
             try:
-                if self.history:
+                if self.oracle.versions:
                     self.witness()
             finally:
                 super().teardown()
 
         def witness(self) -> None:
-            protocol = self.table.snapshot().protocol
-            read.append(claimed(claims, protocol))
+            snapshot = self.table.snapshot()
+            protocol = snapshot.protocol
+            known = engine in FAULTS and FAULTS[engine](snapshot)
+            schema = snapshot.metadata.schema_string
+            read.append(claimed(claims, protocol, schema) and not known)
             if not read[-1]:
                 return
-            wanted = replay(self.history).versions[-1]
+            wanted = self.oracle.versions[-1]
             rows = arrow_table(wanted.schema, [row.values for row in wanted.rows])
             answer = adapter.run(Scan(self.location))
             assert isinstance(answer, Ok), f"{engine} refuses {protocol}: {answer}"
             difference = compare_rows(rows, answer.payload)
             assert difference is None, f"{engine}: {difference}"
 
-    explored(Witnessed, max(COUNT // 4, 20))
-    record_property("witness", f"{engine} read {sum(read)} of {len(read)} tables")
+    try:
+        explored(Witnessed, count)
+    finally:
+        adapter.close()
     assert any(read), f"{engine} claims none of the tables"
+    return f"{engine} read {sum(read)} of {len(read)} tables"
+
+
+@pytest.mark.parametrize(
+    "engine", [name for name, module in ENGINES.items() if find_spec(module) is not None]
+)
+def test_an_engine_reads_what_the_oracle_has(
+    engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = witness(engine, max(COUNT // 4, 20))
+    with capsys.disabled():
+        print(f"\n{said}")  # noqa: T201  for those who explore
+
+
+@pytest.mark.skipif(find_spec("pyspark") is None, reason="Spark is not installed")
+def test_spark_reads_what_the_oracle_has(capsys: pytest.CaptureFixture[str]) -> None:
+    said = witness("spark", max(COUNT // 8, 10))
+    with capsys.disabled():
+        print(f"\n{said}")  # noqa: T201  as above
