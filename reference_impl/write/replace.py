@@ -57,11 +57,18 @@ def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None 
         partition_columns=names,
         configuration=configuration,
     )
-    # The rows that are there go before rules of new columns could be held against them.
     adds = snapshot.adds()
     transaction.read(None, adds)
     transaction.remove(adds)
-    define(transaction, snapshot.protocol, metadata, wanted.properties, wanted.features)
+    # The rows that are there go, so that no rule of the new columns is held against them.
+    define(
+        transaction,
+        snapshot.protocol,
+        metadata,
+        wanted.properties,
+        wanted.features,
+        rows_stay=False,
+    )
     _check_partitioning(transaction.read_target, transaction.target)
     if transaction.target.supports("clustering"):
         transaction.set_domain(clustering_domain((), None))

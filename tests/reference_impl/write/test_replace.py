@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -64,3 +65,18 @@ def test_iceberg_compatibility_keeps_the_names_of_partition_columns(
         replaced(table, **on)
     assert caught.value.requirement == requirement
     assert table.latest_version() == 0
+
+
+def test_no_row_that_goes_has_to_obey_rules_of_new_columns(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    table.create(BEFORE, rows=ROWS)
+    told = json.dumps({"expression": {"expression": "id > 7"}})
+    column = {"name": "id", "type": "long", "nullable": True}
+    table.replace(
+        {"type": "struct", "fields": [{**column, "metadata": {"delta.invariants": told}}]},
+        properties={"delta.constraints.c": "id > 8"},
+        rows=pa.table({"id": [9]}),
+    )
+    assert read_table(table.storage.location).to_pylist() == [{"id": 9}]
+    clean()
