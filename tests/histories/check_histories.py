@@ -26,7 +26,7 @@ from reference_impl.features import supported
 
 COUNT = int(os.environ.get("DELTA_TCK_HISTORIES", "200"))
 STEPS = 25
-ENOUGH = 100
+ENOUGH = 200
 """So many histories reach all that the writer does."""
 
 ENGINES = {"deltalake": "deltalake", "duckdb": "duckdb_extension_delta", "polars": "polars"}

@@ -1,343 +1,247 @@
 """A writer under random operations, held against the oracle and the audit as it goes.
 
 The table has few columns and small values, so that operations meet: the same rows are updated,
-merged, deleted, restored. What is drawn is which features the table has, which come later, and
-what is done in which order.
+merged, deleted, restored. What is drawn is which features the table has, which come later or go
+again, and what is done in which order. What is in the way of an operation is known ahead, too:
+the writer has to refuse it then, and may not otherwise.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
+import json
 from typing import Any
+from urllib.parse import quote
 
-import pyarrow as pa
+import pyarrow.parquet as pq
+from draws import CREATED_WITH, EXTRAS, IDENTITIES, ROWS, DrawnRow
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, rule
+from objections import CONSTRAINT, GENERATED, is_on
+from operation import draw_operation, operation
+from table_rules import TableRules
 
-from conformance.audit import audit
-from conformance.compare import compare_rows
-from generators.delta_schema import Field, Struct, field, struct, type_of
+from conformance.adapters.sqltext import SPARK, render
+from generators.delta_schema import Field, Struct, field, struct
+from generators.filters import column, columns_of, node
+from generators.literals import literal
 from generators.materialise.arrow_rows import arrow_table
-from generators.operations import (
-    AddColumn,
-    Append,
-    Create,
-    Delete,
-    DropColumn,
-    Keep,
-    Merge,
-    MergeClause,
-    Operation,
-    Overwrite,
-    RenameColumn,
-    ReorderColumns,
-    Restore,
-    SetDomain,
-    SetProperties,
-    SetTransaction,
-    UnsetProperties,
-    Update,
-    WidenColumn,
-    commits,
-    replay,
-)
-from reference_impl import Table, read_table
-from reference_impl.write.checkpoint import Style
+from generators.model import Oracle, Row
+from generators.operations import Create
 
 __all__ = ["WriterMachine"]
 
-FEATURES = {
-    "vectors": {"delta.enableDeletionVectors": "true"},
-    "feed": {"delta.enableChangeDataFeed": "true"},
-    "tracking": {"delta.enableRowTracking": "true"},
-    "times": {"delta.enableInCommitTimestamps": "true"},
-    "mapping": {"delta.columnMapping.mode": "name"},
-    "widening": {"delta.enableTypeWidening": "true"},
-    "parsed statistics": {"delta.checkpoint.writeStatsAsStruct": "true"},
-    "second checkpoints": {"delta.checkpointPolicy": "v2"},
-    "often checkpointed": {"delta.checkpointInterval": "2"},
-    "few statistics": {"delta.dataSkippingNumIndexedCols": "1"},
-}
-"""Features that a table may have from the start or get later."""
-
 COLUMNS = struct(field("id", "long"), field("part", "string"), field("n", "integer"))
-STYLES = (Style(), Style(parts=2), Style("v2", "json", 2), Style("v2", "parquet"))
-IDS = st.integers(0, 6)
-PARTS = st.sampled_from(("a", "b c", "", None, "é%"))
-NUMBERS = st.one_of(st.none(), st.integers(-3, 3))
+_NEXT = node("+", column("id"), literal("long", 1))
+_SMALL = node("or", node("is_null", column("n")), node("<", column("n"), literal("integer", 3)))
+_SPECIAL = ("generated", "default", "identity", "invariant", "not null")
+_LISTED = ("checkConstraints", "vacuumProtocolCheck", "allowColumnDefaults", "v2Checkpoint")
+_SIMPLE = ("id", "part", "n", "x", "day")
 
 
-def _equal(column: str, kind: str, value: Any) -> dict[str, Any]:
-    return {"op": "=", "args": [{"column": [column]}, {"literal": value, "type": kind}]}
+def _replaced(
+    oracle: Oracle, schema: Struct, partitions: tuple[str, ...], rows: tuple[Row, ...]
+) -> None:
+    oracle.delete([row.identity for row in oracle.pending])
+    oracle.schema, oracle.partition_columns = schema, partitions
+    oracle.insert(rows)
 
 
-FILTERS = st.one_of(
-    st.none(),
-    IDS.map(lambda value: _equal("id", "long", str(value))),
-    st.sampled_from(("a", "é%")).map(lambda value: _equal("part", "string", value)),
-    IDS.map(lambda v: {**_equal("id", "long", str(v)), "op": ">="}),
-)
-ROWS = st.lists(st.tuples(IDS, PARTS, NUMBERS), min_size=1, max_size=4)
-SAME_ID = {"op": "=", "args": [{"column": ["target", "id"]}, {"column": ["source", "id"]}]}
-CLAUSES = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
-
-
-class WriterMachine(RuleBasedStateMachine):
-    """The writer and the oracle, side by side."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.table = Table(self.folder / "table")
-        self.history: list[Operation] = []
-        self.places: dict[int, int] = {}
-        self.properties: dict[str, str] = {}
-        self.oldest = 0
-
-    @property
-    def location(self) -> str:
-        return self.table.storage.location
-
-    @property
-    def schema(self) -> Struct:
-        return replay(self.history).schema
-
-    def rows(self, drawn: list[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
-        """Give rows in the columns that the table has now."""
-        values = [dict(zip(("id", "part", "n"), row, strict=True)) for row in drawn]
-        return tuple({name: row.get(name) for name in self.schema.names} for row in values)
-
-    def arrow(self, rows: tuple[dict[str, Any], ...]) -> pa.Table:
-        return arrow_table(self.schema, list(rows))
-
-    def note(self, version: int, operation: Operation) -> None:
-        """Let the oracle do what the writer did, and compare the version that came of it."""
-        before = max(self.places, default=-1)
-        if version == before:
-            return  # nothing to do, and nothing committed
-        assert version == before + 1
-        self.history.append(operation)
-        self.places[version] = len(replay(self.history).versions) - 1
-        self.compare(version)
-        self.compare_feed(version)
-
-    def compare(self, version: int) -> None:
-        wanted = replay(self.history).versions[self.places[version]]
-        rows = arrow_table(wanted.schema, [row.values for row in wanted.rows])
-        difference = compare_rows(rows, read_table(self.location, version=version))
-        assert difference is None, f"version {version}: {difference}"
-        snapshot = self.table.snapshot(version)
-        assert {k: t.version for k, t in snapshot.txns.items()} == dict(wanted.transactions)
-        domains = {
-            k: d.configuration
-            for k, d in snapshot.domain_metadata.items()
-            if not k.startswith("delta.")
-        }
-        assert domains == dict(wanted.domains)
-
-    def compare_feed(self, version: int) -> None:
-        """Hold the changes of a version to those of the oracle; of a restore to their sum."""
-        held = self.table.snapshot(version).metadata.configuration
-        if held.get("delta.enableChangeDataFeed") != "true" or version == 0:
-            return
-        earlier = self.table.snapshot(version - 1).metadata.configuration
-        last = self.history[-1]
-        if earlier.get("delta.enableChangeDataFeed") != "true" or isinstance(last, Restore):
-            return
-        wanted = replay(self.history).versions[-1]
-        changes = [(each.change_type, each.values) for each in wanted.changes]
-        kinds = pa.array([kind for kind, _ in changes], pa.string())
-        rows = arrow_table(wanted.schema, [values for _, values in changes])
-        found = self.table.changes(version).drop_columns(["_commit_version", "_commit_timestamp"])
-        difference = compare_rows(rows.append_column("_change_type", kinds), found)
-        assert difference is None, f"changes of version {version}: {difference}"
+class WriterMachine(TableRules):
+    """The writer and the oracle, from the creation of the table on."""
 
     @initialize(
-        features=st.sets(st.sampled_from(sorted(FEATURES)), max_size=6),
-        partitioned=st.booleans(),
+        features=st.sets(
+            st.sampled_from((*sorted(CREATED_WITH), "iceberg 1", "times")), min_size=3, max_size=7
+        ),
+        listed=st.sets(st.sampled_from(_LISTED), max_size=2),
+        special=st.sets(st.sampled_from(_SPECIAL), min_size=1, max_size=3),
+        extras=st.sets(st.sampled_from((*sorted(EXTRAS), "s", "s", "s")), min_size=1, max_size=4),
+        partitions=st.sampled_from(((), (), ("part",), ("n",), ("part", "n"), ("g",))),
+        identity=st.sampled_from(IDENTITIES),
+        rows=st.one_of(st.just([]), ROWS),
+        way=st.sampled_from(("create", "create", "create", "cluster", "convert")),
+    )
+    def begin(  # noqa: PLR0913, PLR0917  a table has this many independent sides
+        self,
+        features: set[str],
+        listed: set[str],
+        special: set[str],
+        extras: set[str],
+        partitions: tuple[str, ...],
+        identity: tuple[int, int, bool],
+        rows: list[DrawnRow],
+        way: str,
+    ) -> None:
+        properties: dict[str, str] = {}
+        for name in sorted(features):
+            properties |= CREATED_WITH[name]
+        for text in map(self._ruled, (_NEXT, _SMALL)):
+            assert text
+        if "shredding" in features:
+            extras |= {"v"}
+        if way == "convert":
+            special -= {"generated", "identity", "invariant"}
+            properties = {
+                key: value
+                for key, value in properties.items()
+                if key != "delta.columnMapping.mode" and "Iceberg" not in key
+            }
+            extras &= set(_SIMPLE)
+        if "x" in extras:
+            extras -= {"X"}
+        schema = self._schema(special, extras, identity)
+        columns = tuple(name for name in partitions if name in schema.names and way != "cluster")
+        if way == "convert":
+            self._convert(schema, columns, properties, rows)
+        else:
+            paths = (("id",), ("part",)) if way == "cluster" else ()
+            self._create(schema, columns, properties, rows, listed, paths)
+
+    @rule(data=st.data())
+    def act(self, data: st.DataObject) -> None:
+        """Do one operation."""
+        draw_operation(self, data)
+
+    @operation(
+        special=st.sets(st.sampled_from(_SPECIAL), max_size=1),
+        extras=st.sets(st.sampled_from(sorted(EXTRAS)), max_size=2),
+        partitions=st.sampled_from(((), ("part",), ("n",))),
+        identity=st.sampled_from(IDENTITIES),
         rows=st.one_of(st.just([]), ROWS),
     )
-    def create(self, features: set[str], partitioned: bool, rows: list[Any]) -> None:
-        for name in sorted(features):
-            self.properties |= FEATURES[name]
-        values = tuple(dict(zip(("id", "part", "n"), row, strict=True)) for row in rows)
-        listed = ("domainMetadata", "checkConstraints")
-        columns = ("part",) if partitioned else ()
-        version = self.table.create(
-            COLUMNS.to_json(),
-            partition_columns=columns,
-            properties=self.properties,
-            features=listed,
-            rows=arrow_table(COLUMNS, list(values)) if values else None,
+    def replace(
+        self,
+        special: set[str],
+        extras: set[str],
+        partitions: tuple[str, ...],
+        identity: tuple[int, int, bool],
+        rows: list[DrawnRow],
+    ) -> None:
+        """Give the table other columns, partitions and rows."""
+        if "x" in extras:
+            extras -= {"X"}
+        schema = self._schema(special, extras, identity)
+        before = self.oracle.fork()
+        now, marks = self.oracle, self.marks
+        self.oracle, self.marks = Oracle(schema, partitions), {}
+        given, table = self.bring(rows)
+        landed = self.landed(given)
+        self.oracle = now
+        done = self.attempt(
+            lambda: self.table.replace(
+                schema.to_json(), partition_columns=partitions, rows=table if rows else None
+            ),
+            lambda oracle: _replaced(oracle, schema, partitions, landed),
+            objection=self._blocked(partitions) or self._unruled(schema),
+            free=before.properties.get("delta.appendOnly") == "true",
+            clustered=(),
+            feed=False,
         )
-        self.note(version, Create(COLUMNS, columns, self.properties, listed, values))
+        if not done:
+            self.marks = marks
 
-    # Rows.
+    def _blocked(self, partitions: tuple[str, ...]) -> str | None:
+        held, properties = self.oracle.partition_columns, self.oracle.properties
+        if partitions and "clustering" in self.supported():
+            return "the table may be clustered"
+        compatible = any(is_on(properties, f"icebergCompatV{n}") for n in (1, 2))
+        return "other partition columns" if compatible and held not in ((), partitions) else None
 
-    @rule(rows=ROWS)
-    def append(self, rows: list[Any]) -> None:
-        given = self.rows(rows)
-        self.note(self.table.append(self.arrow(given)), Append(given))
+    def _unruled(self, schema: Struct) -> str | None:
+        """Object to columns that a constraint of the table misses."""
+        texts = [text for key, text in self.oracle.properties.items() if key.startswith(CONSTRAINT)]
+        missing = [t for t in texts if not columns_of(self.rules[t]) <= set(schema.names)]
+        return f"{missing} name other columns" if missing else None
 
-    @rule(where=FILTERS)
-    def delete(self, where: Any) -> None:
-        self.note(self.table.delete(where), Delete(where))
+    def _ruled(self, tree: Any) -> str:
+        text = render(tree, SPARK)
+        self.rules[text] = tree
+        return text
 
-    @rule(where=FILTERS, value=NUMBERS)
-    def update(self, where: Any, value: Any) -> None:
-        self.note(self.table.update({"n": value}, where), Update({"n": value}, where))
+    def _schema(
+        self, special: set[str], extras: set[str], identity: tuple[int, int, bool]
+    ) -> Struct:
+        fields = {each.name: each for each in COLUMNS}
+        if "invariant" in special:
+            told = {"expression": {"expression": self._ruled(_SMALL)}}
+            metadata: dict[str, Any] = {"delta.invariants": json.dumps(told)}
+            fields["n"] = Field("n", fields["n"].type, metadata=metadata)
+        if "not null" in special:
+            fields["id"] = Field("id", fields["id"].type, nullable=False)
+        if "default" in special:
+            metadata = {"CURRENT_DEFAULT": "'x'", "comment": "by default x"}
+            fields["part"] = Field("part", fields["part"].type, metadata=metadata)
+        if "generated" in special:
+            metadata = {GENERATED: self._ruled(_NEXT)}
+            fields["g"] = Field("g", fields["id"].type, metadata=metadata)
+        if "identity" in special:
+            start, step, explicit = identity
+            keys = {"start": start, "step": step, "allowExplicitInsert": explicit}
+            metadata = {f"delta.identity.{key}": value for key, value in keys.items()}
+            fields["i"] = Field("i", fields["id"].type, metadata=metadata)
+        return Struct((*fields.values(), *(Field(name, EXTRAS[name]) for name in sorted(extras))))
 
-    @rule(where=FILTERS, value=PARTS)
-    def move(self, where: Any, value: Any) -> None:
-        self.note(self.table.update({"part": value}, where), Update({"part": value}, where))
+    def _create(  # noqa: PLR0913, PLR0917  as above
+        self,
+        schema: Struct,
+        columns: tuple[str, ...],
+        properties: dict[str, str],
+        drawn: list[DrawnRow],
+        listed: set[str],
+        paths: tuple[tuple[str, ...], ...],
+    ) -> None:
+        """Create the table: as drawn, or with less of it where that has to be refused."""
+        plain = {key: value for key, value in properties.items() if "Iceberg" not in key}
+        for held, rows in ((properties, drawn), (plain, drawn), (plain, [])):
+            self.oracle = Oracle(schema, columns)
+            given, table = self.bring(rows)
+            done = self.attempt(
+                lambda: self.table.create(
+                    schema.to_json(),
+                    partition_columns=columns,
+                    properties=held,  # noqa: B023  called at once
+                    features=("domainMetadata", *sorted(listed)),
+                    clustering_columns=paths,
+                    rows=table if rows else None,  # noqa: B023  as above
+                ),
+                Create(schema, columns, held, (), self.landed(given)),
+                clustered=paths,
+            )
+            if done:
+                return
+        raise AssertionError("no table")
 
-    @rule(rows=ROWS)
-    def overwrite(self, rows: list[Any]) -> None:
-        given = self.rows(rows)
-        self.note(self.table.overwrite(self.arrow(given)), Overwrite(given))
-
-    @rule(number=IDS, rest=st.tuples(PARTS, NUMBERS))
-    def overwrite_some(self, number: int, rest: tuple[Any, Any]) -> None:
-        given, where = self.rows([(number, *rest)]), _equal("id", "long", str(number))
-        self.note(self.table.overwrite(self.arrow(given), where), Overwrite(given, where))
-
-    @rule(rows=st.lists(st.tuples(IDS, PARTS, NUMBERS), max_size=4, unique_by=lambda row: row[0]))
-    def merge(self, rows: list[Any]) -> None:
-        given = self.rows(rows)
-        self.note(self.table.merge(self.arrow(given), ["id"]), Merge(given, SAME_ID, CLAUSES))
-
-    # Shape and age.
-
-    @rule(purge=st.booleans())
-    def optimize(self, purge: bool) -> None:
-        self.note(self.table.optimize(purge_only=purge), Keep())
-
-    @rule(data=st.data())
-    def restore(self, data: st.DataObject) -> None:
-        usable = [version for version in self.places if version >= self.oldest]
-        version = data.draw(st.sampled_from(usable))
-        earlier = replay(self.history).versions[self.places[version]]
-        if self._is_unmapped_since(earlier.properties):
-            return
-        self.note(self.table.restore(version), Restore(self.places[version]))
-
-    def _is_unmapped_since(self, earlier: Any) -> bool:
-        """Tell whether to restore would take the mapping away that files rely on."""
-        name = "delta.columnMapping.mode"
-        return name in replay(self.history).properties and name not in earlier
-
-    @rule(style=st.sampled_from(STYLES))
-    def checkpoint(self, style: Style) -> None:
-        second = "v2Checkpoint" in (self.table.snapshot().protocol.writer_features or ())
-        if second == (style.spec == "v2"):
-            self.table.checkpoint(style)
-
-    @rule(data=st.data())
-    def compact_log(self, data: st.DataObject) -> None:
-        latest = self.table.latest_version()
-        if latest > 0:
-            start = data.draw(st.integers(0, latest - 1))
-            self.table.compact_log(start, data.draw(st.integers(start + 1, latest)))
-
-    @rule()
-    def vacuum(self) -> None:
-        self.table.vacuum()
-
-    @rule()
-    def vacuum_at_once(self) -> None:
-        self.table.vacuum(retention=0, unsafe=True)
-        self.oldest = self.table.latest_version()
-
-    @rule()
-    def clean_log(self) -> None:
-        self.table.clean_log()
-
-    # Metadata.
-
-    @rule(name=st.sampled_from(sorted(FEATURES)))
-    def switch_on(self, name: str) -> None:
-        wanted = FEATURES[name]
-        self.note(self.table.set_properties(wanted), SetProperties(wanted))
-
-    @rule(value=st.sampled_from(("x", "y", "")))
-    def set_property(self, value: str) -> None:
-        self.note(self.table.set_properties({"mine": value}), SetProperties({"mine": value}))
-
-    @rule()
-    def unset_property(self) -> None:
-        self.note(self.table.unset_properties(["mine"]), UnsetProperties(("mine",)))
-
-    @rule(application=st.sampled_from("pq"), number=st.integers(0, 9))
-    def set_transaction(self, application: str, number: int) -> None:
-        version = self.table.set_transaction(application, number)
-        self.note(version, SetTransaction(application, number))
-
-    @rule(domain=st.sampled_from(("one", "two")), text=st.sampled_from(("{}", "t", None)))
-    def set_domain(self, domain: str, text: str | None) -> None:
-        self.note(self.table.set_domain(domain, text), SetDomain(domain, text))
-
-    @rule(name=st.sampled_from(("c", "d")), limit=st.integers(7, 9))
-    def add_constraint(self, name: str, limit: int) -> None:
-        if f"delta.constraints.{name}" not in self.table.snapshot().metadata.configuration:
-            key, text = f"delta.constraints.{name}", f"id < {limit}"
-            self.note(self.table.add_constraint(name, text), SetProperties({key: text}))
-
-    @rule(name=st.sampled_from(("c", "d")))
-    def drop_constraint(self, name: str) -> None:
-        key = f"delta.constraints.{name}"
-        if key in self.table.snapshot().metadata.configuration:
-            self.note(self.table.drop_constraint(name), UnsetProperties((key,)))
-
-    @rule(name=st.sampled_from(("x", "y", "z z")), kind=st.sampled_from(("string", "double")))
-    def add_column(self, name: str, kind: str) -> None:
-        mapped = "delta.columnMapping.mode" in replay(self.history).properties
-        if name in self.schema.names or (" " in name and not mapped):
-            return
-        column = Field(name, type_of(kind))
-        version = self.table.add_columns(Struct((column,)).to_json())
-        self.note(version, AddColumn(column))
-
-    def _loose(self) -> list[str]:
-        return [name for name in self.schema.names if name not in ("id", "part", "n")]
-
-    @precondition(lambda self: "delta.columnMapping.mode" in replay(self.history).properties)
-    @rule(new=st.sampled_from(("x", "y", "w")), data=st.data())
-    def rename_column(self, new: str, data: st.DataObject) -> None:
-        loose = self._loose()
-        if loose and new not in self.schema.names:
-            old = data.draw(st.sampled_from(loose))
-            self.note(self.table.rename_column(old, new), RenameColumn(old, new))
-
-    @precondition(lambda self: "delta.columnMapping.mode" in replay(self.history).properties)
-    @rule(data=st.data())
-    def drop_column(self, data: st.DataObject) -> None:
-        loose = self._loose()
-        if loose:
-            name = data.draw(st.sampled_from(loose))
-            self.note(self.table.drop_column(name), DropColumn(name))
-
-    @rule(data=st.data())
-    def reorder_columns(self, data: st.DataObject) -> None:
-        names = data.draw(st.permutations(list(self.schema.names)))
-        self.note(self.table.reorder_columns(names), ReorderColumns(tuple(names)))
-
-    @precondition(lambda self: "delta.enableTypeWidening" in replay(self.history).properties)
-    @rule()
-    def widen(self) -> None:
-        if self.schema["n"].type == type_of("integer"):
-            self.note(self.table.change_type("n", "long"), WidenColumn("n", type_of("long")))
-
-    def teardown(self) -> None:
-        """Read every version again that is promised, and audit the whole."""
-        try:
-            if self.history:
-                for version in self.places:
-                    if version >= self.oldest:
-                        self.compare(version)
-                faults = [f for f in audit(self.location) if f.severity == "error"]
-                assert faults == []
-                assert len(self.places) == sum(map(commits, self.history))
-        finally:
-            shutil.rmtree(self.folder)
+    def _convert(
+        self,
+        schema: Struct,
+        columns: tuple[str, ...],
+        properties: dict[str, str],
+        drawn: list[DrawnRow],
+    ) -> None:
+        """Convert files that are there, one per row, in folders that name partitions."""
+        self.oracle = Oracle(schema, columns)
+        rows, _ = self.bring(drawn)
+        rows = [{**row, **{n: row[n] or None for n in columns if row[n] == ""}} for row in rows]
+        inside = Struct(tuple(each for each in schema if each.name not in columns))
+        for number, row in enumerate(rows):
+            folder = self.folder / "table"
+            for name in columns:
+                value = row[name]
+                text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe="")
+                folder /= f"{name}={text}"
+            folder.mkdir(parents=True, exist_ok=True)
+            pq.write_table(
+                arrow_table(inside, [{n: row[n] for n in inside.names}]),
+                folder / f"{number}.parquet",
+            )
+        (self.folder / "table").mkdir(exist_ok=True)
+        done = self.attempt(
+            lambda: self.table.convert(
+                schema.to_json(),
+                partition_columns=columns,
+                properties=properties,
+                features=("domainMetadata",),
+            ),
+            Create(schema, columns, properties, (), tuple(rows)),
+        )
+        assert done

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from machine import WriterMachine
+from tally import Tally, missed, told
+
+COUNT, STEPS = 60, 25
 
 
 @pytest.fixture(autouse=True)
@@ -14,15 +17,18 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
-def test_the_writer_does_what_the_oracle_does() -> None:
+def test_the_writer_does_what_the_oracle_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally()
+    monkeypatch.setattr(WriterMachine, "tally", tally)
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        seed(11)(WriterMachine),
+        seed(17)(WriterMachine),
         settings=settings(
-            max_examples=12,
-            stateful_step_count=14,
+            max_examples=COUNT,
+            stateful_step_count=STEPS,
             deadline=None,
             database=None,
             derandomize=False,
             suppress_health_check=list(HealthCheck),
         ),
     )
+    assert missed(tally) == [], told(tally)
