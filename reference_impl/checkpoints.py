@@ -28,8 +28,7 @@ from reference_impl.actions import (
 from reference_impl.checkpoint_bounds import (
     BATCH_ROWS,
     OPTIONS,
-    Allowance,
-    batch_rows,
+    bounded,
     refuse_bomb,
     refuse_repeated,
 )
@@ -101,7 +100,6 @@ class CheckpointReader:
         self._checkpoint = checkpoint
         self._actions: tuple[Action, ...] | None = None
         self._footers: dict[str, pq.FileMetaData] = {}
-        self._sizes: dict[str, int] = {}
         self._tiny: dict[str, list[pa.RecordBatch]] = {}
 
     def actions(self) -> tuple[Action, ...]:
@@ -274,9 +272,9 @@ class CheckpointReader:
             if path not in self._tiny:
                 with self._storage.open_input(path) as source, self._open(path, source) as file:
                     if file.metadata.num_rows > _FEW_ROWS:
-                        yield from self._batches(path, file, columns)
+                        yield from _batches(source, file, columns)
                         return
-                    self._tiny[path] = list(self._batches(path, file, _ACTIONS))
+                    self._tiny[path] = list(_batches(source, file, _ACTIONS))
             yield from self._tiny[path]
         except FileNotFoundError:
             raise self._gone(path) from None
@@ -285,32 +283,15 @@ class CheckpointReader:
                 raise  # the file may be as good as any
             raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
 
-    def _open(self, path: str, source: Any, *dictionaries: str) -> pq.ParquetFile:
+    def _open(self, path: str, source: Any) -> pq.ParquetFile:
         """Open a file, and check its footer when that is read for the first time."""
         known = self._footers.get(path)
-        file = pq.ParquetFile(source, metadata=known, read_dictionary=dictionaries, **OPTIONS)
+        file = pq.ParquetFile(source, metadata=known, **OPTIONS)
         if known is None:
-            self._sizes[path] = source.size()
-            refuse_bomb(file.metadata, self._sizes[path])
+            refuse_bomb(file.metadata, source.size())
             refuse_repeated(file.schema_arrow, "the schema")
             self._footers[path] = file.metadata
         return file
-
-    def _batches(
-        self, path: str, file: pq.ParquetFile, columns: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
-        if not {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
-            return
-        rows = batch_rows(
-            lambda paths: self._open(path, self._storage.open_input(path), *paths),
-            file,
-            columns,
-        )
-        allowance = Allowance(self._sizes[path])
-        threads = file.metadata.num_rows > BATCH_ROWS
-        for batch in file.iter_batches(rows, columns=list(columns), use_threads=threads):
-            allowance.take(batch.nbytes)
-            yield batch
 
     def _check(self, actions: Sequence[Action]) -> None:
         version = self._checkpoint.version
@@ -364,6 +345,12 @@ class CheckpointReader:
         return InvalidCheckpoint(
             message, path=path, version=self._checkpoint.version, requirement=requirement
         )
+
+
+def _batches(source: Any, file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    if {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
+        threads = file.metadata.num_rows > BATCH_ROWS
+        yield from bounded(source, file, columns, use_threads=threads)
 
 
 def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -34,7 +34,7 @@ class Judged:
 
     Attributes:
         path: decoded, for messages.
-        size: bytes of the file.
+        source: what the file was opened from.
         file: the opened file.
         layout: of the table.
         stats: parsed, fractions exact.
@@ -43,7 +43,7 @@ class Judged:
     """
 
     path: str
-    size: int
+    source: pa.NativeFile
     file: pq.ParquetFile
     layout: Layout
     stats: Mapping[str, Any]
@@ -109,10 +109,10 @@ def _field_id(field: pa.Field) -> bytes | None:
 def _values(judged: Judged, place: tuple[str, ...]) -> pa.ChunkedArray | None:
     """Read one column, nested in structs or not, as an array of leaves."""
     name = place[0]
-    size = judged.size
-    values = read_columns(judged.file, size, [".".join(place)] if name else None)
+    source = judged.source
+    values = read_columns(judged.file, source, [".".join(place)] if name else None)
     if name not in values.schema.names:
-        values = read_columns(judged.file, size, [name])
+        values = read_columns(judged.file, source, [name])
     found = values.column(name)
     for part in place[1:]:
         if not pa.types.is_struct(found.type) or found.type.get_field_index(part) < 0:

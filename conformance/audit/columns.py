@@ -7,6 +7,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reference_impl.parquet_bounds import Bounded
+
 __all__ = ["read_columns"]
 
 _ROWS: Final = 65_536
@@ -15,26 +17,28 @@ _ROWS: Final = 65_536
 _SUSPECT: Final = 256 << 20
 """Bytes that any file may unfold to."""
 
-_EXPANSION: Final = 1_000
+_EXPANSION: Final = 100
 """How many bytes a byte of a larger file may unfold to."""
 
 
-def read_columns(file: pq.ParquetFile, size: int, names: list[str] | None) -> pa.Table:
-    """Read columns, all for ``None``; ``size`` is that of the file in bytes.
+def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] | None) -> pa.Table:
+    """Read columns, all for ``None``; ``source`` is what the file was opened from.
 
     Raises:
         ValueError: the file has fewer rows than its footer promises, or unfolds beyond measure.
         pa.ArrowException: the file is damaged.
 
     """
+    size = source.size()
     limit = max(_SUSPECT, _EXPANSION * size)
     promised = file.metadata.num_rows
     batches: list[pa.RecordBatch] = []
     rows = unfolded = 0
-    for batch in file.iter_batches(_ROWS, columns=names):
+    wanted = file.schema_arrow.names if names is None else names
+    for batch in Bounded(source, file, limit, wanted).batches(_ROWS, use_threads=True):
         batches.append(batch)
         rows += batch.num_rows
-        unfolded += batch.nbytes
+        unfolded += batch.nbytes + batch.num_rows
         if unfolded > limit:
             raise ValueError(f"{size} bytes unfold to more than {limit}")
     if rows != promised:

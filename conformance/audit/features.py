@@ -20,6 +20,7 @@ from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
+from reference_impl.checkpoint_bounds import OPTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.paths import decode_path
 from reference_impl.types.schema import parse_type
@@ -168,8 +169,8 @@ def change_files(view: VersionView) -> Findings:
                 continue
             try:
                 with view.storage.open_input(decode_path(path)) as source:
-                    file = pq.ParquetFile(source)
-                    yield from _kinds_of_change(file, source.size(), line.place, path)
+                    file = pq.ParquetFile(source, **OPTIONS)
+                    yield from _kinds_of_change(file, source, line.place, path)
             except FileNotFoundError:
                 continue  # vacuum may have taken it
             except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
@@ -177,12 +178,14 @@ def change_files(view: VersionView) -> Findings:
                 yield finding("CDFF-007", line.place, message)
 
 
-def _kinds_of_change(file: pq.ParquetFile, size: int, place: str, path: str) -> Findings:
+def _kinds_of_change(
+    file: pq.ParquetFile, source: pa.NativeFile, place: str, path: str
+) -> Findings:
     name = "_change_type"
     if file.schema_arrow.names.count(name) != 1:
         yield finding("CDFF-007", place, f"the change data file {path} has not one column {name}")
         return
-    kinds = set(pc.unique(read_columns(file, size, [name]).column(name)).to_pylist())
+    kinds = set(pc.unique(read_columns(file, source, [name]).column(name)).to_pylist())
     for kind in sorted(map(str, kinds - _KINDS_OF_CHANGE)):
         message = f"the change data file {path} has the {name} {kind}"
         yield finding("CDFF-008", place, message)

@@ -21,6 +21,7 @@ from conformance.audit.state import Body, Key
 from conformance.audit.subjects import VersionView
 from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
+from reference_impl.checkpoint_bounds import OPTIONS
 from reference_impl.deletion_vectors import MAGIC, Bitmap, VectorStore
 from reference_impl.errors import DeletionVectorNotFound, DeltaError
 from reference_impl.storage import is_absolute
@@ -42,6 +43,7 @@ class _Opened:
     path: str
     body: Body
     view: VersionView
+    source: pa.NativeFile
     file: pq.ParquetFile
     vector: Bitmap | None
 
@@ -100,14 +102,14 @@ def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Fi
     try:
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
-            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_Opened(path, body, view, file, vector), size)
+            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us", **OPTIONS)
+            yield from _contents(_Opened(path, body, view, source, file, vector))
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         message = f"the file cannot be read as Parquet: {str(error)[:200]}"
         yield finding("META-012", path, message)
 
 
-def _contents(opened: _Opened, size: int) -> Findings:
+def _contents(opened: _Opened) -> Findings:
     rows = opened.file.metadata.num_rows
     count = row_count(opened.body)
     if count is not None and count != rows:
@@ -129,7 +131,7 @@ def _contents(opened: _Opened, size: int) -> Findings:
     yield from wrong_statistics(
         Judged(
             opened.path,
-            size,
+            opened.source,
             opened.file,
             opened.view.layout,
             statistics_of(opened.body) or {},

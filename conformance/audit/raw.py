@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference_impl.checkpoint_bounds import Allowance, batch_rows, refuse_bomb
+from reference_impl.checkpoint_bounds import OPTIONS, bounded, refuse_bomb
 from reference_impl.storage import Storage
 
 __all__ = ["Document", "Fault", "Line", "Lines", "parse_json", "read_lines", "read_parquet_rows"]
@@ -189,17 +189,11 @@ def read_parquet_rows(storage: Storage, path: str) -> Lines:
     lines: list[Line] = []
     try:
         with storage.open_input(path) as source:
-            file = pq.ParquetFile(source)
+            file = pq.ParquetFile(source, **OPTIONS)
             names = [name for name in ACTIONS if name in file.schema_arrow.names]
-            size, row = source.size(), 0
-            refuse_bomb(file.metadata, size)
-            allowance = Allowance(size)
-
-            def reopen(paths: list[str]) -> pq.ParquetFile:
-                return pq.ParquetFile(storage.open_input(path), read_dictionary=paths)
-
-            for batch in file.iter_batches(batch_rows(reopen, file, names), columns=names):
-                allowance.take(batch.nbytes)
+            row = 0
+            refuse_bomb(file.metadata, source.size())
+            for batch in bounded(source, file, names, use_threads=True):
                 types = [batch.schema.field(name).type for name in batch.schema.names]
                 columns = [column.to_pylist() for column in batch.columns]
                 for values in zip(*columns, strict=True):

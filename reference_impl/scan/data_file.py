@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from reference_impl.column_mapping import Mode
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
+from reference_impl.parquet_bounds import Bounded, Unfolds
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, DataType, Field, children
@@ -22,17 +23,16 @@ from reference_impl.types.text import refuse_bad_text
 __all__ = ["at_file", "read_batches"]
 
 _BATCH_ROWS = 1 << 16
-_SMALL_FILE = 1 << 20
-_SMALL_BATCH_ROWS = 1 << 11
-"""A file of few bytes is read a few rows at a time: one page of it can unfold to anything."""
-
 _MAX_STRING = 1 << 24
 _MAX_CONTAINER = 1 << 22
 """Bounds on what a footer may ask to be allocated: bytes of a string, items of a list."""
 
-_SUSPECT = 256 << 20
-_EXPANSION = 1000
+_SUSPECT = 384 << 20
+_EXPANSION = 100
 """A file that unfolds to more bytes than the one, and by more than the other, is a bomb."""
+
+_NULL = 8
+"""Bytes of a null, about."""
 
 _COSTS = {"BOOLEAN": 0, "INT32": 1, "FLOAT": 2, "INT64": 3, "DOUBLE": 4, "INT96": 5}
 
@@ -56,6 +56,7 @@ def at_file(path: str) -> Iterator[None]:
 
     Raises:
         DataFileNotFound: the file is missing.
+        DataFileTooLarge: the file unfolds beyond measure.
         InvalidDataFile: the file is damaged.
         OSError: the storage failed.
 
@@ -65,6 +66,12 @@ def at_file(path: str) -> Iterator[None]:
     except DeltaError as error:
         error.path = error.path or path
         raise
+    except Unfolds as error:
+        raise DataFileTooLarge(
+            str(error),
+            path=path,
+            hint="rewrite the table's files in smaller ones if their content is genuine",
+        ) from error
     except FileNotFoundError as error:
         raise DataFileNotFound(
             "a data file of this version does not exist",
@@ -80,12 +87,14 @@ def at_file(path: str) -> Iterator[None]:
         ) from error
 
 
-def read_batches(
+def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
     storage: Storage,
     path: str,
     columns: Sequence[Field],
     mode: Mode,
     hidden: Sequence[Field] = (),
+    *,
+    width: int = 0,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     """Read columns of a file in physical order.
 
@@ -95,6 +104,7 @@ def read_batches(
         columns: the columns to give, none of them a partition column.
         mode: how columns are found in the file.
         hidden: further columns, which no schema lists and which are always found by name.
+        width: bytes that the caller adds to each row.
 
     Yields:
         The position of the first row, the number of rows, and an array per column and per
@@ -119,17 +129,16 @@ def read_batches(
         ) as file,
     ):
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
-        size = source.size()
-        limit = max(_SUSPECT, _EXPANSION * size)
-        footer = file.metadata
-        for group in range(footer.num_row_groups):
-            _refuse_bomb(footer.row_group(group).total_byte_size, limit)
-        rows = _SMALL_BATCH_ROWS if size < _SMALL_FILE else _BATCH_ROWS
-        yield from _batches(file, wanted, rows, limit)
+        limit = max(_SUSPECT, _EXPANSION * source.size())
+        yield from _batches(source, file, wanted, limit, width)
 
 
 def _batches(
-    file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]], rows: int, limit: int
+    source: pa.NativeFile,
+    file: pq.ParquetFile,
+    wanted: Sequence[tuple[Field, Mode]],
+    limit: int,
+    width: int,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     held = list(file.schema_arrow)
     if any(mode == "id" for _, mode in wanted):
@@ -145,7 +154,11 @@ def _batches(
     names = names or _smallest(file)
     textual = [_has_text(column.type) for column in columns]
     start = unfolded = 0
-    for batch in file.iter_batches(rows, columns=names, use_threads=False):
+    # Nulls take room as values do.
+    lacking = [column for at, column in zip(sources, columns, strict=True) if at is None]
+    nulls = _NULL * sum(_count(column.type) for column in lacking)
+    bounded = Bounded(source, file, limit, names)
+    for batch in bounded.batches(_BATCH_ROWS, width=width + nulls):
         arrays = []
         for at, change, column, text in zip(sources, converters, columns, textual, strict=True):
             if at is None:
@@ -157,8 +170,9 @@ def _batches(
                 refuse_bad_text(values)
             refuse_nulls(values, column)
             arrays.append(values)
-        unfolded += sum(values.nbytes for values in arrays)
-        _refuse_bomb(unfolded, limit)
+        unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
+        if unfolded > limit:
+            raise Unfolds(f"{source.size()} bytes unfold to more than {limit}")
         yield start, batch.num_rows, arrays
         start += batch.num_rows
     if start != file.metadata.num_rows:
@@ -169,12 +183,9 @@ def _has_text(of: DataType) -> bool:
     return of == STRING or any(_has_text(inner) for _, inner in children(of))
 
 
-def _refuse_bomb(unfolded: int, limit: int) -> None:
-    if unfolded > limit:
-        raise DataFileTooLarge(
-            f"the file unfolds to more than {limit} bytes, {_EXPANSION} times its size",
-            hint="rewrite the table's files in smaller ones if its content is genuine",
-        )
+def _count(of: DataType) -> int:
+    """Count the arrays that make up one of a type."""
+    return 1 + sum(_count(inner) for _, inner in children(of))
 
 
 def _refuse_lost_ids(held: Sequence[pa.Field]) -> None:

@@ -82,8 +82,13 @@ class FileReader:
         hidden = [*self.extra, *(self.tracking.hidden if self.tracking else ())]
         given = pa.schema([arrow_field(f) for f in read])
         schema = self.schema
+        width = sum(
+            pa.repeat(task.partition[f.name], 1).nbytes
+            for f in read
+            if f.name in self.partition_names
+        )
         for start, length, arrays in read_batches(
-            self.storage, task.path, stored, self.mode, hidden
+            self.storage, task.path, stored, self.mode, hidden, width=width
         ):
             found = iter(arrays)
             columns = [

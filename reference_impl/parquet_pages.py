@@ -1,0 +1,161 @@
+"""What the pages of a Parquet file unfold to, by their own headers.
+
+Serves "Data Files" and "Checkpoints". The sizes that a footer states are claims that no decoder
+keeps to, but nothing unfolds to more than its page header says. Headers are few and small, and
+reading them costs next to nothing beside reading what they head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from reference_impl.thrift import INTEGER, LIST, RECORD, Wanted, read_record
+
+__all__ = ["Chunk", "Page", "Read", "read_footer", "read_pages", "reading"]
+
+Read: TypeAlias = Callable[[int, int], bytes]
+"""Gives so many bytes of a file from a place on; fewer where it ends."""
+
+_MAX_FOOTER: Final = 1 << 24
+_TAIL: Final = 1 << 13
+_MAX_HEADER: Final = 1 << 24
+_MOST_HEADERS: Final = 128
+"""Bytes that most page headers fit in: statistics can make them longer."""
+
+_OLD_EXTRA: Final = 100
+"""Bytes that old writers left out of a chunk's length, and that readers go on for."""
+
+_NUMBER: Final = (INTEGER, None)
+_FOOTER: Final[Wanted] = {
+    4: (LIST, {1: (LIST, {3: (RECORD, dict.fromkeys((4, 5, 7, 9, 11), _NUMBER))})})
+}
+_PAGE: Final[Wanted] = {
+    **dict.fromkeys((1, 2, 3), _NUMBER),
+    5: (RECORD, dict.fromkeys((1, 2), _NUMBER)),
+    7: (RECORD, dict.fromkeys((1, 2), _NUMBER)),
+    8: (RECORD, dict.fromkeys((1, 4), _NUMBER)),
+}
+_DICTIONARY: Final = 2
+_BODIES: Final = {0: (5, 2), _DICTIONARY: (7, 2), 3: (8, 4)}
+"""Kind of page to the fields that describe its content, and the encoding in there."""
+
+_INT: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Where the pages of one column in one row group lie.
+
+    Attributes:
+        codec: how pages are compressed, as the format numbers it.
+        values: how many values the footer says that there are, nulls among them.
+        start: the place of the first byte.
+        end: the place after the last byte.
+
+    """
+
+    codec: int
+    values: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page, by its header.
+
+    Attributes:
+        dictionary: it holds a dictionary and no values.
+        start: where its content begins.
+        compressed: bytes in the file.
+        size: bytes that it unfolds to.
+        values: how many values it holds, nulls among them.
+        encoding: of the values, as the format numbers it.
+
+    """
+
+    dictionary: bool
+    start: int
+    compressed: int
+    size: int
+    values: int
+    encoding: int
+
+
+def read_footer(read: Read, size: int) -> list[list[Chunk]]:
+    """Read where columns lie: a list for each row group, in the order of the schema's leaves.
+
+    Raises:
+        ValueError: the footer is damaged.
+
+    """
+    tail = read(max(size - _TAIL, 0), _TAIL)
+    length = int.from_bytes(tail[-8:-4], "little")
+    if tail[-4:] != b"PAR1" or not 0 < length <= min(size - 8, _MAX_FOOTER):
+        raise ValueError(f"a footer of {length} bytes, or none")
+    at = size - 8 - length
+    data = tail[-8 - length : -8] if length + 8 <= len(tail) else read(at, length)
+    try:
+        footer, _ = read_record(data, 0, _FOOTER)
+    except IndexError:
+        raise ValueError("the footer ends early") from None
+    return [
+        [_chunk(column.get(3, {})) for column in group.get(1, ())] for group in footer.get(4, ())
+    ]
+
+
+def _chunk(stated: dict[int, int]) -> Chunk:
+    start, dictionary = stated.get(9, 0), stated.get(11, 0)
+    if 0 < dictionary < start:
+        start = dictionary
+    length = stated.get(7, 0)
+    if start < 0 or length < 0:
+        raise ValueError("a column begins or ends before the file")
+    return Chunk(stated.get(4, 0), stated.get(5, 0), start, start + length)
+
+
+def read_pages(read: Read, chunk: Chunk, size: int) -> list[Page]:
+    """Read the headers of a chunk's pages, as far as a reader of the chunk would go.
+
+    Raises:
+        ValueError: a header is damaged.
+
+    """
+    pages = []
+    at, values = chunk.start, 0
+    end = min(chunk.end + _OLD_EXTRA, size)
+    while values < chunk.values and at < end:
+        page = _page(read, at, end)
+        at = page.start + page.compressed
+        values += 0 if page.dictionary else page.values
+        pages.append(page)
+    return pages
+
+
+def _page(read: Read, at: int, end: int) -> Page:
+    length = _MOST_HEADERS
+    while True:
+        data = read(at, min(length, end - at))
+        try:
+            header, used = read_record(data, 0, _PAGE)
+            break
+        except IndexError:
+            if length >= min(end - at, _MAX_HEADER):
+                raise ValueError("a page header ends early") from None
+            length *= 16
+    kind, size, compressed = (header.get(field, 0) for field in (1, 2, 3))
+    body, at_encoding = _BODIES.get(kind, (0, 0))
+    stated = header.get(body, {})
+    values, encoding = stated.get(1, 0), stated.get(at_encoding, 0)
+    if not all(0 <= number < _INT for number in (size, compressed, values)):
+        raise ValueError("a page header holds sizes that cannot be")
+    return Page(kind == _DICTIONARY, at + used, compressed, size, values, encoding)
+
+
+def reading(source: pa.NativeFile) -> Read:
+    """Read from a file that pyarrow has opened."""
+    return lambda start, length: bytes(source.read_at(length, start))

@@ -1,0 +1,159 @@
+"""Read structs in the compact Thrift encoding, as footers and page headers of Parquet hold them.
+
+Serves "Data Files" and "Checkpoints". Only fields that are asked for are kept. What readers might
+take in two ways is refused: a field that comes twice, or has another type than it has to have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+__all__ = ["INTEGER", "LIST", "RECORD", "Wanted", "read_record"]
+
+INTEGER: Final = "integer"
+"""An integer of up to 64 bits, or an enumeration."""
+
+RECORD: Final = "record"
+"""A struct, with what is wanted of it."""
+
+LIST: Final = "list"
+"""A list of structs, with what is wanted of each."""
+
+Wanted: TypeAlias = Mapping[int, tuple[str, Any]]
+"""Field id to the kind of the field and, for structs and lists of them, what is wanted inside."""
+
+_CODES: Final = {INTEGER: (4, 5, 6), LIST: (9,), RECORD: (12,)}
+_BOOLEANS: Final = (1, 2)
+_BYTE, _DOUBLE, _BINARY, _MAP, _RECORD, _UUID = 3, 7, 8, 11, 12, 13
+_INTEGERS: Final = (4, 5, 6)
+_LISTS: Final = (9, 10)
+_FIXED: Final = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
+_MAX_DEPTH: Final = 32
+_LONG: Final = 1 << 63
+
+
+def read_record(data: bytes, at: int, wanted: Wanted, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """Read a struct.
+
+    Args:
+        data: bytes that hold it.
+        at: where it begins.
+        wanted: the fields to keep.
+        depth: how many structs it is in.
+
+    Returns:
+        The values of the wanted fields that are there, and where the struct ends.
+
+    Raises:
+        IndexError: the bytes end within the struct.
+        ValueError: the bytes are no struct, or could be taken in two ways.
+
+    """
+    if depth > _MAX_DEPTH:
+        raise ValueError("a Thrift struct is nested too deep")
+    found: dict[int, Any] = {}
+    field = 0
+    while True:
+        head = data[at]
+        at += 1
+        if head == 0:
+            return found, at
+        code = head & 15
+        if head > 15:
+            field += head >> 4
+        else:
+            field, at = _integer(data, at)
+        want = wanted.get(field)
+        if want is None:
+            at = at if code in _BOOLEANS else _skip(data, at, code, depth)
+            continue
+        kind, inside = want
+        if field in found or code not in _CODES[kind]:
+            raise ValueError(f"field {field} of a Thrift struct is there twice, or no {kind}")
+        if kind == INTEGER:
+            number = data[at]
+            if number < 128:  # most are
+                found[field] = (number >> 1) ^ -(number & 1)
+                at += 1
+            else:
+                found[field], at = _integer(data, at)
+        elif kind == RECORD:
+            found[field], at = read_record(data, at, inside, depth + 1)
+        else:
+            found[field], at = _records(data, at, inside, depth)
+
+
+def _records(data: bytes, at: int, wanted: Wanted, depth: int) -> tuple[list[Any], int]:
+    code, count, at = _head(data, at)
+    if code != _RECORD and count:
+        raise ValueError("a Thrift list holds other than structs")
+    records = []
+    for _ in range(count):
+        record, at = read_record(data, at, wanted, depth + 1)
+        records.append(record)
+    return records, at
+
+
+def _head(data: bytes, at: int) -> tuple[int, int, int]:
+    """Give the type code and the number of a list's elements, and where they begin."""
+    head = data[at]
+    if head < 0xF0:
+        return head & 15, head >> 4, at + 1
+    count, at = _varint(data, at + 1)
+    return head & 15, count, at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a Thrift integer is too long")
+
+
+def _integer(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _varint(data, at)
+    value = (value >> 1) ^ -(value & 1)
+    if not -_LONG <= value < _LONG:
+        raise ValueError("a Thrift integer is too large")
+    return value, at
+
+
+def _skip(data: bytes, at: int, code: int, depth: int) -> int:
+    """Give where a value ends that is not wanted."""
+    if code in _INTEGERS:
+        while data[at] > 127:
+            at += 1
+        return at + 1
+    if code == _BINARY:
+        length, at = _varint(data, at)
+        return at + length
+    if code == _RECORD:
+        return read_record(data, at, {}, depth + 1)[1]
+    if code in _LISTS:
+        inner, count, at = _head(data, at)
+        return _skip_items(data, at, (inner,), count, depth)
+    if code == _MAP:
+        count, at = _varint(data, at)
+        inner = data[at] if count else 0
+        return _skip_items(data, at + (count > 0), (inner >> 4, inner & 15), count, depth)
+    if code not in _FIXED:
+        raise ValueError(f"{code} is no type of Thrift's")
+    return at + _FIXED[code]
+
+
+def _skip_items(data: bytes, at: int, codes: tuple[int, ...], count: int, depth: int) -> int:
+    if depth > _MAX_DEPTH:
+        raise ValueError("a Thrift value is nested too deep")
+    for _ in range(count):
+        for code in codes:
+            at = at + 1 if code in _BOOLEANS else _skip(data, at, code, depth + 1)
+        if at > len(data):
+            raise IndexError("the bytes end within a Thrift list")
+    return at

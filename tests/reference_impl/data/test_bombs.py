@@ -1,0 +1,79 @@
+"""Data files that are small on disk and would be huge in memory are refused before they unfold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from generators.materialise.thrift import decode_record, encode_record
+from reference_impl import read_table
+from reference_impl.errors import DataFileTooLarge
+
+_STRINGS = {"type": "array", "elementType": "string", "containsNull": True}
+_LONGS = {**_STRINGS, "elementType": "long"}
+
+
+def _repeats(length: int, rows: int, before: int = 0) -> pa.Table:
+    """Give a column in which one long string follows upon short ones, again and again."""
+    short = [f"{number:08}" for number in range(before)]
+    indices = pa.array([*range(before), *[before] * rows], pa.int32())
+    return pa.table({"v": pa.DictionaryArray.from_arrays(indices, [*short, "x" * length])})
+
+
+def _one_list(items: pa.Array) -> pa.Table:
+    return pa.table({"v": pa.ListArray.from_arrays([0, len(items)], items)})
+
+
+_TABLES = {
+    "one string": ("string", lambda: _repeats(50_000_000, 50_000)),
+    "a string among many": ("string", lambda: _repeats(500_000, 80_000, 50_000)),
+    "strings in a list": (
+        _STRINGS,
+        lambda: _one_list(_repeats(100_000, 200_000)["v"].combine_chunks()),
+    ),
+    "a long list": (_LONGS, lambda: _one_list(pa.nulls(40_000_000, pa.int64()))),
+}
+
+
+@pytest.mark.parametrize("name", _TABLES)
+def test_what_unfolds_beyond_measure_is_refused(name: str, table: Any) -> None:
+    kind, build = _TABLES[name]
+    table.create([("v", kind)])
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30}
+    table.commit(table.add(build(), options={**options, "write_statistics": False}))
+    with pytest.raises(DataFileTooLarge):
+        read_table(table.root)
+
+
+def test_a_footer_that_lies_about_sizes_lets_nothing_unfold(table: Any) -> None:
+    table.create([("v", "string")])
+    options = {"compression": "zstd", "use_dictionary": False, "data_page_size": 1 << 30}
+    rows = pa.table({"v": ["x" * (1 << 27)] * 4})
+    add = table.add(rows, options={**options, "write_statistics": False})
+    table.commit(add)
+    path = table.root / add["add"]["path"]
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = decode_record(data[start:-8])
+    for group in footer.get(4).values:
+        group.set(2, 6, 1000)
+        for chunk in group.get(1).values:
+            chunk.get(3).set(6, 6, 1000)
+    text = encode_record(footer)
+    path.write_bytes(data[:start] + text + len(text).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(DataFileTooLarge):
+        read_table(table.root)
+
+
+def test_long_strings_of_a_dictionary_are_read_right(table: Any) -> None:
+    table.create([("v", "string")])
+    rows = _repeats(3_000_000, 60, 2_000)
+    options = {"dictionary_pagesize_limit": 1 << 30, "row_group_size": 900, "store_schema": False}
+    add = table.add(rows, options=options)
+    table.commit(add)
+    found = read_table(table.root)["v"]
+    assert found.to_pylist() == rows["v"].to_pylist()
+    assert pq.read_metadata(table.root / add["add"]["path"]).num_row_groups == 3
