@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from generators.spec_files import spec_files
+
 __all__ = [
     "Citation",
     "CitationError",
@@ -77,7 +79,7 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
     for path in sorted(root.glob("*/*/case.json")):
         shared = _requirements(_document(path), path)
         case = f"{path.parent.parent.name}/{path.parent.name}"
-        specs = sorted((path.parent / "specs").glob("*.json"))
+        specs = spec_files(path.parent)
         if not specs:
             raise CitationError(path.parent, "a case without specs judges nothing")
         for spec in specs:

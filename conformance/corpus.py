@@ -28,6 +28,7 @@ from conformance.cases import (
 )
 from conformance.faults import CorpusError
 from conformance.outcomes import Hazard
+from generators.spec_files import spec_files
 
 __all__ = ["Corpus", "default_corpus_path", "load_corpus"]
 
@@ -134,9 +135,9 @@ class _Loader:
             raise CorpusError(
                 path, f"id {document['id']!r} is not its folder's {identity!r}", "#/id"
             )
-        paths = sorted((folder / "specs").glob("*.json"))
+        paths = spec_files(folder)
         if not paths:
-            raise CorpusError(folder / "specs", "the case asks nothing")
+            raise CorpusError(folder, "the case asks nothing")
         return Case(
             id=identity,
             title=document["title"],

@@ -21,6 +21,7 @@ from conformance.options import OPTIONS
 from conformance.outcomes import HAZARDS
 from conformance.registry import SELECTIONS, load_registry
 from conformance.status import Status
+from generators.spec_files import spec_files
 
 __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 
@@ -88,7 +89,7 @@ def _corpus() -> str:
     types: Counter[str] = Counter()
     for path in sorted(default_corpus_path().glob("*/*/case.json")):
         builders[json.loads(path.read_text(encoding="utf-8"))["provenance"]["builder"]] += 1
-        for spec in (path.parent / "specs").glob("*.json"):
+        for spec in spec_files(path.parent):
             types[json.loads(spec.read_text(encoding="utf-8"))["type"]] += 1
     tables = ", ".join(f"{count} by {name}" for name, count in builders.most_common())
     specs = ", ".join(f"{count} {name}" for name, count in types.most_common())

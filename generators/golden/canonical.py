@@ -1,8 +1,9 @@
 """What two builds of a case have to agree on, whatever wrote their bytes.
 
 A Parquet library of another version lays the same rows out in other bytes, and the file sizes
-that the log repeats follow. So Parquet files compare as tables, JSON files as documents, and
-byte counts of Parquet files are left out; everything else compares byte by byte.
+that the log repeats follow. So Parquet files compare as tables and by what a reader can stumble
+over (physical types, field ids, row groups, encodings, compression), JSON files as documents,
+and byte counts of Parquet files are left out; everything else compares byte by byte.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from generators.spec_files import spec_files
 
 __all__ = ["differences", "digest", "logical_content", "question_digest"]
 
@@ -25,10 +29,14 @@ _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
 
 def digest(directory: Path) -> str:
     """Give the SHA-256 of a directory: names and bytes of all files, in the order of names."""
+    return _digest({path.relative_to(directory).as_posix(): path for path in _files(directory)})
+
+
+def _digest(files: Mapping[str, Path]) -> str:
     total = hashlib.sha256()
-    for path in _files(directory):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        total.update(f"{path.relative_to(directory).as_posix()}\0{content}\n".encode())
+    for name in sorted(files, key=PurePosixPath):
+        content = hashlib.sha256(files[name].read_bytes()).hexdigest()
+        total.update(f"{name}\0{content}\n".encode())
     return total.hexdigest()
 
 
@@ -38,8 +46,9 @@ def question_digest(directory: Path) -> str:
     It says whether a record about the case, which the description holds, is still about it.
     """
     total = hashlib.sha256()
-    for part in ("delta", "expected", "specs"):
+    for part in ("delta", "expected"):
         total.update(digest(directory / part).encode())
+    total.update(_digest({path.name: path for path in spec_files(directory)}).encode())
     return total.hexdigest()
 
 
@@ -48,9 +57,11 @@ def logical_content(path: Path) -> Any:
     if path.suffix == ".parquet":
         try:
             table = pq.read_table(path)
+            layout = _layout(path)
         except pa.ArrowException:
             return path.read_bytes()  # broken on purpose
-        return (str(table.schema.remove_metadata()), [_masked(row) for row in table.to_pylist()])
+        rows = [_masked(row) for row in table.to_pylist()]
+        return (str(table.schema.remove_metadata()), layout, rows)
     content = path.read_bytes()
     if path.suffix in {".json", ".crc"} or path.name == "_last_checkpoint":
         try:
@@ -72,6 +83,20 @@ def differences(left: Path, right: Path) -> list[str]:
         if repr(logical_content(ours[name])) != repr(logical_content(theirs[name])):
             found.append(f"{name}: content differs")
     return found
+
+
+def _layout(path: Path) -> Any:
+    """Give how a Parquet file stores its columns."""
+    with pq.ParquetFile(path) as file:
+        # The first line is the address of an object.
+        _, _, columns = str(file.schema).partition("\n")
+        groups = [file.metadata.row_group(n) for n in range(file.metadata.num_row_groups)]
+    return columns, [(group.num_rows, _chunks(group)) for group in groups]
+
+
+def _chunks(group: Any) -> list[Any]:
+    chunks = [group.column(n) for n in range(group.num_columns)]
+    return [(each.path_in_schema, each.compression, sorted(each.encodings)) for each in chunks]
 
 
 def _files(directory: Path) -> list[Path]:

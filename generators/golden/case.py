@@ -30,6 +30,7 @@ from generators.delta_schema import Field, Struct
 from generators.golden.filters import Filter
 from generators.materialise.arrow_rows import Row, arrow_table
 from generators.placeholders import found_in
+from generators.spec_files import spec_folder
 
 __all__ = [
     "REVISIONS",
@@ -60,7 +61,7 @@ _ERROR_CODES: Final[Mapping[tuple[str, str], str]] = {
     ("invalid_table", "plan"): "DELTA_LOG_INVALID",
     ("invalid_table", "read"): "DELTA_DATA_INVALID",
     ("not_found", "load"): "DELTA_VERSION_NOT_FOUND",
-    ("not_found", "read"): "DELTA_FILE_NOT_FOUND",
+    ("not_found", "read"): "FAILED_READ_FILE.DBR_FILE_NOT_EXIST",
 }
 
 
@@ -381,7 +382,7 @@ class CaseWriter:
             "needs": list(needs) or None,
         }
         document |= {key: value for key, value in optional.items() if value is not None}
-        path = self.directory / "specs" / f"{slug}.json"
+        path = self.directory / spec_folder(type) / f"{slug}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(document_text(document), encoding="utf-8")
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from generators.delta_schema import Struct, arrow_schema, from_json
 from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.spec_files import spec_files
 
 __all__ = ["replay_differences"]
 
@@ -38,7 +39,7 @@ def replay_differences(directory: Path) -> list[str]:
     """
     found = []
     reads = 0
-    for path in sorted((directory / "specs").glob("*.json")):
+    for path in spec_files(directory):
         spec = json.loads(path.read_text(encoding="utf-8"))
         if spec["type"] != "read" or "expected" not in spec or "filter" in spec:
             continue

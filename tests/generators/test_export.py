@@ -12,10 +12,11 @@ from generators.__main__ import main
 from generators.export import export_histories, export_mutations
 from generators.materialise.log_files import LOG_DIRECTORY
 from generators.mutations import by_id
+from generators.spec_files import spec_files
 
 
 def documents(case: Path) -> dict[str, dict[str, object]]:
-    return {path.stem: json.loads(path.read_text()) for path in (case / "specs").glob("*.json")}
+    return {path.stem: json.loads(path.read_text()) for path in spec_files(case)}
 
 
 def test_histories_become_cases_with_a_question_per_version(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -81,13 +82,36 @@ def test_a_case_outside_the_manifest_is_drift(corpus: Path) -> None:
 
 def test_the_same_rows_in_other_bytes_agree(tmp_path: Path) -> None:
     table = pa.table({"a": [1, 2, None]})
-    for name, codec in (("left", "snappy"), ("right", "zstd")):
+    for name, statistics in (("left", True), ("right", False)):
         (tmp_path / name).mkdir()
-        pq.write_table(table, tmp_path / name / "x.parquet", compression=codec)
-        add = {"add": {"path": "x.parquet", "size": len(codec)}}
+        pq.write_table(table, tmp_path / name / "x.parquet", write_statistics=statistics)
+        add = {"add": {"path": "x.parquet", "size": len(name)}}
         (tmp_path / name / "0.json").write_text(json.dumps(add), encoding="utf-8")
     assert differences(tmp_path / "left", tmp_path / "right") == []
     assert digest(tmp_path / "left") != digest(tmp_path / "right")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compression": "zstd"},
+        {"use_dictionary": False},
+        {"use_dictionary": False, "column_encoding": {"a": "DELTA_BINARY_PACKED"}},
+        {"row_group_size": 2},
+        {"schema": pa.schema([pa.field("a", pa.int64(), metadata={"PARQUET:field_id": "7"})])},
+    ],
+    ids=str,
+)
+def test_the_same_rows_stored_in_another_way_differ(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    schema = options.pop("schema", pa.schema([pa.field("a", pa.int64())]))
+    for name, chosen in (("left", {}), ("right", options)):
+        (tmp_path / name).mkdir()
+        fields = schema if name == "right" else None
+        table = pa.table({"a": [1, 2, None]}, fields)
+        pq.write_table(table, tmp_path / name / "x.parquet", **chosen)
+    assert differences(tmp_path / "left", tmp_path / "right") == ["x.parquet: content differs"]
 
 
 def test_a_deletion_vector_of_another_size_differs(tmp_path: Path) -> None:
@@ -112,7 +136,7 @@ def test_the_command_builds_checks_and_refuses(
     assert cli.main(["build", *corpus]) == 0
     assert "transaction-identifiers/newest-entry-wins" in capsys.readouterr().out
     assert cli.main(["build", "--check", *corpus]) == 0
-    spec = tmp_path / "transaction-identifiers/newest-entry-wins/specs/txn-app.json"
+    spec = tmp_path / "transaction-identifiers/newest-entry-wins/questions/txn-app.json"
     spec.write_text(spec.read_text(encoding="utf-8").replace("3", "7"), encoding="utf-8")
     assert cli.main(["build", "--check", *corpus]) == 1
     assert "txn-app.json" in capsys.readouterr().out

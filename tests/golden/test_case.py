@@ -103,7 +103,7 @@ def test_a_contested_question_hides_from_harnesses_that_want_one_answer(case: Ca
         Accepted("refused", "another", refusal=Refusal("invalid_table", "read", "SNAP-001")),
     ]
     case.contest("read", "r", answers, title="Open", schema=_SCHEMA)
-    spec = _document(case, "specs/r.json")
+    spec = _document(case, "questions/r.json")
     assert (spec["type"], spec["of"]) == ("contested", "read")
     assert [answer["name"] for answer in spec["contested"]["accepted"]] == ["rows", "refused"]
     assert _expected(case, "r/rows").num_rows == 2
@@ -112,11 +112,11 @@ def test_a_contested_question_hides_from_harnesses_that_want_one_answer(case: Ca
 def test_a_question_with_a_catalog_hides_from_harnesses_that_have_none(case: CaseWriter) -> None:
     ratified = {"latest": 0, "commits": []}
     case.read("r", _SCHEMA, _ROWS, title="Rows", ratified=ratified)
-    spec = _document(case, "specs/r.json")
+    spec = _document(case, "questions/r.json")
     assert (spec["type"], spec["of"], spec["ratified"]) == ("catalog", "read", ratified)
     answers = [Accepted("rows", "one reading", rows=_ROWS)]
     case.contest("read", "c", answers, title="Open", schema=_SCHEMA, ratified=ratified)
-    spec = _document(case, "specs/c.json")
+    spec = _document(case, "questions/c.json")
     assert (spec["type"], spec["of"], spec["ratified"]) == ("contested", "read", ratified)
 
 
@@ -125,7 +125,7 @@ def test_a_located_case_names_the_files_with_placeholders(tmp_path: Path) -> Non
     (case.delta / "log.json").write_text('"file://{{table}}/f"')
     (case.delta / "other.json").write_text("{}")
     case.read("r", _SCHEMA, _ROWS, title="Rows")
-    assert (_document(case, "specs/r.json")["type"]) == "located"
+    assert (_document(case, "questions/r.json")["type"]) == "located"
     case.describe(schema={}, protocol={}, configuration={}, log_info={})
     case.finish()
     assert _document(case, "case.json")["placeholders"] == ["log.json"]

@@ -15,6 +15,7 @@ import schemas
 from conformance.registry import load_registry
 from generators.golden.build import CORPUS, check_corpus, read_manifest
 from generators.golden.chapters import all_definitions
+from generators.spec_files import FOLDERS, spec_folder
 
 _REBUILT_EVERY = 15
 """One case in so many is rebuilt here; the golden check of the continuous build does all."""
@@ -27,7 +28,7 @@ def _documents(pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def specs() -> list[tuple[Path, dict[str, Any]]]:
-    return list(_documents("*/*/specs/*.json"))
+    return [each for folder in FOLDERS for each in _documents(f"*/*/{folder}/*.json")]
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +46,22 @@ def test_the_corpus_has_its_size(cases: list[Any], specs: list[Any]) -> None:
     [
         ("kit/case", "*/*/case.json"),
         ("kit/table-info", "*/*/table_info.json"),
-        ("kit/spec", "*/*/specs/*.json"),
+        *(("kit/spec", f"*/*/{folder}/*.json") for folder in FOLDERS),
     ],
 )
 def test_every_file_is_valid_under_its_schema(schema: str, pattern: str) -> None:
     validator = schemas.validator(schema)
     wrong = [str(path) for path, content in _documents(pattern) if not validator.is_valid(content)]
     assert wrong == []
+
+
+def test_a_spec_lies_in_the_folder_of_its_type_under_a_slug_of_its_own(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    wrong = [str(path) for path, spec in specs if path.parent.name != spec_folder(spec["type"])]
+    assert wrong == []
+    slugs = [(path.parents[1], path.name) for path, _ in specs]
+    assert len(slugs) == len(set(slugs))
 
 
 def test_ids_are_places_and_chapters_are_the_registrys(

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from generators.golden.build import CORPUS
+from generators.spec_files import spec_files
 from reference_impl import read_table
 
 CHAPTERS = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
 
 
 def _filtered(chapter: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for path in sorted((CORPUS / chapter).glob("*/specs/*.json")):
+    for path in [p for case in sorted((CORPUS / chapter).iterdir()) for p in spec_files(case)]:
         spec = json.loads(path.read_bytes())
         if "predicate" in spec and "expected" in spec and "timestamp" not in spec:
             yield path, spec

@@ -113,7 +113,7 @@ def test_every_id_in_the_corpus_is_an_id_of_the_registry(registry: Registry) -> 
     corpus = Path(__file__).parents[2] / "golden-tables"
     named = {
         (path.name, name)
-        for pattern in ("*/*/case.json", "*/*/specs/*.json")
+        for pattern in ("*/*/case.json", "*/*/specs/*.json", "*/*/questions/*.json")
         for path in corpus.glob(pattern)
         for name in json.loads(path.read_text())["requirements"]
     }

@@ -202,7 +202,7 @@ def _file_missing(case: CaseWriter) -> None:
     table.commit(add(lost))
     (case.delta / lost.path).unlink()
     describe(case, table)
-    refusal = Refusal("not_found", "read", "SNAP-002", code="DELTA_FILE_NOT_FOUND")
+    refusal = Refusal("not_found", "read", "SNAP-002", code="FAILED_READ_FILE.DBR_FILE_NOT_EXIST")
     case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
     snapshot_spec(case, table, None)

@@ -100,7 +100,7 @@ def _no_zero(case: CaseWriter) -> None:
     table = _appended(case, 3)
     describe(case, table)
     _commit(case, 0).unlink()
-    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_LOG")
+    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
     refuse_load(case, refusal, "Nothing tells the state before version 1")
 
 
@@ -119,7 +119,7 @@ def _no_prefix(case: CaseWriter) -> None:
         table.commit(*actions)
     describe(case, table)
     drop_commits(case.delta, 3)
-    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_LOG")
+    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
     refuse_load(case, refusal, "Protocol and metadata alone do not make up for it")
 
 

@@ -147,7 +147,8 @@ def _no_metadata(case: CaseWriter) -> None:
     table.create(add(file))
     describe(case, table)
     table.commit(table.protocol_action(), add(file), version=0)
-    refuse_load(case, Refusal("invalid_table", "load", "META-001"), "There is no schema")
+    refusal = Refusal("invalid_table", "load", "META-001", code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, "There is no schema")
 
 
 @METADATA.case("protocol-missing", "A table without protocol is invalid", "REC-002 SNAP-004")
@@ -157,7 +158,8 @@ def _no_protocol(case: CaseWriter) -> None:
     table.create(add(file))
     describe(case, table)
     table.commit(table.metadata(), add(file), version=0)
-    refuse_load(case, Refusal("invalid_table", "load", "REC-002"), "There is no protocol")
+    refusal = Refusal("invalid_table", "load", "REC-002", code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, "There is no protocol")
 
 
 @METADATA.case("other-provider", "Data files of an unknown format are refused", "META-012 META-015")

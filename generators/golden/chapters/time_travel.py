@@ -115,7 +115,9 @@ def _file_times(case: CaseWriter) -> None:
     times = {version: EPOCH + MINUTE * version for version in table.versions}
     _history(case, table, times)
     _history(case, table, times, 2)
-    refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT")
+    refusal = Refusal(
+        "not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"
+    )
     title = "There was no table before version 0"
     case.refuse("read", "at-before", refusal, title=title, timestamp=_text(EPOCH - 1))
 

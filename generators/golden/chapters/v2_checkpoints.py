@@ -235,7 +235,7 @@ def _missing(case: CaseWriter) -> None:
     drop_commits(table.root, 6)
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     written.files[1].unlink()
-    refusal = Refusal("not_found", "read", "SIDE-005", code="DELTA_MISSING_SIDECAR")
+    refusal = Refusal("not_found", "read", "SIDE-005")
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
 
 

@@ -270,7 +270,7 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
     vector = table.register_vector(damage.apply(table), _ROWS)
     table.commit(*with_vector(file, vector), operation="DELETE")
     describe(case, table)
-    refusal = Refusal(damage.kind, "read", damage.requirement, code="DELTA_DELETION_VECTOR_INVALID")  # type: ignore[arg-type]
+    refusal = Refusal(damage.kind, "read", damage.requirement, code="FAILED_READ_FILE.NO_HINT")  # type: ignore[arg-type]
     if damage.contested:
         answers = [
             Accepted("refused", "the descriptor breaks the format", refusal=refusal),

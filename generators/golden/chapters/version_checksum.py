@@ -222,7 +222,7 @@ def _no_start(case: CaseWriter) -> None:
     table = _summed_table(case, 6)
     describe(case, table, log_info={"lastCrcVersion": 5})
     drop_commits(table.root, 3)
-    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_LOG")
+    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
     refuse_load(case, refusal, "The live files cannot be told")
 
 

@@ -23,6 +23,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from generators.spec_files import spec_files
+
 __all__ = ["Word", "same_rows", "word_on"]
 
 _NOTE_LIMIT: Final = 240
@@ -55,7 +57,7 @@ def word_on(session: SparkSession, case: Path, scratch: Path) -> Word | None:
     """
     specs = [
         (path.stem, document)
-        for path in sorted((case / "specs").glob("*.json"))
+        for path in spec_files(case)
         if (document := json.loads(path.read_text(encoding="utf-8")))["type"] == "read"
     ]
     if not specs:

@@ -1,0 +1,30 @@
+"""Where the specs of a case lie: those of types that other harnesses know apart from our own.
+
+Serves ``docs/formats.md``, "Case". Some harnesses of this layout take every file below ``specs``
+for a test and fail on a type that they do not know, so that a type of the kit's own lies in
+another folder. A slug names one spec of a case, whichever folder it is in.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+__all__ = ["FOLDERS", "spec_files", "spec_folder"]
+
+_SHARED: Final = frozenset({"read", "snapshot", "write"})
+"""Types that other harnesses of the layout run, or pass over by name."""
+
+FOLDERS: Final = ("specs", "questions")
+"""Folders of a case with specs: of types shared with other harnesses, and of the kit's own."""
+
+
+def spec_folder(type_name: str) -> str:
+    """Give the folder for specs of a type."""
+    return FOLDERS[0] if type_name in _SHARED else FOLDERS[1]
+
+
+def spec_files(case: Path) -> list[Path]:
+    """Give the specs of a case's directory, in the order of their slugs."""
+    found = [path for folder in FOLDERS for path in (case / folder).glob("*.json")]
+    return sorted(found, key=lambda path: path.name)
