@@ -186,7 +186,8 @@ def _missing_cut(case: CaseWriter) -> None:
     _missing_checkpoint(table)
     drop_commits(table.root, 5)
     describe(case, table)
-    refuse_load(case, Refusal("invalid_table", "load", "SNAP-001"), "The state is lost")
+    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, "The state is lost")
 
 
 @HINT.case(

@@ -245,7 +245,8 @@ def _zero_empty(case: CaseWriter) -> None:
     table = _appended(case, 1)
     describe(case, table)
     _commit(case, 0).write_bytes(b"")
-    refuse_load(case, Refusal("invalid_table", "load", "META-001"), "There is no metadata")
+    refusal = Refusal("invalid_table", "load", "META-001", code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, "There is no metadata")
 
 
 _BROKEN_LINES = {

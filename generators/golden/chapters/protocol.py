@@ -169,12 +169,15 @@ class _Refused:
     """Why a reader may read the table all the same; empty when it may not."""
 
 
-def _unsupported(requirement: str) -> Refusal:
-    return Refusal("unsupported", "load", requirement)
+def _unsupported(requirement: str, code: str = "") -> Refusal:
+    return Refusal("unsupported", "load", requirement, code=code)
 
 
-def _invalid(requirement: str) -> Refusal:
-    return Refusal("invalid_table", "load", requirement, code="DELTA_INVALID_PROTOCOL_VERSION")
+_VERSION = _unsupported("PROTO-005", "DELTA_INVALID_PROTOCOL_VERSION")
+
+
+def _invalid(requirement: str, code: str = "DELTA_INVALID_PROTOCOL_VERSION") -> Refusal:
+    return Refusal("invalid_table", "load", requirement, code=code)
 
 
 _THREE_SEVEN = feature_protocol(["deletionVectors"])
@@ -185,7 +188,7 @@ _REFUSED = {
         "A reader version that nobody has defined is refused",
         "PROTO-005 PROTO-007",
         {**feature_protocol(), "minReaderVersion": 4},
-        _unsupported("PROTO-005"),
+        _VERSION,
         "2025",
     ),
     "reader-version-huge": _Refused(
@@ -193,7 +196,7 @@ _REFUSED = {
         "A far reader version is refused, lists or not",
         "PROTO-005 PROTO-007",
         legacy_protocol(2**31 - 1, 2**31 - 1),
-        _unsupported("PROTO-005"),
+        _VERSION,
     ),
     "reader-version-0": _Refused(
         EVOLUTION,
@@ -269,7 +272,7 @@ _REFUSED = {
         "A feature listed for readers alone is invalid",
         "TF-020",
         {**feature_protocol(["deletionVectors"]), "writerFeatures": []},
-        _invalid("TF-020"),
+        _invalid("TF-020", "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH"),
         "2025",
     ),
     "old-field-names": _Refused(
