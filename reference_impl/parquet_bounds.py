@@ -35,6 +35,14 @@ _PAGES_GROWTH: Final = 8
 _FEW: Final = 256
 """Rows of a batch below which it pays to look how long the strings of a dictionary are."""
 
+_MANY: Final = 1 << 10
+_SHORT: Final = 1 << 7
+_USUAL: Final = 1 << 21
+"""Strings of a usual dictionary at least, their bytes on average at most, and bytes in all."""
+
+_LONG: Final = 1 << 10
+"""Bytes that a string is taken to have at most in a dictionary that looks usual."""
+
 _FAITHFUL: Final = (0, 1)
 """Codecs, none and Snappy, by which nothing grows more than some twenty times."""
 
@@ -269,12 +277,24 @@ def _longest(pages: Sequence[Page]) -> int:
     """Bound the length of a string that takes few bits in a page, in bytes."""
     return max(
         (
-            max(page.size - _PREFIX * page.values, 0) if page.dictionary else page.size
+            _longest_within(page) if page.dictionary else page.size
             for page in pages
             if page.dictionary or page.encoding == _SHARED
         ),
         default=0,
     )
+
+
+def _longest_within(page: Page) -> int:
+    """Bound the length of a string in a dictionary page, in bytes.
+
+    To look for the longest takes a third of the time of reading a file of high cardinality. A
+    dictionary of the usual size, of many strings that are short on average and hardly compress,
+    is not looked at: a long string in it would have to look like the short ones.
+    """
+    most = max(page.size - _PREFIX * page.values, 0)
+    short = page.values >= _MANY and page.size <= min(_USUAL, _SHORT * page.values)
+    return min(most, _LONG) if short and 2 * page.compressed >= page.size else most
 
 
 def _risky(pages: Sequence[Page]) -> int:
