@@ -36,6 +36,7 @@ __all__ = [
     "DeletionVectorNotFound",
     "DeltaError",
     "DuplicateAction",
+    "FileTooLarge",
     "IncompatibleSchemas",
     "InvalidAction",
     "InvalidCheckpoint",
@@ -456,4 +457,12 @@ class DataFileTooLarge(UnsupportedError):
 
     clause = "Data Files"
     requirement = "DATA-001"
+    stage = "read"
+
+
+class FileTooLarge(UnsupportedError):
+    """A file of the log or of vectors has more bytes than this implementation reads at once."""
+
+    clause = "Delta Log Entries"
+    requirement = "LOG-004"
     stage = "read"

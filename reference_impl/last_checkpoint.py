@@ -21,6 +21,8 @@ from reference_impl.storage import Storage
 __all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
 
 _LONG: Final = 2**63
+_MOST: Final = 1 << 24
+"""Bytes of a hint at most: it may repeat the schema of the checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,10 @@ class Hint:
 def read_hint(storage: Storage) -> Hint | None:
     """Read the hint of a table; ``None`` when there is none that can be trusted."""
     try:
-        data = storage.get(f"{LOG_DIR}/{LAST_CHECKPOINT}")
+        data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, _MOST + 1)
     except FileNotFoundError:
         return None
-    return parse_hint(data)
+    return parse_hint(data) if len(data) <= _MOST else None
 
 
 def parse_hint(data: bytes) -> Hint | None:

@@ -32,7 +32,10 @@ from obstore.exceptions import (
 )
 from obstore.store import from_url
 
+from reference_impl.errors import FileTooLarge
+
 __all__ = [
+    "MOST_AT_ONCE",
     "STAGED",
     "Entry",
     "LocalStorage",
@@ -42,6 +45,9 @@ __all__ = [
     "is_failure",
     "open_storage",
 ]
+
+MOST_AT_ONCE: Final = 1 << 30
+"""Bytes of a file that is read as a whole at most; a commit of a million files has half of it."""
 
 STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
 """Names of files on their way: what a writer that is killed leaves beside the target."""
@@ -97,7 +103,7 @@ class Storage(Protocol):
         """Describe a file."""
 
     def get(self, path: str) -> bytes:
-        """Read a whole file."""
+        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -146,6 +152,11 @@ def is_failure(error: BaseException) -> bool:
     Damage of a file reaches us as an :class:`OSError`, too: pyarrow raises a bare one.
     """
     return isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None)
+
+
+def _refuse_large(path: str, size: int) -> None:
+    if size > MOST_AT_ONCE:
+        raise FileTooLarge(f"the file has {size} bytes, more than {MOST_AT_ONCE}", path=path)
 
 
 @contextmanager
@@ -239,8 +250,9 @@ class LocalStorage:
         return Entry(path, stat.st_size, stat.st_mtime_ns // 1_000_000)
 
     def get(self, path: str) -> bytes:
-        """Read a whole file."""
+        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
         with self._open(path) as file:
+            _refuse_large(path, os.fstat(file.fileno()).st_size)
             return file.read()
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
@@ -368,10 +380,12 @@ class ObjectStorage:
             return _entry(path, obstore.head(store, key))
 
     def get(self, path: str) -> bytes:
-        """Read a whole file."""
+        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
         store, key = self._resolve(path)
         with _as_os_error(path):
-            return bytes(obstore.get(store, key).bytes())
+            found = obstore.get(store, key)
+            _refuse_large(path, found.meta["size"])
+            return bytes(found.bytes())
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""

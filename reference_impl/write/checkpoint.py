@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from reference_impl.errors import ConstraintViolation
 from reference_impl.features import supported
 from reference_impl.file_actions import REMOVE_SCHEMA
-from reference_impl.last_checkpoint import json_checksum, parse_hint
+from reference_impl.last_checkpoint import json_checksum, read_hint
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage
@@ -138,17 +139,16 @@ def _write_parts(
 
 def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     """Write the hint, unless the one that is there points at a later version."""
-    path = f"{LOG_DIR}/{LAST_CHECKPOINT}"
-    try:
-        held = parse_hint(storage.get(path))
-    except FileNotFoundError:
-        held = None
+    held = read_hint(storage)
     if held is not None and held.version > document["version"]:
         return
     # The checksum goes over the spelling of numbers, which only the text has.
     unsigned = json.dumps(document)
     checksum = json_checksum(json.loads(unsigned))
-    storage.put(path, json.dumps({**document, "checksum": checksum}).encode())
+    # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
+    with suppress(IsADirectoryError):
+        data = json.dumps({**document, "checksum": checksum}).encode()
+        storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
 
 
 def _small_actions(snapshot: Snapshot) -> dict[str, list[Any]]:

@@ -51,6 +51,8 @@ ENGINE: Final = "delta-tck-reference"
 
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
+_STUCK: Final = 8
+"""Attempts after which a name that is taken, though no listing tells of it, is given up."""
 _CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 _DEFAULT_INTERVAL: Final = 10
 _SUSPENDED: Final = "delta.rowTrackingSuspended"
@@ -221,6 +223,7 @@ class Transaction:
             OSError: the storage failed, and the commit is not there, as far as it could be asked.
 
         """
+        stuck = 0
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
             lines, timestamp = self._content(version)
@@ -243,6 +246,14 @@ class Transaction:
                 self._after(version, lines, timestamp)
                 return version
             self._rebase()
+            stuck = stuck + 1 if self.base is not None and self.base.version < version else 0
+            if stuck == _STUCK:
+                raise CommitConflict(
+                    "the name of the next commit is taken by what is no commit file",
+                    path=path,
+                    version=version,
+                    hint="look at what lies there, and remove it",
+                )
             time.sleep(random.uniform(0, min(0.002 * 2 ** min(attempt, 8), _LONGEST_WAIT)))  # noqa: S311  not a secret
         raise CommitConflict(
             f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"

@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
 
+from reference_impl import storage as storage_module
+from reference_impl.errors import FileTooLarge
+from reference_impl.last_checkpoint import read_hint
 from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
 from reference_impl.table import Table
 
@@ -66,6 +69,23 @@ def test_what_is_no_regular_file_is_not_found(tmp_path: Path) -> None:
         for ask in (storage.get, storage.open_input, storage.head):
             with pytest.raises(FileNotFoundError):
                 ask(path)
+
+
+def test_a_file_beyond_measure_is_not_read_as_a_whole(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage.put("a", b"12345")
+    monkeypatch.setattr(storage_module, "MOST_AT_ONCE", 4)
+    with pytest.raises(FileTooLarge) as caught:
+        storage.get("a")
+    assert caught.value.path == "a"
+
+
+def test_a_hint_beyond_measure_is_ignored(log: Any) -> None:
+    log.commit(log.protocol(), log.metadata(), log.add("f"))
+    (log.directory / "_last_checkpoint").write_bytes(b" " * (1 << 24) + b'{"version":0}')
+    assert read_hint(LocalStorage(log.root)) is None
+    assert log.paths() == ["f"]
 
 
 def test_a_listing_is_sorted_flat_and_starts_after_a_name(storage: Storage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -191,3 +192,21 @@ def test_many_writers_lose_nothing(table: Table, clean: Callable[[], None]) -> N
     found = sorted(read_table(table.storage.location)["id"].to_pylist())
     assert found == [1, 2, 3, *(100 * n + at for n in range(1, 5) for at in range(5))]
     clean()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_a_name_that_no_commit_holds_is_given_up_soon(
+    table: Table, tmp_path: Path, kind: str
+) -> None:
+    taken = tmp_path / "table/_delta_log" / f"{table.latest_version() + 1:020d}.json"
+    taken.mkdir() if kind == "folder" else os.mkfifo(taken)
+    with pytest.raises(CommitConflict, match="no commit file"):
+        table.append(rows(3))
+    assert read_table(tmp_path / "table").num_rows == 3
+
+
+def test_a_checkpoint_stands_where_its_hint_cannot_be_written(table: Table, tmp_path: Path) -> None:
+    (tmp_path / "table/_delta_log/_last_checkpoint").mkdir()
+    table.checkpoint()
+    assert list((tmp_path / "table/_delta_log").glob("*.checkpoint.parquet"))
+    assert read_table(tmp_path / "table").num_rows == 3
