@@ -39,7 +39,7 @@ def _constraint(requirement: str) -> Refusal:
 
 def _numbered(start: int, step: int, **more: Any) -> Struct:
     """Give a table whose first column is an identity column."""
-    metadata = {"start": start, "step": step, **more}
+    metadata = {"start": start, "step": step, "allowExplicitInsert": False, **more}
     return struct(
         field("k", "long", metadata={f"delta.identity.{n}": v for n, v in metadata.items()}),
         field("id", "long"),
@@ -91,7 +91,7 @@ def _explicit(case: CaseWriter) -> None:
     "write-explicit-refused", "Users give no values where the column does not let them", "IDN-011"
 )
 def _explicit_refused(case: CaseWriter) -> None:
-    recipe = Recipe(_numbered(1, 1, allowExplicitInsert=False), features=_LISTED)
+    recipe = Recipe(_numbered(1, 1), features=_LISTED)
     recipe.append_numbered("k", *_ids(1)).append([{"k": 1000, "id": 2}])
     recipe.publish(case, refusal=_constraint("IDN-011"))
 
