@@ -70,8 +70,9 @@ _CLAIMS: Final = Claims(
     ),
 )
 _REFUSALS: Final = Refusals(
-    errors=(PySparkException, Py4JJavaError),
+    errors=(PySparkException, Py4JJavaError, NotImplementedError),
     rules=(
+        Rule(re.compile(r"^NotImplementedError"), "unsupported"),
         Rule(
             re.compile(r"UNSUPPORTED_FEATURES_FOR_READ"),
             "unsupported",
