@@ -131,6 +131,11 @@ SCENARIOS: dict[str, Scenario] = {
     "overwrite where": Scenario(
         lambda t: t.overwrite(arrow(50), "part = 'a'"), lambda _: rows(1, 3, 50)
     ),
+    "replace": Scenario(
+        lambda t: t.replace(SCHEMA, partition_columns=["part"], rows=arrow(50)),
+        lambda _: rows(50),
+        ("plain",),
+    ),
     "delete": Scenario(lambda t: t.delete("id IN (1, 2)"), _without(1, 2)),
     "delete all": Scenario(lambda t: t.delete(), lambda _: []),
     "update": Scenario(lambda t: t.update({"n": 7}, "id > 1"), _set(7)),

@@ -123,13 +123,13 @@ _replace("hides-a-broken-commit-behind-its-checksum", snapshot, "read_commit", _
 # Deletion vectors.
 
 
-def _from_anew(right: Any, storage: Any, path: str, *args: Any) -> Iterator[Any]:
+def _from_anew(right: Any, storage: Any, path: str, *args: Any, **options: Any) -> Iterator[Any]:
     """Count rows from zero in every row group."""
     with storage.open_input(path) as source:
         footer = pq.read_metadata(source)
     sizes = [footer.row_group(n).num_rows for n in range(footer.num_row_groups)]
     starts = list(accumulate(sizes, initial=0))
-    for start, length, arrays in right(storage, path, *args):
+    for start, length, arrays in right(storage, path, *args, **options):
         cuts = [start, *(s for s in starts if start < s < start + length), start + length]
         for low, high in pairwise(cuts):
             group = max(s for s in starts if s <= low)
