@@ -52,6 +52,7 @@ class Watch:
     Attributes:
         table: the table root.
         former: the version before the step; ``None`` where there was none.
+        now: the version after the step; ``None`` before it was looked at.
         committed: when that version was committed: the time of its file, in ms since the epoch.
         parts: multi-part checkpoint to the files that each of its parts names.
 
@@ -59,27 +60,40 @@ class Watch:
 
     table: Path
     former: Snapshot | None = None
+    now: Snapshot | None = None
     committed: int = 0
     parts: dict[int, list[list[str]]] = field(default_factory=dict)
 
     def before(self) -> None:
-        """Look at the table before a step."""
-        try:
-            self.former = Table(self.table).snapshot()
-        except NotFoundError:
-            self.former = None
-            return
-        except DeltaError:
-            self.former = None  # what cannot be read is reported where it is read
-            return
-        # The state is read now: files that it needs may be gone after the step.
-        self.former.adds()
-        self.committed = self._modified(self.former.version)
+        """Look at the table before a step; after another one it was looked at already."""
+        if self.now is None:
+            try:
+                self.look()
+            except NotFoundError:
+                return
+            except DeltaError:
+                return  # what cannot be read is reported where it is read
+        self.former, self.now = self.now, None
+        if self.former is not None:
+            self.committed = self._modified(self.former.version)
+
+    def look(self) -> Snapshot:
+        """Look at the table as a step left it.
+
+        Raises:
+            DeltaError: it cannot be read.
+
+        """
+        now = Table(self.table).snapshot()
+        # The state is read now: files that it needs may be gone after the next step.
+        now.adds()
+        self.now = now
+        return now
 
     def after(self, step: Mapping[str, Any]) -> Fault | None:
-        """Look at the table after a step, and give the first fault."""
-        now = Table(self.table).snapshot()
-        return next(self._faults(step, now), None)
+        """Give the first fault that a step left in the table that was looked at."""
+        assert self.now is not None
+        return next(self._faults(step, self.now), None)
 
     def _faults(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
         operation = step["operation"]

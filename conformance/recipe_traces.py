@@ -20,8 +20,9 @@ from conformance.recipe_checks import Fault
 from generators.delta_schema import Field, Struct, type_of
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import TrackedRow, Version
-from reference_impl import DeltaError, Table, read_table
+from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.features import active
+from reference_impl.scan import scan
 
 __all__ = ["Traces"]
 
@@ -48,24 +49,28 @@ class Traces:
     digests: dict[str, str] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def after(self, version: int, oracle: Version | None, operation: str) -> Fault | None:
+    def after(
+        self, former: Snapshot | None, now: Snapshot, oracle: Version | None, operation: str
+    ) -> Fault | None:
         """Look at the table after a step, and give what is wrong.
 
         Args:
-            version: the table's version now.
+            former: the version before the step; ``None`` where there was none.
+            now: the version after it.
             oracle: what the step did; ``None`` where the oracle does not know.
             operation: the step's name.
 
         """
         fault = self._log(operation)
-        before, self.version = self.version, version
-        if oracle is None or before == version:
+        before, self.version = self.version, now.version
+        if oracle is None or before == now.version:
             return fault
         try:
             # Restoring moves whole files, which a feed may tell as it likes.
-            if fault is None and operation != "restore" and 0 <= before < version:
-                fault = self._feed(before, version, oracle)
-            return fault or self._ids(before, version, oracle, restored=operation == "restore")
+            told = operation != "restore" and 0 <= before < now.version
+            if fault is None and told and former is not None:
+                fault = self._feed(former, now, oracle)
+            return fault or self._ids(before, now, oracle, restored=operation == "restore")
         except DeltaError as error:
             return error.requirement, f"changes or row ids cannot be read: {error}"
 
@@ -87,14 +92,14 @@ class Traces:
                 return requirement, f"{name} was written again"
         return None
 
-    def _feed(self, before: int, version: int, oracle: Version) -> Fault | None:
-        table = Table(self.table)
-        for number in (before, version):
-            snapshot = table.snapshot(number)
+    def _feed(self, former: Snapshot, now: Snapshot, oracle: Version) -> Fault | None:
+        for snapshot in (former, now):
             if not active(snapshot.protocol, snapshot.metadata, "changeDataFeed"):
                 return None
-        seen = table.changes(before + 1, version).drop_columns(
-            ["_commit_version", "_commit_timestamp"]
+        seen = (
+            Table(self.table)
+            .changes(former.version + 1, now.version)
+            .drop_columns(["_commit_version", "_commit_timestamp"])
         )
         kinds = [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
         seen = seen.drop_columns([_KIND]).append_column(_KIND, pa.array(kinds, pa.string()))
@@ -106,12 +111,11 @@ class Traces:
         found = compare_rows(arrow_table(_nullable(schema), wanted), seen)
         return None if found is None else ("CDC-012", f"the change feed: {found.summary}")
 
-    def _ids(self, before: int, version: int, oracle: Version, *, restored: bool) -> Fault | None:
-        snapshot = Table(self.table).snapshot(version)
-        if not active(snapshot.protocol, snapshot.metadata, "rowTracking"):
+    def _ids(self, before: int, now: Snapshot, oracle: Version, *, restored: bool) -> Fault | None:
+        if not active(now.protocol, now.metadata, "rowTracking"):
             self.rows = {}
             return None
-        seen = read_table(self.table, version=version, row_ids=True).to_pylist()
+        seen = scan(now, row_ids=True).to_pylist()
         told = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
         values = [row.values for row in oracle.rows]
         keys = [_key(row) for row in arrow_table(_nullable(oracle.schema), values).to_pylist()]
@@ -125,7 +129,7 @@ class Traces:
             former = held.get(row.identity)
             if restored and former is not None:
                 former = former[0], changed
-            fault = self._kept(row, former, before, version, oracle.number)
+            fault = self._kept(row, former, before, now.version, oracle.number)
             if fault is not None:
                 return "RT-047", f"row {key} {fault}"
         if len({number for number, _ in self.rows.values()}) < len(self.rows):

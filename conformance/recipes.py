@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -36,6 +37,7 @@ from generators.model import Oracle, Row
 from generators.operations import Create, Operation, commits, replay
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import NotFoundError
+from reference_impl.scan import scan
 from reference_impl.storage import LocalStorage
 
 __all__ = ["AdapterFaultError", "Run", "replay_recipe", "unclaimed_operations"]
@@ -85,6 +87,7 @@ class _Replay:
         done: the table's version after each step, as the implementation counts.
         history: the steps so far, for the oracle.
         seen: version after each step, with the rows that it has to have.
+        rows: what the table held when it was last read.
 
     """
 
@@ -98,6 +101,7 @@ class _Replay:
     done: list[int] = field(default_factory=list)
     history: list[Operation] = field(default_factory=list)
     seen: list[tuple[int, pa.Table | None]] = field(default_factory=list)
+    rows: pa.Table | None = None
 
     def __post_init__(self) -> None:
         """Let the oracle take the steps that made the table that is given."""
@@ -109,7 +113,9 @@ class _Replay:
             self.seen.append((version, rows))
             self.done.append(version)
         if self.before:
-            self.traces.after(self.done[-1], self.oracle.versions[-1], "")
+            # What is given to convert is no table yet; what cannot be read is told at a step.
+            with suppress(DeltaError):
+                self.traces.after(None, self.watch.look(), self.oracle.versions[-1], "")
 
     def ask(self, step: Mapping[str, Any]) -> Answer:
         """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
@@ -193,8 +199,9 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
             verdict = _followed(replayed, replayed.steps)
             if verdict is not None:
                 return verdict
+            assert replayed.rows is not None
             found = compare_rows(
-                *(without_identities(each, steps) for each in (expected.rows(), read_table(table)))
+                *(without_identities(each, steps) for each in (expected.rows(), replayed.rows))
             )
             if found is not None:
                 return _wrong_rows("the last version", found)
@@ -251,27 +258,30 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                 verdict = verdict or _traced(replayed, name, step) or _cleared(replayed, name, step)
                 if verdict is not None:
                     return verdict
-    return _travelled(replayed) or described(
+    # The last version was read just now.
+    return _travelled(replayed, replayed.seen[:-1]) or described(
         replayed.table, replayed.before, steps, replayed.history
     )
 
 
 def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict | None:
     try:
-        version = Table(replayed.table).latest_version()
-        seen = read_table(replayed.table, version=version)
-        found = compare_rows(rows if rows is not None else seen, seen)
+        now = replayed.watch.look()
+        replayed.rows = scan(now)
     except DeltaError as error:
         return _unreadable(name, error)
-    replayed.seen.append((version, rows))
-    replayed.done.append(version)
+    found = None if rows is None else compare_rows(rows, replayed.rows)
+    replayed.seen.append((now.version, rows))
+    replayed.done.append(now.version)
     return None if found is None else _wrong_rows(name, found)
 
 
 def _traced(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     oracle = replayed.oracle.versions[-1] if replayed.history else None
-    fault = replayed.traces.after(replayed.done[-1], oracle, step["operation"])
-    fault = fault or replayed.watch.after(step)
+    watch = replayed.watch
+    assert watch.now is not None
+    fault = replayed.traces.after(watch.former, watch.now, oracle, step["operation"])
+    fault = fault or watch.after(step)
     return None if fault is None else _broken(name, fault)
 
 
@@ -287,9 +297,9 @@ def _broken(name: str, fault: Fault) -> Verdict:
     )
 
 
-def _travelled(replayed: _Replay) -> Verdict | None:
-    """Read every version again that was the latest once."""
-    for version, rows in replayed.seen:
+def _travelled(replayed: _Replay, seen: Sequence[tuple[int, pa.Table | None]]) -> Verdict | None:
+    """Read versions again that were the latest once."""
+    for version, rows in seen:
         if rows is None:
             continue
         try:
@@ -362,7 +372,7 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
             error.requirement,
         )
     if latest is not None:
-        verdict = _travelled(replayed) or _cleared(replayed, name, last)
+        verdict = _travelled(replayed, replayed.seen) or _cleared(replayed, name, last)
         now = _latest(replayed.table)
         if verdict is None and now != latest:
             message = f"{name} is refused and version {now} is there nevertheless"

@@ -30,6 +30,9 @@ _WORD: Final = 8
 _SHORTEST: Final = 16
 """A line of fewer bytes is not looked at here: all the starts are shorter, and a word fits."""
 
+_SMALL: Final = 1 << 14
+"""Bytes of a commit that a plain loop goes through before columns of numbers are set up."""
+
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -79,6 +82,8 @@ def sort_lines(
         The lines of each kind of file action, in their order.
 
     """
+    if len(data) <= _SMALL:
+        return _sort_few(data, other, files=files)
     content = np.frombuffer(data, np.uint8)
     ends = (content == ord("\n")).nonzero()[0]
     if data and not data.endswith(b"\n"):
@@ -98,6 +103,30 @@ def sort_lines(
         else Lines()
         for number, name in enumerate(_KINDS)
     }
+
+
+def _sort_few(
+    data: bytes, other: Callable[[bytes, int], str | None], *, files: bool
+) -> dict[str, Lines]:
+    """Sort the lines of a small commit, one after the other."""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    found: dict[str, list[bytes]] = {}
+    for number, line in enumerate(lines, 1):
+        kind = _kind_of(line) or other(line, number)
+        if kind is not None:
+            found.setdefault(kind, []).append(line)
+    return {name: Lines.of(found[name]) if files and name in found else Lines() for name in _KINDS}
+
+
+def _kind_of(line: bytes) -> str | None:
+    """Give the kind of a line, as far as its first and last bytes tell."""
+    if len(line) >= _SHORTEST and line.endswith(_END):
+        for number, start in _STARTS:
+            if line.startswith(start):
+                return _KINDS[number]
+    return None
 
 
 def _recognised(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:

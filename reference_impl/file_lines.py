@@ -9,6 +9,7 @@ allows and words the error for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow.json as pj
 
 from reference_impl.actions import SMALL_ACTIONS
 from reference_impl.commit_lines import Lines
-from reference_impl.errors import DeltaError, MalformedCommit
+from reference_impl.errors import DeltaError, InvalidAction, MalformedCommit
 from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.file_actions import STRING_MAP as _MAP
 from reference_impl.wire import Place
@@ -37,6 +38,9 @@ _MAX_KEYS: Final = 32
 """A key of maps takes memory for every line, whether the line has it or not."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
+_NONE: Final = {name: kind.schema.empty_table() for name, kind in FILE_ACTIONS.items()}
+_NOWHERE: Final = Place("", 0)
+
 _Rows: TypeAlias = npt.NDArray[np.int64]
 
 Run: TypeAlias = tuple[Place, Lines]
@@ -51,15 +55,18 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
         InvalidAction: an action lacks a required field, or a field has a wrong type or range.
 
     """
-    table = _fast(action, [lines for _, lines in runs if lines])
+    runs = [(place, lines) for place, lines in runs if lines]
+    if not runs:
+        return _NONE[action]
+    table = _fast(action, [lines for _, lines in runs])
     if table is not None:
         return table
-    tables = [
-        from_objects(action, [parse_body(action, line, place) for line in lines], place)
-        for place, lines in runs
-        if lines
-    ]
-    return pa.concat_tables([FILE_ACTIONS[action].schema.empty_table(), *tables])
+    bodies = [([parse_body(action, line, place) for line in lines], place) for place, lines in runs]
+    try:
+        return from_objects(action, list(chain.from_iterable(each for each, _ in bodies)), _NOWHERE)
+    except InvalidAction:
+        # One of them is at fault: commit by commit the error tells which.
+        return pa.concat_tables([from_objects(action, *body) for body in bodies])
 
 
 def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,11 +186,11 @@ def _settled(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table
     """Read rows of a table from their lines instead, by the general way."""
     if len(rows) == 0:
         return table
-    every, place = text.split(b"\n"), Place("", 0)
-    objects = [parse_body(action, every[row], place) for row in rows.tolist()]
+    every = text.split(b"\n")
+    objects = [parse_body(action, every[row], _NOWHERE) for row in rows.tolist()]
     order = np.arange(table.num_rows)
     order[rows] = table.num_rows + np.arange(len(rows))
-    both = pa.concat_tables([table, from_objects(action, objects, place)])
+    both = pa.concat_tables([table, from_objects(action, objects, _NOWHERE)])
     return both.take(pa.array(order))
 
 

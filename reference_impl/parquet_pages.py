@@ -7,8 +7,9 @@ reading them costs next to nothing beside reading what they head.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -22,6 +23,13 @@ Read: TypeAlias = Callable[[int, int], bytes]
 
 _MAX_FOOTER: Final = 1 << 24
 _TAIL: Final = 1 << 13
+_RECENT: Final = 128
+_SHORT: Final = 1 << 15
+"""Footers that are remembered, and the bytes that one of them has at most."""
+
+_RECENT_HEADERS: Final = 4096
+"""Page headers that are remembered."""
+
 _MAX_HEADER: Final = 1 << 24
 _MOST_HEADERS: Final = 128
 """Bytes that most page headers fit in: statistics can make them longer."""
@@ -86,8 +94,8 @@ class Page:
     encoding: int
 
 
-def read_footer(read: Read, size: int) -> list[list[Chunk]]:
-    """Read where columns lie: a list for each row group, in the order of the schema's leaves.
+def read_footer(read: Read, size: int) -> Sequence[Sequence[Chunk]]:
+    """Read where columns lie: one sequence per row group, in the order of the schema's leaves.
 
     Raises:
         ValueError: the footer is damaged.
@@ -99,13 +107,28 @@ def read_footer(read: Read, size: int) -> list[list[Chunk]]:
         raise ValueError(f"a footer of {length} bytes, or none")
     at = size - 8 - length
     data = tail[-8 - length : -8] if length + 8 <= len(tail) else read(at, length)
+    return _recent(data) if length <= _SHORT else _chunks(data)
+
+
+def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
+    """Find the columns in a footer.
+
+    Raises:
+        ValueError: it is damaged.
+
+    """
     try:
         footer, _ = read_record(data, 0, _FOOTER)
     except IndexError:
         raise ValueError("the footer ends early") from None
-    return [
-        [_chunk(column.get(3, {})) for column in group.get(1, ())] for group in footer.get(4, ())
-    ]
+    return tuple(
+        tuple(_chunk(column.get(3, {})) for column in group.get(1, ()))
+        for group in footer.get(4, ())
+    )
+
+
+_recent = lru_cache(_RECENT)(_chunks)
+"""The same, remembered by the bytes: whoever looks at a table again meets the same footers."""
 
 
 def _chunk(stated: dict[int, int]) -> Chunk:
@@ -141,19 +164,39 @@ def _page(read: Read, at: int, end: int) -> Page:
     while True:
         data = read(at, min(length, end - at))
         try:
-            header, used = read_record(data, 0, _PAGE)
+            (kind, size, compressed, values, encoding), used = _recent_header(data)
             break
         except IndexError:
             if length >= min(end - at, _MAX_HEADER):
                 raise ValueError("a page header ends early") from None
             length *= 16
+    return Page(kind == _DICTIONARY, at + used, compressed, size, values, encoding)
+
+
+def _header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
+    """Find kind, sizes, values and encoding in a page header, and how long it is.
+
+    Raises:
+        IndexError: the bytes end within it.
+        ValueError: it is damaged.
+
+    """
+    header, used = read_record(data, 0, _PAGE)
     kind, size, compressed = (header.get(field, 0) for field in (1, 2, 3))
     body, at_encoding = _BODIES.get(kind, (0, 0))
     stated = header.get(body, {})
     values, encoding = stated.get(1, 0), stated.get(at_encoding, 0)
     if not all(0 <= number < _INT for number in (size, compressed, values)):
         raise ValueError("a page header holds sizes that cannot be")
-    return Page(kind == _DICTIONARY, at + used, compressed, size, values, encoding)
+    return (kind, size, compressed, values, encoding), used
+
+
+_remembered = lru_cache(_RECENT_HEADERS)(_header)
+
+
+def _recent_header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
+    """Do the same, remembering headers of the usual length by their bytes."""
+    return _remembered(data) if len(data) <= _MOST_HEADERS else _header(data)
 
 
 def reading(source: pa.NativeFile) -> Read:

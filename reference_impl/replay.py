@@ -72,11 +72,14 @@ class CommittedFiles:
     @classmethod
     def joined(cls, parts: Iterable[CommittedFiles]) -> CommittedFiles:
         """Put the file actions of consecutive commits one after the other."""
+        given = list(parts)
+        if len(given) == 1:
+            return given[0]
         tables = {kind: [FILE_ACTIONS[kind].schema.empty_table()] for kind in _KINDS}
         orders = {kind: [pa.array([], pa.int64())] for kind in _KINDS}
         places: list[Place] = []
         compacted: set[int] = set()
-        for part in parts:
+        for part in given:
             for kind in _KINDS:
                 tables[kind].append(part.tables[kind])
                 orders[kind].append(pc.add(part.orders[kind], len(places)))
@@ -245,10 +248,11 @@ class _Survivors:
     ) -> _Survivors:
         committed = newest.tables[kind]
         given = list(portions)
-        touched = _Touched.of(newest) if given else None
+        if not given:
+            return cls(committed, newest.paths[kind])
+        touched = _Touched.of(newest)
 
         def survive(batch: Callable[[], pa.RecordBatch]) -> tuple[pa.RecordBatch, Paths]:
-            assert touched is not None
             return touched.survivors(batch())
 
         # Several files are read on as many threads; the batches of one are read on this one,

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -52,6 +52,9 @@ from reference_impl.wire import Place
 __all__ = ["Snapshot", "in_commit_timestamp", "read_commit"]
 
 _T = TypeVar("_T")
+
+_KEPT: Final = 1 << 20
+"""Bytes of commits that are kept from the first time that they are read to the second."""
 
 
 def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commit:
@@ -119,6 +122,7 @@ class Snapshot:
         self._listing = listing
         self._segments = segments(listing, version)
         self._reconciled: Reconciled | None = None
+        self._kept: list[tuple[Commit, bool]] | None = None
         self._segment: Segment
         self._reader: CheckpointReader | None
         self._start_from(next(self._segments))
@@ -211,7 +215,7 @@ class Snapshot:
             )
 
     def _start_from(self, segment: Segment) -> None:
-        self._segment = segment
+        self._segment, self._kept = segment, None
         start = segment.checkpoint
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
@@ -237,8 +241,12 @@ class Snapshot:
         if self._reader is not None:
             with _blaming():
                 state.apply(self._reader.actions())
-        groups = self._in_groups(lambda files: self._commits(files, whole=False))
-        for number, (commit, _) in enumerate(chain.from_iterable(groups)):
+        small = self._is_small()
+        groups = self._in_groups(lambda files: self._commits(files, whole=small))
+        commits: Iterable[tuple[Commit, bool]] = chain.from_iterable(groups)
+        if small:
+            commits = self._kept = list(commits)
+        for number, (commit, _) in enumerate(commits):
             state.apply(commit.actions)
             if self._reader is None and number == 0:
                 # Version 0 must hold both itself; a later one cannot make up for it.
@@ -259,6 +267,7 @@ class Snapshot:
     def _files(self) -> Reconciled:
         if self._reconciled is None:
             self._reconciled = self._retry(self._reconcile)
+            self._kept = None
         return self._reconciled
 
     def _reconcile(self) -> Reconciled:
@@ -268,7 +277,11 @@ class Snapshot:
         return self._reconcile_all()
 
     def _reconcile_all(self) -> Reconciled:
-        parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
+        parts: Iterable[CommittedFiles]
+        if self._kept is not None:
+            parts = [CommittedFiles.of(self._kept)]
+        else:
+            parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
         committed = CommittedFiles.joined(parts)
         if self._reader is None:
             return reconcile([], [], committed)
@@ -280,6 +293,13 @@ class Snapshot:
         with _blaming():
             for portion in self._reader.file_actions(action):
                 yield _blamed(portion)
+
+    def _is_small(self) -> bool:
+        """Say whether the commits of the segment take little memory, file actions and all."""
+        entries, commits = self._listing.entries, self._segment.commits
+        return all(file.kind == "commit" and file.version in entries for file in commits) and (
+            sum(entries[file.version].size for file in commits) <= _KEPT
+        )
 
     def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
         """Work on the commits of the segment in ascending order, some at a time."""

@@ -31,6 +31,7 @@ _LISTS: Final = (9, 10)
 _FIXED: Final = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _MAX_DEPTH: Final = 32
 _LONG: Final = 1 << 63
+_TOO_DEEP: Final = "a Thrift struct is nested too deep"
 
 
 def read_record(data: bytes, at: int, wanted: Wanted, depth: int = 0) -> tuple[dict[int, Any], int]:
@@ -51,7 +52,7 @@ def read_record(data: bytes, at: int, wanted: Wanted, depth: int = 0) -> tuple[d
 
     """
     if depth > _MAX_DEPTH:
-        raise ValueError("a Thrift struct is nested too deep")
+        raise ValueError(_TOO_DEEP)
     found: dict[int, Any] = {}
     field = 0
     while True:
@@ -135,7 +136,7 @@ def _skip(data: bytes, at: int, code: int, depth: int) -> int:
         length, at = _varint(data, at)
         return at + length
     if code == _RECORD:
-        return read_record(data, at, {}, depth + 1)[1]
+        return _skip_record(data, at, depth + 1)
     if code in _LISTS:
         inner, count, at = _head(data, at)
         return _skip_items(data, at, (inner,), count, depth)
@@ -148,9 +149,32 @@ def _skip(data: bytes, at: int, code: int, depth: int) -> int:
     return at + _FIXED[code]
 
 
+def _skip_record(data: bytes, at: int, depth: int) -> int:
+    """Give where a struct ends of which nothing is wanted."""
+    if depth > _MAX_DEPTH:
+        raise ValueError(_TOO_DEEP)
+    while True:
+        head = data[at]
+        at += 1
+        if head == 0:
+            return at
+        if head < 16:
+            _, at = _integer(data, at)
+        code = head & 15
+        # Most of a footer is skipped, and most of that are numbers and short texts.
+        if code in _INTEGERS:
+            while data[at] > 127:
+                at += 1
+            at += 1
+        elif code == _BINARY and data[at] < 128:
+            at += data[at] + 1
+        elif code not in _BOOLEANS:
+            at = _skip(data, at, code, depth)
+
+
 def _skip_items(data: bytes, at: int, codes: tuple[int, ...], count: int, depth: int) -> int:
     if depth > _MAX_DEPTH:
-        raise ValueError("a Thrift value is nested too deep")
+        raise ValueError(_TOO_DEEP)
     for _ in range(count):
         for code in codes:
             at = at + 1 if code in _BOOLEANS else _skip(data, at, code, depth + 1)

@@ -261,7 +261,10 @@ class SideBySide(RuleBasedStateMachine):
         """Compare changes and row ids of the latest version, and audit log and files."""
         if feed:
             self._compare_feed()
-        fault = self.traces.after(self.version, self.oracle.versions[-1], "" if feed else "restore")
+        before, table = self.traces.version, Table(self.location)
+        former, now = table.snapshot(before) if before >= 0 else None, table.snapshot()
+        operation = "" if feed else "restore"
+        fault = self.traces.after(former, now, self.oracle.versions[-1], operation)
         assert fault is None, fault
         self.audit()
 

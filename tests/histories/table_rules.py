@@ -31,7 +31,7 @@ from generators.operations import (
     SetTransaction,
     UnsetProperties,
 )
-from reference_impl import DeltaError
+from reference_impl import DeltaError, Table
 from reference_impl.features import FEATURES as REGISTRY
 from reference_impl.write.checkpoint import Style
 
@@ -256,7 +256,7 @@ class TableRules(ColumnRules):
         self.table.clean_log()
         gone = [int(path.stem) for path in before if not path.exists()]
         self.oldest = max([self.oldest, *(version + 1 for version in gone)])
-        self.traces.after(self.traces.version, None, "cleanup")
+        self.traces.after(None, Table(self.location).snapshot(), None, "cleanup")
         for version in range(self.oldest, self.version + 1):
             self.compare(version)
         self.audit()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl import segment
+from reference_impl import segment, snapshot
 from reference_impl.commit_lines import sort_lines
 from reference_impl.log_names import LogFile, commit_name
 from reference_impl.segment import commit_groups
@@ -31,6 +31,10 @@ LINES = st.builds(
 ) | st.sampled_from([b"", b"\r", b" ", b"{}", b'{"add":{}}', b'{"add":null,"cdc":{"path":"f"}}'])
 
 
+LONG = b'{"commitInfo":{"text":"%s"}}' % (b"x" * 20_000)
+"""A line that makes a commit large: it is gone through in another way than a small one."""
+
+
 def _parsed(line: bytes) -> str | None:
     """Give the file action of a line, as parsing it tells."""
     found = json.loads(line) if line.strip() else {}
@@ -38,8 +42,11 @@ def _parsed(line: bytes) -> str | None:
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
-@given(st.lists(LINES, max_size=12), st.sampled_from([b"", b"\n", b"\n\n"]))
-def test_every_line_goes_where_parsing_it_would_put_it(lines: list[bytes], end: bytes) -> None:
+@given(st.lists(LINES, max_size=12), st.sampled_from([b"", b"\n", b"\n\n"]), st.booleans())
+def test_every_line_goes_where_parsing_it_would_put_it(
+    lines: list[bytes], end: bytes, large: bool
+) -> None:
+    lines = [*lines, *[LONG] * large]
     numbers: list[int] = []
 
     def other(line: bytes, number: int) -> str | None:
@@ -58,12 +65,13 @@ def test_every_line_goes_where_parsing_it_would_put_it(lines: list[bytes], end: 
     assert set(small) <= set(numbers)
 
 
+@pytest.mark.parametrize("length", [1, 20_000])
 @pytest.mark.parametrize("separators", SEPARATORS[:2])
 @pytest.mark.parametrize("name", FILE_ACTIONS)
 def test_usual_spellings_are_not_parsed_to_be_recognised(
-    name: str, separators: tuple[str, str]
+    name: str, separators: tuple[str, str], length: int
 ) -> None:
-    line = _spelled(name, {"path": "f", "tags": {}}, separators, "")
+    line = _spelled(name, {"path": "f" * length, "tags": {}}, separators, "")
 
     def other(line: bytes, _: int) -> str | None:
         raise AssertionError(line)
@@ -93,10 +101,11 @@ def test_threads_and_groups_change_nothing(log: Any, monkeypatch: pytest.MonkeyP
     for number in range(1, 12):
         log.commit(log.add(f"f{number}", size=number), log.remove(f"f{number - 3}"))
     whole = log.snapshot().adds()
+    monkeypatch.setattr(snapshot, "_KEPT", -1)
     for threads, group in ((1, 1), (1, 1 << 30), (3, 1), (3, 1 << 30)):
         monkeypatch.setattr(segment, "MAX_THREADS", threads)
         monkeypatch.setattr(segment, "_GROUP_BYTES", group)
         monkeypatch.setattr(segment, "_FEW", 1)
-        snapshot = log.snapshot()
-        assert snapshot.adds().equals(whole)
-        assert sorted(snapshot.tombstones()["path"].to_pylist()) == log.dead()
+        read = log.snapshot()
+        assert read.adds().equals(whole)
+        assert sorted(read.tombstones()["path"].to_pylist()) == log.dead()
