@@ -27,6 +27,7 @@ from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipe_checks import Fault, Watch
+from conformance.recipe_files import Seen, digests
 from conformance.recipe_identity import numbered, without_identities
 from conformance.recipe_state import described
 from conformance.recipe_steps import KEPT_BACK, brought, operation_of
@@ -86,7 +87,7 @@ class _Replay:
         watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
         history: the steps so far, for the oracle.
-        seen: version after each step, with the rows that it has to have.
+        seen: the version after each step, with the rows that it has to have.
         rows: what the table held when it was last read.
 
     """
@@ -100,7 +101,7 @@ class _Replay:
     watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)
     history: list[Operation] = field(default_factory=list)
-    seen: list[tuple[int, pa.Table | None]] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
     rows: pa.Table | None = None
 
     def __post_init__(self) -> None:
@@ -110,7 +111,7 @@ class _Replay:
         for step in self.before:
             rows = self.advance(step)
             version = self.oracle.versions[-1].number
-            self.seen.append((version, rows))
+            self.seen.append(Seen(version, rows))
             self.done.append(version)
         if self.before:
             # What is given to convert is no table yet; what cannot be read is told at a step.
@@ -258,8 +259,7 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                 verdict = verdict or _traced(replayed, name, step) or _cleared(replayed, name, step)
                 if verdict is not None:
                     return verdict
-    # The last version was read just now.
-    return _travelled(replayed, replayed.seen[:-1]) or described(
+    return _travelled(replayed) or described(
         replayed.table, replayed.before, steps, replayed.history
     )
 
@@ -271,7 +271,7 @@ def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict 
     except DeltaError as error:
         return _unreadable(name, error)
     found = None if rows is None else compare_rows(rows, replayed.rows)
-    replayed.seen.append((now.version, rows))
+    replayed.seen.append(Seen(now.version, rows, digests(replayed.table)))
     replayed.done.append(now.version)
     return None if found is None else _wrong_rows(name, found)
 
@@ -297,17 +297,19 @@ def _broken(name: str, fault: Fault) -> Verdict:
     )
 
 
-def _travelled(replayed: _Replay, seen: Sequence[tuple[int, pa.Table | None]]) -> Verdict | None:
-    """Read versions again that were the latest once."""
-    for version, rows in seen:
-        if rows is None:
+def _travelled(replayed: _Replay) -> Verdict | None:
+    """Read the versions again that were the latest once, wherever that could tell more."""
+    now = digests(replayed.table)
+    for seen in replayed.seen:
+        if seen.rows is None or seen.stands(now):
             continue
+        place = f"version {seen.version}, read again at the end"
         try:
-            found = compare_rows(rows, read_table(replayed.table, version=version))
+            found = compare_rows(seen.rows, read_table(replayed.table, version=seen.version))
         except DeltaError as error:
-            return _unreadable(f"version {version}, read again at the end", error)
+            return _unreadable(place, error)
         if found is not None:
-            return _wrong_rows(f"version {version}, read again at the end", found)
+            return _wrong_rows(place, found)
     return None
 
 
@@ -372,7 +374,7 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
             error.requirement,
         )
     if latest is not None:
-        verdict = _travelled(replayed, replayed.seen) or _cleared(replayed, name, last)
+        verdict = _travelled(replayed) or _cleared(replayed, name, last)
         now = _latest(replayed.table)
         if verdict is None and now != latest:
             message = f"{name} is refused and version {now} is there nevertheless"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from reference_impl.wire import Place
 __all__ = ["CommittedFiles", "Reconciled", "reconcile"]
 
 _KINDS: Final = ("add", "remove")
+
+_Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +192,22 @@ def _newest_rows(
     some = pa.array(rows)
     texts = _combine(paths.texts.take(some))
     vectors = _both({kind: committed.tables[kind]["deletionVector"] for kind in _KINDS})
-    codes = _logical_keys(texts, vectors.take(some)).dictionary_encode().indices.cast(pa.int64())
-    orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS]).take(some)
-    kinds = pa.array((rows >= committed.tables["add"].num_rows).astype(np.int64))
+    codes = _codes(_logical_keys(texts, vectors.take(some)))
+    orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS]).to_numpy()[rows]
+    kinds = (rows >= committed.tables["add"].num_rows).astype(np.int64)
     _check_commits(committed, texts, codes, orders, kinds)
-    # One number per row that grows with the commit and tells the row: its maximum per key is
-    # the newest reference.
-    total = len(codes)
-    rank = pc.add(pc.multiply(orders, total), pa.arange(0, total))
-    table = pa.table({"key": codes, "rank": rank})
-    best = _combine(table.group_by("key").aggregate([("rank", "max")])["rank_max"])
-    newest = rows[best.to_numpy() % total]
-    return pa.array(np.sort(np.concatenate([np.flatnonzero(~repeated), newest])))
+    # Of what is assigned to one place again and again, the last stays: the newest commit's.
+    ascending = np.argsort(orders, kind="stable")
+    newest = np.full(codes.max() + 1, -1)
+    newest[codes[ascending]] = ascending
+    best = rows[newest]
+    return pa.array(np.sort(np.concatenate([np.flatnonzero(~repeated), best])))
+
+
+def _codes(texts: pa.Array) -> _Numbers:
+    """Give each text a number from 0, equal ones the same."""
+    found: _Numbers = texts.dictionary_encode().indices.to_numpy().astype(np.int64)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,29 +280,26 @@ class _Survivors:
 
 
 def _check_commits(
-    committed: CommittedFiles, paths: pa.Array, keys: pa.Array, orders: pa.Array, kinds: pa.Array
+    committed: CommittedFiles, paths: pa.Array, keys: _Numbers, orders: _Numbers, kinds: _Numbers
 ) -> None:
     """Refuse contradicting actions of one commit; keys are numbers, kinds positions."""
-    path_codes = paths.dictionary_encode().indices.cast(pa.int64())
-    per_path = pc.add(pc.multiply(pc.add(pc.multiply(orders, 2), kinds), len(paths)), path_codes)
-    per_key = pc.add(pc.multiply(orders, len(paths)), keys)
+    per_path = (orders * 2 + kinds) * len(paths) + _codes(paths)
+    per_key = orders * len(paths) + keys
+    every = np.arange(len(paths))
     # A compaction may well hold one path under several deletion vectors.
-    plain = pa.arange(0, len(paths))
-    if committed.compacted:
-        positions = pa.array(sorted(committed.compacted), pa.int64())
-        plain = plain.filter(pc.invert(pc.is_in(orders, value_set=positions)))
+    plain = every[~np.isin(orders, list(committed.compacted))] if committed.compacted else every
     for numbers, rows, message, requirement in (
-        (per_path.take(plain), plain, "two {} actions of one path", "FA-012"),
-        (per_key, pa.arange(0, len(paths)), "two file actions of one logical file", "FA-013"),
+        (per_path[plain], plain, "two {} actions of one path", "FA-012"),
+        (per_key, every, "two file actions of one logical file", "FA-013"),
     ):
-        if pc.count_distinct(numbers).as_py() == len(numbers):
+        ordered = np.sort(numbers)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(repeated) == 0:
             continue
-        counts = pc.value_counts(numbers)
-        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
-        row = rows[pc.index(numbers, repeated).as_py()].as_py()
-        place, kind = committed.places[orders[row].as_py()], _KINDS[kinds[row].as_py()]
+        row = rows[np.flatnonzero(np.isin(numbers, repeated))[0]]
+        place, kind = committed.places[orders[row]], _KINDS[kinds[row]]
         raise DuplicateAction(
-            f"a commit has {message.format(kind)}: {paths[row]}",
+            f"a commit has {message.format(kind)}: {paths[int(row)]}",
             path=place.path,
             version=place.version,
             action=kind,

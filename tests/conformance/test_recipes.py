@@ -8,8 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
@@ -105,6 +107,32 @@ def _rewrite_history(request: Write) -> Answer | None:
     return Ok({"version": 2})
 
 
+def _write_over_a_removed_file(request: Write) -> Answer | None:
+    """Delete, and use the name of a file again that the version before needs."""
+    if request.operation != "delete":
+        return None
+    version = Table(request.table).delete("id = 1")
+    removed = Table(request.table).snapshot().tombstones()["path"][0].as_py()
+    path = Path(request.table) / unquote(removed)
+    rows = pq.read_table(path)
+    ids = pa.array([900 + number for number in range(rows.num_rows)], pa.int64())
+    pq.write_table(rows.set_column(rows.schema.get_field_index("id"), "id", ids), path)
+    return Ok({"version": version})
+
+
+def _lead_to_an_old_version_wrongly(request: Write) -> Answer | None:
+    """Delete, and leave a checkpoint of the version before with what is there now."""
+    if request.operation != "delete":
+        return None
+    table = Table(request.table)
+    version = table.delete("id = 1")
+    table.checkpoint()
+    log = Path(request.table) / "_delta_log"
+    content = (log / f"{version:020d}.checkpoint.parquet").read_bytes()
+    (log / f"{version - 1:020d}.checkpoint.parquet").write_bytes(content)
+    return Ok({"version": version})
+
+
 def _leave_a_wrong_checksum(request: Write) -> Answer | None:
     if request.operation != "delete":
         return None
@@ -130,6 +158,8 @@ def _break_the_log(request: Write) -> Answer | None:
         (_forget_properties, "owner is None"),
         (_forget_partitioning, r"partitionColumns is \[\]"),
         (_rewrite_history, "1.json was written again"),
+        (_write_over_a_removed_file, "version 1, read again at the end: rows"),
+        (_lead_to_an_old_version_wrongly, "version 1, read again at the end: rows"),
         (_leave_a_wrong_checksum, "the audit finds CRC-008"),
         (_break_the_log, "the table cannot be read"),
     ],
