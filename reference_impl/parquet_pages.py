@@ -122,8 +122,7 @@ def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
     except IndexError:
         raise ValueError("the footer ends early") from None
     return tuple(
-        tuple(_chunk(column.get(3, {})) for column in group.get(1, ()))
-        for group in footer.get(4, ())
+        tuple(_chunk(column.get(3)) for column in group.get(1, ())) for group in footer.get(4, ())
     )
 
 
@@ -131,7 +130,9 @@ _recent = lru_cache(_RECENT)(_chunks)
 """The same, remembered by the bytes: whoever looks at a table again meets the same footers."""
 
 
-def _chunk(stated: dict[int, int]) -> Chunk:
+def _chunk(stated: dict[int, int] | None) -> Chunk:
+    if stated is None:
+        raise ValueError("a row group says nothing of a column")
     start, dictionary = stated.get(9, 0), stated.get(11, 0)
     if 0 < dictionary < start:
         start = dictionary

@@ -7,6 +7,7 @@ which breaks one rule, that rule is what its writer took otherwise.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +20,7 @@ _UNRESERVED: Final = "-._~"
 
 
 def _text(value: str, *, safe: str = _UNRESERVED) -> str:
-    return f'"{quote(value, safe=safe)}"'
+    return f'"{quote(value, safe=safe, errors="replace")}"'
 
 
 def _escaped(value: str, *, encoding: str = "utf-8", every: bool = False) -> str:
@@ -31,6 +32,13 @@ def _escaped(value: str, *, encoding: str = "utf-8", every: bool = False) -> str
 
 def _literal(value: bool | None) -> str:
     return {None: "null", True: "true", False: "false"}[value]
+
+
+def _as_float(value: float) -> str:
+    try:
+        return str(float(value))
+    except OverflowError:
+        return str(math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +104,10 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
     ("SUM-003", replace(_RIGHT, number=lambda value: f'"{value}"')),
-    ("SUM-003", replace(_RIGHT, number=lambda value: str(float(value)))),
-    ("SUM-004", replace(_RIGHT, text=lambda value: quote(value, safe=_UNRESERVED), key=_text)),
+    ("SUM-003", replace(_RIGHT, number=_as_float)),
+    ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
-    ("SUM-005", replace(_RIGHT, key=lambda key: quote(key, safe=_UNRESERVED))),
+    ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
     ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
     *(("SUM-006", replace(_RIGHT, between=each)) for each in (".", "/", "")),
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in (":", "")),

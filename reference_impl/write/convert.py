@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from reference_impl.actions import Format, Metadata
 from reference_impl.errors import CommitConflict, ConstraintViolation, SchemaMismatch
 from reference_impl.log_names import LOG_DIR, parse
+from reference_impl.parquet_pages import read_footer, reading
 from reference_impl.partition_values import format_value, parse_value
 from reference_impl.paths import encode_path
 from reference_impl.scan.conform import Converter, converter, find_column
@@ -167,7 +168,12 @@ def _refuse_rules(transaction: Transaction) -> None:
 
 def _footer(storage: Storage, path: str) -> pq.FileMetaData:
     with at_file(path), storage.open_input(path) as source:
-        return pq.read_metadata(source)
+        footer = pq.read_metadata(source)
+        # pyarrow does not look whether a column is there before it tells of it.
+        groups = read_footer(reading(source), source.size())
+        if any(len(chunks) != footer.num_columns for chunks in groups):
+            raise ValueError("a row group has fewer columns than the schema")
+        return footer
 
 
 def _add(transaction: Transaction, file: _Found) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from generators.damage import BOMBS
 from generators.materialise.thrift import decode_record, encode_record
 
 JUNK = (None, 0, -1, 2**70, 1.5, True, "", "%", "\x00", [], {}, [None], {"path": {}}, "9" * 30)
+JUNK += (10**400, 1e300, "\ud800")
 
 
 def _table(lake: Any) -> Path:

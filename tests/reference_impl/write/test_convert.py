@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from generators.materialise.thrift import decode_record, encode_record
 from reference_impl import Table, read_table
 from reference_impl.errors import (
     CommitConflict,
@@ -201,6 +202,33 @@ def test_what_does_not_fit_is_refused(table: Table, put: Put, name: str) -> None
         put(path, rows)
     with pytest.raises(error):
         table.convert(**arguments)
+    assert not (Path(table.storage.location) / "_delta_log").exists()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda chunks: chunks.pop(),
+        lambda chunks: chunks[0].drop(3),
+        lambda chunks: chunks[1].get(3).set(9, 6, -5),
+    ],
+    ids=["lacks a column", "says nothing of a column", "puts a column before the file"],
+)
+def test_a_footer_that_misleads_is_refused(
+    table: Table, put: Put, spoil: Callable[[list[Any]], None]
+) -> None:
+    put("f.parquet")
+    path = Path(table.storage.location) / "f.parquet"
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = decode_record(data[start:-8])
+    for group in footer.get(4).values:
+        spoil(group.get(1).values)
+    text = encode_record(footer)
+    path.write_bytes(data[:start] + text + len(text).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(InvalidDataFile) as caught:
+        table.convert(SCHEMA)
+    assert caught.value.path == "f.parquet"
     assert not (Path(table.storage.location) / "_delta_log").exists()
 
 
