@@ -177,7 +177,9 @@ class _MainPlugin(_WorkerPlugin):
             terminalreporter.line(f"STALE BASELINE: {line}")
         for nodeid in sorted(self._unrecorded):
             terminalreporter.line(f"NO RECORD: {nodeid}")
+        only = terminalreporter.config.option.collectonly
+        counts = "nothing was asked: --collect-only" if only else counts_line(records)
         terminalreporter.line(
-            f"{counts_line(records)}; exit status {int(self._status)} "
+            f"{counts}; exit status {int(self._status)} "
             f"({self._status.name.lower().replace('_', ' ')})"
         )

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conformance.adapter import Changes, DomainMetadata, Files, History, Scan, Snapshot, Txn
 from conformance.adapters.sqltext import SPARK, render
+from generators.file_fields import FILE_FIELDS
 
 __all__ = ["SparkReader"]
 
@@ -138,19 +139,7 @@ def _timestamp_text(timestamp: int | None) -> str | None:
     return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
-_FILE_KEYS: Final = (
-    "path",
-    "partitionValues",
-    "size",
-    "modificationTime",
-    "baseRowId",
-    "defaultRowCommitVersion",
-    "clusteringProvider",
-    "tags",
-)
-
-
 def _file(add: dict[str, Any]) -> dict[str, Any]:
     # Spark leaves null members out of its JSON; what it keeps are the action's own values.
-    kept: dict[str, Any] = {key: add[key] for key in _FILE_KEYS if key in add}
+    kept: dict[str, Any] = {key: add[key] for key in FILE_FIELDS if key in add}
     return {**kept, "deletionVector": add.get("deletionVector")}

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from generators.file_fields import FILE_FIELDS
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.golden.table import EPOCH, MINUTE, GoldenTable
@@ -30,17 +31,6 @@ __all__ = [
     "refuse_load",
     "snapshot_spec",
 ]
-
-_FILE_KEYS = (
-    "path",
-    "partitionValues",
-    "size",
-    "modificationTime",
-    "baseRowId",
-    "defaultRowCommitVersion",
-    "clusteringProvider",
-    "tags",
-)
 
 
 def publish(  # noqa: PLR0913  the standing questions, each of which may be left out
@@ -159,7 +149,7 @@ def file_entries(table: GoldenTable, version: int | None = None) -> list[dict[st
     number = table.version if version is None else version
     entries = []
     for body in table.states[number].adds.values():
-        entry = {key: body[key] for key in _FILE_KEYS if body.get(key) is not None}
+        entry = {key: body[key] for key in FILE_FIELDS if body.get(key) is not None}
         identity = dv_unique_id(body.get("deletionVector"))
         if identity is not None:
             entry["dvId"] = identity

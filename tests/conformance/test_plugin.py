@@ -57,6 +57,12 @@ def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
     return Kit(pytester)
 
 
+def test_to_collect_alone_is_no_success_and_says_so(kit: Kit) -> None:
+    kit.case("right")
+    assert kit("--collect-only") is Status.EMPTY_SELECTION
+    assert "nothing was asked: --collect-only; exit status 10" in kit.output
+
+
 def test_the_suite_is_shipped_with_the_package() -> None:
     assert (SUITE / "test_golden.py").is_file()
 

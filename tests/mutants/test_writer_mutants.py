@@ -28,6 +28,7 @@ from conformance.tables import TableStore
 MUTANTS = {**WRITERS, **RULES}
 
 KILLED_BY = {
+    "adds-names-that-are-taken": "schema-serialization-format/write-add-taken-name/write",
     "appends-past-the-catalog": "catalog-managed-tables/write-append/write",
     "assigns-no-row-ids": "row-tracking/write-changes/write",
     "bounds-no-numbers": "per-file-statistics/write-odd-numbers/write",
@@ -46,6 +47,7 @@ KILLED_BY = {
     "compacts-without-tombstones": "log-compaction-files/write-compaction-removes/write",
     "counts-not-what-clusters": "clustered-table/write-append/write",
     "counts-too-few-rows": "data-files/write-append-types/write",
+    "cuts-decimals": "data-files/write-every-type/write",
     "cuts-instants-to-seconds": "data-files/write-append-types/write",
     "declares-wide-bounds-tight": "deletion-vectors/write-changes/write",
     "does-not-escape-paths": "add-file-and-remove-file/write-append-partitions/write",
@@ -87,6 +89,7 @@ KILLED_BY = {
     "leaves-the-steps-of-identity": "identity-columns/write-wide/write",
     "lists-no-reader-features": "table-features/write-created-for-readers/write",
     "lists-no-timestamps-without-zone": "partition-value-serialization/write-timestamp-ntz/write",
+    "lists-no-variants": "variant-type/write-unasked/write",
     "loses-features-when-it-upgrades": "table-features/write-upgrade/write",
     "loses-the-bound-of-strings": "per-file-statistics/write-long-strings/write",
     "maps-old-files-by-new-names": "column-mapping/write-turn-on/write",
@@ -123,6 +126,7 @@ KILLED_BY = {
     "tells-not-who-clusters": "clustered-table/write-cluster-run/write",
     "tracks-without-backfill": "row-tracking/write-enable/write",
     "trusts-rows-with-a-new-constraint": "check-constraints/write-add-false/write",
+    "turns-variants-around": "variant-type/write-variants/write",
     "vacuums-past-the-catalog": "catalog-managed-tables/write-vacuum/write",
     "vacuums-vectors": "deletion-vectors-design/write-vacuum/write",
     "vacuums-what-is-retained": "add-file-and-remove-file/write-vacuum-retained/write",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,23 @@ def _again(ending: str) -> Wrap:
 
 def _tracks_what_is_supported(right: Any) -> Any:
     return lambda self, name: self.supports(name) if name == "rowTracking" else right(self, name)
+
+
+def _cuts_decimals(bounds: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Cut the digits after the point off, for the lower and the upper bound alike."""
+    low, high = (each // 1 if isinstance(each, Decimal) else each for each in bounds)
+    return low, high
+
+
+def _turned(right: Any) -> Any:
+    """Store the two parts of a variant under each other's names."""
+
+    def variant(values: Any, target: Any, place: Any) -> Any:
+        found = right(values, target, place)
+        parts = [found.field(at) for at in (1, 0)]
+        return pa.StructArray.from_arrays(parts, fields=list(target), mask=found.is_null())
+
+    return variant
 
 
 def _starts_now(right: Any) -> Any:
@@ -165,6 +183,11 @@ RULES: dict[str, Mutant] = {
         "WVER-005", ("write.target:Target.supports", blind_to("identityColumns"))
     ),
     "leaves-the-steps-of-identity": wrong("IDN-013", ("write.incoming:_values", _far_ids)),
+    # Names, types, statistics.
+    "adds-names-that-are-taken": wrong("SCH-001", ("types.schema:_refuse_duplicates", gives(None))),
+    "turns-variants-around": wrong("VAR-003", ("write.conform:_variant", _turned)),
+    "lists-no-variants": wrong("VAR-001", ("write.protocols:_OF_TYPES", is_({}))),
+    "cuts-decimals": wrong("STAT-012", ("write.statistics:bounds_of", afterwards(_cuts_decimals))),
     # Row tracking, timestamps.
     "keeps-row-ids-in-files-too-early": wrong(
         "RT-004", ("write.target:Target.active", _tracks_what_is_supported)

@@ -189,6 +189,13 @@ def _write_variants(case: CaseWriter) -> None:
     recipe.checkpoint().append(_variants(8)).publish(case)
 
 
+@VARIANT.case(
+    "write-unasked", "A table with a variant column lists the feature, asked for or not", "VAR-001"
+)
+def _write_unasked(case: CaseWriter) -> None:
+    Recipe(_VARIANT).append(_variants(2, 3)).publish(case)
+
+
 @VARIANT.case("write-variants-within", "Variants are written within an array", "VAR-003")
 def _write_within(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("l", array("variant")))
