@@ -367,8 +367,8 @@ class DataFileNotFound(NotFoundError):
 class DeletionVectorNotFound(NotFoundError):
     """A deletion vector file that the version names is gone."""
 
-    clause = "Deletion Vectors"
-    requirement = "DVSTO-001"
+    clause = "Deletion Vector Files"
+    requirement = "DVFILE-001"
     stage = "read"
 
 

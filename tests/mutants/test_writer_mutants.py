@@ -107,6 +107,7 @@ KILLED_BY = {
     "partitions-by-logical-names": "column-mapping/write-changes-by-id/write",
     "passes-over-what-it-cannot-read": "check-constraints/write-unknown-function/write",
     "puts-commit-info-last": "in-commit-timestamps/write-changes/write",
+    "puts-vectors-beside-their-prefix": "deletion-vectors/write-changes/write",
     "records-no-preimages": "change-data-files/write-changes/write",
     "records-no-widening": "type-widening/write-widen/write",
     "refuses-what-goes-together": "delete beside append elsewhere",

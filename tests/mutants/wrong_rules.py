@@ -188,6 +188,10 @@ RULES: dict[str, Mutant] = {
     "turns-variants-around": wrong("VAR-003", ("write.conform:_variant", _turned)),
     "lists-no-variants": wrong("VAR-001", ("write.protocols:_OF_TYPES", is_({}))),
     "cuts-decimals": wrong("STAT-012", ("write.statistics:bounds_of", afterwards(_cuts_decimals))),
+    # Vectors.
+    "puts-vectors-beside-their-prefix": wrong(
+        "DVFILE-001", ("write.vectors:encode_z85", afterwards(lambda text: f"ab{text}"))
+    ),
     # Row tracking, timestamps.
     "keeps-row-ids-in-files-too-early": wrong(
         "RT-004", ("write.target:Target.active", _tracks_what_is_supported)
