@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -28,6 +27,7 @@ from conformance.cases import (
     rows_in,
 )
 from conformance.faults import CorpusError
+from conformance.file_digests import digests
 from conformance.outcomes import Hazard
 from generators.spec_files import spec_files
 
@@ -65,22 +65,10 @@ class Corpus:
     def digest(self) -> str:
         """Digest every path and byte, so that two results can be known to be comparable."""
         total = hashlib.sha256()
-        for name in sorted(_files(str(self.root)), key=_parts):
-            content = hashlib.sha256((self.root / name).read_bytes()).digest()
-            total.update(name.replace(os.sep, "/").encode() + b"\0" + content)
+        found = digests(self.root)
+        for name in sorted(found, key=lambda each: each.split("/")):
+            total.update(name.encode() + b"\0" + found[name])
         return f"sha256:{total.hexdigest()}"
-
-
-def _parts(name: str) -> list[str]:
-    return name.split(os.sep)  # noqa: PTH206  text, since there are thousands
-
-
-def _files(root: str) -> Iterator[str]:
-    """Give every file below a folder, by its path from there; text, since there are thousands."""
-    for folder, _, names in os.walk(root):
-        place = os.path.relpath(folder, root)
-        for name in names:
-            yield name if place == os.curdir else os.path.join(place, name)  # noqa: PTH118  text
 
 
 def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:

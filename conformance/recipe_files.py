@@ -7,18 +7,15 @@ reach the version in another way, a second reading is the first one over again.
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
 from reference_impl.log_names import LOG_DIR, parse
 
-__all__ = ["Seen", "digests"]
+__all__ = ["Seen"]
 
 _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
@@ -56,13 +53,3 @@ class Seen:
         if file is None:
             return True  # the hint, or what nobody knows
         return file.kind != _HARMLESS and file.version <= self.version
-
-
-def digests(table: Path) -> dict[str, bytes]:
-    """Digest every file of a table, by its path from the root."""
-    found = {}
-    for folder, _, names in os.walk(table):
-        for name in names:
-            path = Path(folder, name)
-            found[path.relative_to(table).as_posix()] = hashlib.sha256(path.read_bytes()).digest()
-    return found

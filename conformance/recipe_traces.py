@@ -7,7 +7,6 @@ version for as long as it is not changed; and no commit, and no checksum, is eve
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +15,14 @@ from typing import Any, Final
 import pyarrow as pa
 
 from conformance.compare import compare_rows
+from conformance.file_digests import digests
 from conformance.recipe_checks import Fault
 from generators.delta_schema import Field, Struct, type_of
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import TrackedRow, Version
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.features import active
+from reference_impl.log_names import LOG_DIR, parse
 from reference_impl.scan import scan
 
 __all__ = ["Traces"]
@@ -30,6 +31,9 @@ _ID, _CHANGED = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"
 _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
 """An update may be told as the loss of one row and the gain of another."""
+
+_UNTOUCHED: Final = ("commit", "checksum")
+"""Kinds of log files that nobody writes again."""
 
 
 @dataclass(slots=True)
@@ -46,7 +50,7 @@ class Traces:
 
     table: Path
     version: int = -1
-    digests: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, bytes] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def after(
@@ -76,11 +80,10 @@ class Traces:
 
     def _log(self, operation: str) -> Fault | None:
         """Compare commits and checksums with what they were."""
-        folder = self.table / "_delta_log"
         found = {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in [*folder.glob("*.json"), *folder.glob("*.crc")]
-            if path.name[:20].isdigit() and path.stem.isdigit()
+            name: digest
+            for name, digest in digests(self.table / LOG_DIR).items()
+            if (file := parse(name)) is not None and file.kind in _UNTOUCHED
         }
         held, self.digests = self.digests, found
         for name, digest in held.items():

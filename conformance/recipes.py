@@ -25,9 +25,10 @@ from conformance.audit.log import open_log
 from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
+from conformance.file_digests import digests
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipe_checks import Fault, Watch
-from conformance.recipe_files import Seen, digests
+from conformance.recipe_files import Seen
 from conformance.recipe_identity import numbered, without_identities
 from conformance.recipe_state import described
 from conformance.recipe_steps import KEPT_BACK, brought, operation_of

@@ -94,11 +94,16 @@ class Page:
     encoding: int
 
 
-def read_footer(read: Read, size: int) -> Sequence[Sequence[Chunk]]:
+def read_footer(read: Read, size: int, leaves: int) -> Sequence[Sequence[Chunk]]:
     """Read where columns lie: one sequence per row group, in the order of the schema's leaves.
 
+    Args:
+        read: reads the file.
+        size: bytes of the file.
+        leaves: how many columns each row group has to have, of the schema.
+
     Raises:
-        ValueError: the footer is damaged.
+        ValueError: the footer is damaged, or a row group has other columns than the schema.
 
     """
     tail = read(max(size - _TAIL, 0), _TAIL)
@@ -107,7 +112,10 @@ def read_footer(read: Read, size: int) -> Sequence[Sequence[Chunk]]:
         raise ValueError(f"a footer of {length} bytes, or none")
     at = size - 8 - length
     data = tail[-8 - length : -8] if length + 8 <= len(tail) else read(at, length)
-    return _recent(data) if length <= _SHORT else _chunks(data)
+    groups = _recent(data) if length <= _SHORT else _chunks(data)
+    if any(len(chunks) != leaves for chunks in groups):
+        raise ValueError(f"a row group has not {leaves} columns, as the schema has")
+    return groups
 
 
 def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
@@ -165,7 +173,8 @@ def _page(read: Read, at: int, end: int) -> Page:
     while True:
         data = read(at, min(length, end - at))
         try:
-            (kind, size, compressed, values, encoding), used = _recent_header(data)
+            find = _recent_header if len(data) <= _MOST_HEADERS else _header
+            (kind, size, compressed, values, encoding), used = find(data)
             break
         except IndexError:
             if length >= min(end - at, _MAX_HEADER):
@@ -192,12 +201,8 @@ def _header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
     return (kind, size, compressed, values, encoding), used
 
 
-_remembered = lru_cache(_RECENT_HEADERS)(_header)
-
-
-def _recent_header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
-    """Do the same, remembering headers of the usual length by their bytes."""
-    return _remembered(data) if len(data) <= _MOST_HEADERS else _header(data)
+_recent_header = lru_cache(_RECENT_HEADERS)(_header)
+"""The same, remembered by the bytes."""
 
 
 def reading(source: pa.NativeFile) -> Read:

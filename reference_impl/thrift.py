@@ -6,7 +6,7 @@ take in two ways is refused: a field that comes twice, or has another type than 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 __all__ = ["INTEGER", "LIST", "RECORD", "Wanted", "read_record"]
@@ -31,6 +31,7 @@ _LISTS: Final = (9, 10)
 _FIXED: Final = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _MAX_DEPTH: Final = 32
 _LONG: Final = 1 << 63
+_NOTHING: Final[Wanted] = {}
 _TOO_DEEP: Final = "a Thrift struct is nested too deep"
 
 
@@ -65,24 +66,28 @@ def read_record(data: bytes, at: int, wanted: Wanted, depth: int = 0) -> tuple[d
             field += head >> 4
         else:
             field, at = _integer(data, at)
-        want = wanted.get(field)
-        if want is None:
-            at = at if code in _BOOLEANS else _skip(data, at, code, depth)
-            continue
-        kind, inside = want
-        if field in found or code not in _CODES[kind]:
-            raise ValueError(f"field {field} of a Thrift struct is there twice, or no {kind}")
-        if kind == INTEGER:
-            number = data[at]
-            if number < 128:  # most are
-                found[field] = (number >> 1) ^ -(number & 1)
+        if field in wanted:
+            kind, inside = wanted[field]
+            if field in found or code not in _CODES[kind]:
+                raise ValueError(f"field {field} of a Thrift struct is there twice, or no {kind}")
+            found[field], at = _READERS[kind](data, at, inside, depth)
+        elif code in _INTEGERS:  # most of what is not wanted
+            while data[at] > 127:
                 at += 1
-            else:
-                found[field], at = _integer(data, at)
-        elif kind == RECORD:
-            found[field], at = read_record(data, at, inside, depth + 1)
-        else:
-            found[field], at = _records(data, at, inside, depth)
+            at += 1
+        elif code not in _BOOLEANS:
+            at = _skip(data, at, code, depth)
+
+
+def _number(data: bytes, at: int, _wanted: None, _depth: int) -> tuple[int, int]:
+    number = data[at]
+    if number < 128:  # most are
+        return (number >> 1) ^ -(number & 1), at + 1
+    return _integer(data, at)
+
+
+def _record(data: bytes, at: int, wanted: Wanted, depth: int) -> tuple[dict[int, Any], int]:
+    return read_record(data, at, wanted, depth + 1)
 
 
 def _records(data: bytes, at: int, wanted: Wanted, depth: int) -> tuple[list[Any], int]:
@@ -94,6 +99,13 @@ def _records(data: bytes, at: int, wanted: Wanted, depth: int) -> tuple[list[Any
         record, at = read_record(data, at, wanted, depth + 1)
         records.append(record)
     return records, at
+
+
+_READERS: Final[Mapping[str, Callable[..., tuple[Any, int]]]] = {
+    INTEGER: _number,
+    RECORD: _record,
+    LIST: _records,
+}
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int]:
@@ -136,7 +148,7 @@ def _skip(data: bytes, at: int, code: int, depth: int) -> int:
         length, at = _varint(data, at)
         return at + length
     if code == _RECORD:
-        return _skip_record(data, at, depth + 1)
+        return read_record(data, at, _NOTHING, depth + 1)[1]
     if code in _LISTS:
         inner, count, at = _head(data, at)
         return _skip_items(data, at, (inner,), count, depth)
@@ -147,29 +159,6 @@ def _skip(data: bytes, at: int, code: int, depth: int) -> int:
     if code not in _FIXED:
         raise ValueError(f"{code} is no type of Thrift's")
     return at + _FIXED[code]
-
-
-def _skip_record(data: bytes, at: int, depth: int) -> int:
-    """Give where a struct ends of which nothing is wanted."""
-    if depth > _MAX_DEPTH:
-        raise ValueError(_TOO_DEEP)
-    while True:
-        head = data[at]
-        at += 1
-        if head == 0:
-            return at
-        if head < 16:
-            _, at = _integer(data, at)
-        code = head & 15
-        # Most of a footer is skipped, and most of that are numbers and short texts.
-        if code in _INTEGERS:
-            while data[at] > 127:
-                at += 1
-            at += 1
-        elif code == _BINARY and data[at] < 128:
-            at += data[at] + 1
-        elif code not in _BOOLEANS:
-            at = _skip(data, at, code, depth)
 
 
 def _skip_items(data: bytes, at: int, codes: tuple[int, ...], count: int, depth: int) -> int:

@@ -170,6 +170,7 @@ class _Compiler:
             return self._reference(wanted)
         if keyword in EXTENSIONS:
             return _extension(keyword, wanted)
+        # To pass over a keyword would take values that it forbids.
         raise NotImplementedError(f"{self.name} has the keyword {keyword}")
 
     def _branch(self, schema: Mapping[str, Any]) -> Test:

@@ -7,13 +7,13 @@ the schema in the footer, which is rewritten here.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from generators.materialise.thrift import Items, Record, decode_record, encode_record
+from generators.materialise.footers import chunks, edit_footer
+from generators.materialise.thrift import Items, Record
 
 __all__ = ["ListLayout", "relabel_lists_and_maps"]
 
@@ -21,12 +21,11 @@ ListLayout: TypeAlias = Literal["standard", "two-level", "bag", "array-in-list"]
 """How lists are laid out: ``list.element`` (standard), a repeated element (two-level),
 ``bag.array_element`` as Hive wrote, ``list.array`` as Avro's three-level form."""
 
-_MAGIC: Final = b"PAR1"
 _REPEATED: Final = 2
 _REQUIRED: Final = 0
 
 # Field ids of the footer's structs.
-_SCHEMA, _ROW_GROUPS, _COLUMNS, _CHUNK_METADATA, _PATH = 2, 4, 1, 3, 3
+_SCHEMA, _CHUNK_METADATA, _PATH = 2, 3, 3
 _REPETITION, _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 3, 4, 5, 6, 10
 _LIST_TYPE, _MAP_TYPE, _MAP_KEY_VALUE = 3, 1, 2
 _I32, _BINARY = 5, 8
@@ -113,19 +112,15 @@ def relabel_lists_and_maps(path: Path, *, lists: ListLayout, legacy_maps: bool) 
         ValueError: a list whose elements may be null cannot be laid out in two levels.
 
     """
-    data = path.read_bytes()
-    (length,) = struct.unpack("<I", data[-8:-4])
-    footer = decode_record(data[-8 - length : -8])
-    schema: Items = footer.get(_SCHEMA)
-    root = _tree(iter(schema.values))
-    _relabel(root, lists, maps=legacy_maps)
-    schema.values = list(_flat(root))
-    paths = list(_paths(root))
-    row_groups: Items = footer.get(_ROW_GROUPS)
-    for group in row_groups.values:
-        for chunk, leaf in zip(group.get(_COLUMNS).values, paths, strict=True):
-            chunk.get(_CHUNK_METADATA).set(_PATH, 9, Items(_BINARY, list(leaf)))
-    encoded = encode_record(footer)
-    content = data[: -8 - length] + encoded + struct.pack("<I", len(encoded)) + _MAGIC
-    path.write_bytes(content)
-    return len(content)
+
+    def relabel(footer: Record) -> None:
+        schema: Items = footer.get(_SCHEMA)
+        root = _tree(iter(schema.values))
+        _relabel(root, lists, maps=legacy_maps)
+        schema.values = list(_flat(root))
+        paths = list(_paths(root))
+        for group in chunks(footer):
+            for chunk, leaf in zip(group, paths, strict=True):
+                chunk.get(_CHUNK_METADATA).set(_PATH, 9, Items(_BINARY, list(leaf)))
+
+    return edit_footer(path, relabel)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.recipe_files import Seen, digests
+from conformance.file_digests import digests
+from conformance.recipe_files import Seen
 
 LOG = "_delta_log"
 FIRST, SECOND, THIRD = (f"{LOG}/{number:020d}" for number in range(3))

@@ -13,10 +13,10 @@ from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.chapters.types import utc
 from generators.golden.filters import compare, is_not_null, is_null
-from generators.golden.parquet_footer import flatten_lists
 from generators.golden.publish import describe, filtered, projected, publish
 from generators.golden.table import EPOCH, DataFile, GoldenTable, add
 from generators.materialise.arrow_rows import arrow_table
+from generators.materialise.legacy_parquet import relabel_lists_and_maps
 
 __all__ = ["CHAPTERS"]
 
@@ -178,7 +178,7 @@ def _two_levels(case: CaseWriter) -> None:
         file = _foreign(table, arrow_table(dense, rows), rows)
         place = table.root / file.path
         if old:
-            flatten_lists(place)
+            relabel_lists_and_maps(place, lists="two-level", legacy_maps=False)
         table.commit(add(file, size=place.stat().st_size))
     publish(case, table)
     projected(case, table, "project-list", ["s"], "A list of two levels is read alone")

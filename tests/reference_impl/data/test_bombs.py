@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.materialise.thrift import decode_record, encode_record
+from generators.materialise.footers import chunks, edit_footer
+from generators.materialise.thrift import Record
 from reference_impl import read_table
 from reference_impl.errors import DataFileTooLarge
 
@@ -55,15 +57,14 @@ def test_a_footer_that_lies_about_sizes_lets_nothing_unfold(table: Any) -> None:
     add = table.add(rows, options={**options, "write_statistics": False})
     table.commit(add)
     path = table.root / add["add"]["path"]
-    data = path.read_bytes()
-    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    footer = decode_record(data[start:-8])
-    for group in footer.get(4).values:
-        group.set(2, 6, 1000)
-        for chunk in group.get(1).values:
+
+    def lie(footer: Record) -> None:
+        for group in footer.get(4).values:
+            group.set(2, 6, 1000)
+        for chunk in chain(*chunks(footer)):
             chunk.get(3).set(6, 6, 1000)
-    text = encode_record(footer)
-    path.write_bytes(data[:start] + text + len(text).to_bytes(4, "little") + b"PAR1")
+
+    edit_footer(path, lie)
     with pytest.raises(DataFileTooLarge):
         read_table(table.root)
 

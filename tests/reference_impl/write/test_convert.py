@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.materialise.thrift import decode_record, encode_record
+from generators.materialise.footers import chunks, edit_footer
 from reference_impl import Table, read_table
 from reference_impl.errors import (
     CommitConflict,
@@ -219,13 +219,7 @@ def test_a_footer_that_misleads_is_refused(
 ) -> None:
     put("f.parquet")
     path = Path(table.storage.location) / "f.parquet"
-    data = path.read_bytes()
-    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    footer = decode_record(data[start:-8])
-    for group in footer.get(4).values:
-        spoil(group.get(1).values)
-    text = encode_record(footer)
-    path.write_bytes(data[:start] + text + len(text).to_bytes(4, "little") + b"PAR1")
+    edit_footer(path, lambda footer: [spoil(group) for group in chunks(footer)])
     with pytest.raises(InvalidDataFile) as caught:
         table.convert(SCHEMA)
     assert caught.value.path == "f.parquet"
