@@ -206,6 +206,17 @@ def _overwrite(request: Write) -> dict[str, Any]:
     return _committed(request.table)
 
 
+def _replace(request: Write) -> dict[str, Any]:
+    deltalake.write_deltalake(
+        request.table,
+        request.rows,
+        mode="overwrite",
+        schema_mode="overwrite",
+        partition_by=list(request.arguments.get("partition_columns") or ()),
+    )
+    return _committed(request.table)
+
+
 def _predicate(request: Write) -> str | None:
     tree = request.arguments.get("filter")
     partition = request.arguments.get("partition")
@@ -309,6 +320,7 @@ _WRITES: Final[Mapping[str, Callable[[Write], dict[str, Any]]]] = {
     "create": _create,
     "append": _append,
     "overwrite": _overwrite,
+    "replace": _replace,
     "delete": _delete,
     "update": _update,
     "checkpoint": _on_table(lambda table, _: table.create_checkpoint()),

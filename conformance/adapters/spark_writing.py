@@ -90,6 +90,7 @@ class SparkWriter:
             "convert": self._convert,
             "append": lambda request: self._save(request, "append"),
             "overwrite": lambda request: self._save(request, "overwrite"),
+            "replace": self._replace,
             "delete": lambda request: self._table(request).delete(self._predicate(request)),
             "update": self._update,
             "merge": self._merge,
@@ -196,6 +197,16 @@ class SparkWriter:
         if predicate is not None:
             writer = writer.option("replaceWhere", predicate)
         writer.save(request.table)
+
+    def _replace(self, request: Write) -> None:
+        (
+            self._rows(request)
+            .write.format("delta")
+            .mode("overwrite")
+            .option("overwriteSchema", value=True)
+            .partitionBy(*request.arguments.get("partition_columns") or ())
+            .save(request.table)
+        )
 
     def _insert(self, request: Write, rows: DataFrame) -> None:
         """Append rows that lack columns: of Spark's ways to write, INSERT gives them defaults."""

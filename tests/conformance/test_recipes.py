@@ -258,9 +258,31 @@ def _touched(request: Write) -> Answer | None:
     return Ok({"version": table.latest_version()})
 
 
+def _silent(request: Write) -> Answer | None:
+    """Restore, and say that no row came or went."""
+    if request.operation != "restore":
+        return None
+    told = ours.create().run(request)
+    path = Path(request.table) / "_delta_log" / f"{3:020d}.json"
+    path.write_text(path.read_text().replace('"dataChange":true', '"dataChange":false'))
+    return told
+
+
 def test_traces_of_an_honest_writer_are_right(tmp_path: Path) -> None:
     verdict = judged(tmp_path, traced(UPDATE, {"operation": "optimize"}))
     assert verdict == Verdict(Outcome.PASS)
+
+
+_BACK = tuple({"operation": "restore", "to_step": step} for step in (1, 2))
+
+
+def test_a_restore_may_tell_of_rows_that_go_and_come_again(tmp_path: Path) -> None:
+    assert judged(tmp_path, traced(UPDATE, *_BACK)) == Verdict(Outcome.PASS)
+
+
+def test_a_restore_that_tells_of_no_row_is_caught(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, traced(UPDATE, *_BACK), _silent)
+    assert verdict.message.startswith("step 3 (restore): the change feed")
 
 
 @pytest.mark.parametrize(

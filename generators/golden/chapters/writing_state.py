@@ -322,7 +322,7 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-012"), (SECOND, 2, "ICE2-020"))
     "META-011 DATA-004 FA-021",
 )
 def _replace(case: CaseWriter) -> None:
-    recipe = Recipe(_KEYED, ("part",), {"owner": "a"}).append(_keyed(1, 2, 3))
+    recipe = Recipe(_KEYED, ("part",), {"custom.team": "a"}).append(_keyed(1, 2, 3))
     recipe.replace(_PAIR, [], _pairs(7, 8)).append(_pairs(9)).checkpoint()
     recipe.replace(struct(field("part", "string"), field("x", "double")), ["part"], [])
     recipe.append([{"part": None, "x": 1.5}]).publish(case)
