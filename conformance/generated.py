@@ -20,9 +20,11 @@ from generators.materialise.builder import TableBuilder
 from generators.materialise.layouts import LAYOUTS, Layout, lay_out
 from generators.operations import History
 
-__all__ = ["Plan", "generated_items"]
+__all__ = ["MODERN", "Plan", "generated_items"]
 
-_MODERN = frozenset({"2025", "upstream"})
+MODERN = frozenset({"2025", "upstream"})
+"""Revisions of tables that need what came after the one of 2021."""
+
 _GATE = ((4, ()), (3, ("columnMapping", "deletionVectors")))
 """How many histories of which features the ``gate`` profile draws."""
 
@@ -47,10 +49,14 @@ class Plan:
         """Name the drawn histories, so that an id says how to draw it again."""
         return "history" if self.profile == "gate" else f"seed-{self.seed}"
 
+    @property
+    def factor(self) -> int:
+        """Tell how many times as many are drawn as by the ``gate`` profile."""
+        return 1 if self.profile == "gate" else _EXPLORE_FACTOR
+
     def counts(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
         """Give how many histories of which features are drawn."""
-        factor = 1 if self.profile == "gate" else _EXPLORE_FACTOR
-        return tuple((count * factor, features) for count, features in _GATE)
+        return tuple((count * self.factor, features) for count, features in _GATE)
 
 
 @cache
@@ -82,7 +88,7 @@ class _Generated:
             self.id,
             frozenset(laid.builder.protocol.reader_features or ()),
             self.layout.requirements,
-            _MODERN,
+            MODERN,
             root,
             (),
         )
@@ -129,7 +135,7 @@ def generated_items(plan: Plan) -> Iterator[Item]:
                     f"History {number} reads equal in the layout {layout.name}",
                     layout.requirements,
                     frozenset({*features, *layout.features}),
-                    _MODERN if features or layout.features else ALL_REVISIONS,
+                    MODERN if features or layout.features else ALL_REVISIONS,
                     made.judge,
                 )
             number += 1

@@ -17,6 +17,7 @@ from conformance.baseline import Baseline, load_baseline
 from conformance.corpus import Corpus, load_corpus
 from conformance.faults import AdapterStartError, KitError
 from conformance.generated import generated_items
+from conformance.generated_recipes import generated_recipes
 from conformance.items import Item, golden_items
 from conformance.judge import Judge
 from conformance.limits import InProcessLimit
@@ -46,7 +47,8 @@ def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[I
     if settings.corpus is not None:
         return items
     mutations = mutated_items(registry, audited=audited)
-    return (*items, *generated_items(settings.plan), *mutations)
+    generated = (*generated_items(settings.plan), *generated_recipes(settings.plan))
+    return (*items, *generated, *mutations)
 
 
 @dataclass(frozen=True, slots=True)

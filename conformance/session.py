@@ -19,7 +19,7 @@ from conformance.items import Item
 from conformance.outcomes import FAILING
 from conformance.results import ResultsWriter
 from conformance.run import Judgement, Run, decide_status
-from conformance.settings import read_settings
+from conformance.settings import SEED, read_settings
 from conformance.status import Status, status_of_error
 from conformance.summary import counts_line, reproduce_command, summary_lines
 
@@ -123,6 +123,11 @@ class _MainPlugin(_WorkerPlugin):
         run.description  # noqa: B018  the cached property is asked for its effect
         results = run.settings.results
         self._writer = ResultsWriter(results, run.header()) if results else None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Let every test process of xdist draw the same histories."""
+        node.workerinput[SEED] = self.run.settings.plan.seed
 
     def pytest_report_header(self) -> list[str]:
         """Say who is judged by what."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +14,10 @@ from conformance.options import destination
 from conformance.resolve import Isolation, Limits
 from conformance.selection import Selection
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["SEED", "Settings", "read_settings"]
+
+SEED: Final = "delta_tck_seed"
+"""Under which name a test process of xdist is told the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def _plan(config: pytest.Config) -> Plan:
     profile = config.getoption(destination("--generate"))
     if profile == "gate":
         return Plan()
-    if config.getoption(destination("--seed")) is None:
-        # Kept as the option's value, so that test processes draw the same histories.
-        setattr(config.option, destination("--seed"), secrets.randbelow(2**31))
-    return Plan(profile, config.getoption(destination("--seed")))
+    seed = config.getoption(destination("--seed"))
+    # A test process is told the seed of the run.
+    seed = getattr(config, "workerinput", {}).get(SEED, seed)
+    return Plan(profile, secrets.randbelow(2**31) if seed is None else seed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -24,13 +25,16 @@ from generators.strategies.histories import FEATURES, histories
 __all__ = ["draw_histories", "export_histories", "export_mutations", "known_features"]
 
 
-def draw_histories(count: int, number: int, features: Sequence[str] = ()) -> list[History]:
+def draw_histories(
+    count: int, number: int, features: Sequence[str] = (), **limits: Any
+) -> list[History]:
     """Give as many histories as asked for, the same ones for the same seed number.
 
     Args:
         count: how many.
         number: the seed.
         features: features that the tables have.
+        limits: further arguments of :func:`~generators.strategies.histories.histories`.
 
     Raises:
         ValueError: a feature is unknown, or the strategy runs dry before ``count``.
@@ -46,7 +50,7 @@ def draw_histories(count: int, number: int, features: Sequence[str] = ()) -> lis
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(histories(features=features))
+    @given(histories(features=features, **limits))
     def collect(history: History) -> None:
         if len(found) < count and history not in found and len(history) > 1:
             found.append(history)

@@ -48,6 +48,7 @@ from generators.operations import (
     replay,
     schema_after,
 )
+from generators.steps import step_of
 
 __all__ = ["Computed", "Recipe"]
 
@@ -209,32 +210,23 @@ class Recipe:
 
     def set_properties(self, properties: Mapping[str, str]) -> Recipe:
         """Set table properties."""
-        step = {"operation": "set_properties", "properties": dict(properties)}
-        return self._take(step, SetProperties(properties))
+        return self._do(SetProperties(properties))
 
     def unset_properties(self, *names: str) -> Recipe:
         """Unset table properties."""
-        step = {"operation": "unset_properties", "names": list(names)}
-        return self._take(step, UnsetProperties(names))
+        return self._do(UnsetProperties(names))
 
     def set_transaction(self, application: str, version: int) -> Recipe:
         """Record the progress of an application."""
-        step = {"operation": "set_txn", "app_id": application, "txn_version": version}
-        return self._take(step, SetTransaction(application, version))
+        return self._do(SetTransaction(application, version))
 
     def set_domain(self, domain: str, configuration: str | None) -> Recipe:
         """Set a metadata domain, or remove it."""
-        step = {
-            "operation": "set_domain_metadata",
-            "domain": domain,
-            "configuration": configuration,
-        }
-        return self._take(step, SetDomain(domain, configuration))
+        return self._do(SetDomain(domain, configuration))
 
     def add_column(self, column: Field) -> Recipe:
         """Add a nullable column at the end."""
-        step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
-        return self._take(step, AddColumn(column))
+        return self._do(AddColumn(column))
 
     def add_taken(self, column: Field) -> Recipe:
         """Ask for a column that cannot be added; the last step, which is refused."""
@@ -256,27 +248,23 @@ class Recipe:
 
     def set_nullable(self, name: str, *, nullable: bool) -> Recipe:
         """Let a column have nulls, or have none from now on."""
-        step = {"operation": "set_nullable", "column": name, "nullable": nullable}
-        return self._take(step, SetNullable(name, nullable))
+        return self._do(SetNullable(name, nullable))
 
     def rename_column(self, old: str, new: str) -> Recipe:
         """Rename a column."""
-        step = {"operation": "rename_column", "column": old, "name": new}
-        return self._take(step, RenameColumn(old, new))
+        return self._do(RenameColumn(old, new))
 
     def drop_column(self, name: str) -> Recipe:
         """Drop a column."""
-        return self._take({"operation": "drop_column", "column": name}, DropColumn(name))
+        return self._do(DropColumn(name))
 
     def reorder_columns(self, *names: str) -> Recipe:
         """Put the columns into another order."""
-        step = {"operation": "reorder_columns", "columns": list(names)}
-        return self._take(step, ReorderColumns(names))
+        return self._do(ReorderColumns(names))
 
     def change_type(self, name: str, spelled: str) -> Recipe:
         """Give a column a wider type, or one that is void any."""
-        step = {"operation": "change_type", "column": name, "type": spelled}
-        return self._take(step, WidenColumn(name, type_of(spelled)))
+        return self._do(WidenColumn(name, type_of(spelled)))
 
     def given(self) -> Recipe:
         """End the table that an implementation is given; what follows is for it to do."""
@@ -361,6 +349,10 @@ class Recipe:
             parameters=parameters,
             needs=needs,
         )
+
+    def _do(self, operation: Operation) -> Recipe:
+        """Take the step that an operation is."""
+        return self._take(step_of(operation, self.now), operation)
 
     def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:
         self._steps.append(step)

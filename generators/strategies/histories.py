@@ -77,6 +77,7 @@ class _Drawing:
         self.features = features
         self.most_rows = most
         self.seen: list[Any] = list(create.rows)
+        self.required_inside = True
         self.used = {each.name.lower() for each in create.schema}
 
     def new_rows(self) -> tuple[Any, ...]:
@@ -129,7 +130,9 @@ class _Drawing:
         return name
 
     def add_column(self) -> Operation:
-        data_type = self.draw(data_types(primitives=_kept(PRIMITIVES), max_depth=1))
+        data_type = self.draw(
+            data_types(primitives=_kept(PRIMITIVES), max_depth=1, required=self.required_inside)
+        )
         return self._changed(AddColumn(Field(self._new_name(), data_type)))
 
     def rename(self) -> Operation:
@@ -219,6 +222,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
     max_depth: int = 2,
     primitives: Collection[str] = (*PRIMITIVES, "decimal"),
     only_rows: bool = False,
+    required_inside: bool = True,
 ) -> tuple[Operation, ...]:
     """Histories that begin with a table's creation.
 
@@ -231,6 +235,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
         max_depth: how deep types may nest.
         primitives: names of the primitive types that are valid.
         only_rows: nothing but create, append, overwrite, delete, update and checkpoint.
+        required_inside: whether what is inside of columns may be such that it cannot be null.
 
     """
     unknown = set(features) - set(FEATURES)
@@ -243,6 +248,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
             max_columns=max_columns,
             max_depth=max_depth,
             awkward_names=mapped,
+            required_inside=required_inside,
         )
     )
     partitions: tuple[str, ...] = draw(partition_choices(schema))
@@ -254,6 +260,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
         create, rows=draw(rows(schema, partition_columns=partitions, max_size=max_rows))
     )
     drawing = _Drawing(draw, create, features, max_rows)
+    drawing.required_inside = required_inside
     kinds = [*_ALWAYS]
     if not only_rows:
         kinds += [

@@ -73,38 +73,54 @@ def _primitives(allowed: Collection[str]) -> st.SearchStrategy[DataType]:
 
 
 def data_types(
-    *, primitives: Collection[str] = (*PRIMITIVES, "decimal"), max_depth: int = 2
+    *,
+    primitives: Collection[str] = (*PRIMITIVES, "decimal"),
+    max_depth: int = 2,
+    required: bool = True,
 ) -> st.SearchStrategy[DataType]:
     """Types, nested at most ``max_depth`` deep.
 
     Args:
         primitives: names of the primitive types that are valid, ``decimal`` among them.
         max_depth: 0 for primitive types only.
+        required: whether fields, elements and values that cannot be null are valid.
 
     """
-    return _cached_types(tuple(sorted(set(primitives))), max_depth)
+    return _cached_types(tuple(sorted(set(primitives))), max_depth, required=required)
 
 
 @cache
-def _cached_types(primitives: tuple[str, ...], max_depth: int) -> st.SearchStrategy[DataType]:
+def _cached_types(
+    primitives: tuple[str, ...], max_depth: int, *, required: bool
+) -> st.SearchStrategy[DataType]:
     base = _primitives(primitives)
     if max_depth == 0:
         return base
-    inner = _cached_types(primitives, max_depth - 1)
+    inner = _cached_types(primitives, max_depth - 1, required=required)
+    nullable = _nullable(required=required)
     keys = st.sampled_from([Primitive(name) for name in _KEY_TYPES])
     return st.one_of(
         base,
-        st.builds(Array, inner, st.booleans()),
-        st.builds(Map, keys, inner, st.booleans()),
-        _structs(inner, max_columns=3),
+        st.builds(Array, inner, nullable),
+        st.builds(Map, keys, inner, nullable),
+        _structs(inner, max_columns=3, required=required),
     )
 
 
+def _nullable(*, required: bool) -> st.SearchStrategy[bool]:
+    return st.booleans() if required else st.sampled_from((True,))
+
+
 def _structs(
-    types: st.SearchStrategy[DataType], *, max_columns: int, awkward: bool = False
+    types: st.SearchStrategy[DataType],
+    *,
+    max_columns: int,
+    awkward: bool = False,
+    required: bool = True,
 ) -> st.SearchStrategy[Struct]:
+    nullable = _nullable(required=required)
     columns = st.lists(
-        st.builds(Field, names(awkward=awkward), types, st.booleans()),
+        st.builds(Field, names(awkward=awkward), types, nullable),
         min_size=1,
         max_size=max_columns,
         unique_by=lambda each: each.name.lower(),
@@ -118,6 +134,7 @@ def schemas(
     max_columns: int = 4,
     max_depth: int = 2,
     awkward_names: bool = False,
+    required_inside: bool = True,
 ) -> st.SearchStrategy[Struct]:
     """Table schemas of at least one column.
 
@@ -126,9 +143,10 @@ def schemas(
         max_columns: the most columns at the top.
         max_depth: how deep types may nest.
         awkward_names: whether names that need column mapping are valid.
+        required_inside: whether what is inside of columns may be such that it cannot be null.
 
     """
-    types = data_types(primitives=primitives, max_depth=max_depth)
+    types = data_types(primitives=primitives, max_depth=max_depth, required=required_inside)
     return _structs(types, max_columns=max_columns, awkward=awkward_names)
 
 

@@ -13,6 +13,7 @@ from conformance.cases import Expected
 from conformance.corpus import load_corpus
 from conformance.faults import CorpusError, EmptySelectionError, SelectionError
 from conformance.generated import Plan, generated_items
+from conformance.generated_recipes import generated_recipes
 from conformance.items import ALL_REVISIONS, Item, golden_items
 from conformance.judge import Judge
 from conformance.mutated import mutated_items
@@ -31,7 +32,8 @@ def registry() -> Registry:
 def items(registry: Registry) -> tuple[Item, ...]:
     corpus = load_corpus(validate=False)
     mutations = mutated_items(registry, audited=True)
-    return (*golden_items(corpus), *generated_items(Plan()), *mutations)
+    generated = (*generated_items(Plan()), *generated_recipes(Plan()))
+    return (*golden_items(corpus), *generated, *mutations)
 
 
 @pytest.fixture

@@ -283,6 +283,12 @@ def test_a_run_over_several_processes_says_the_same(
     assert left == []
 
 
+def test_all_processes_of_a_run_draw_the_same_histories(pytester: pytest.Pytester) -> None:
+    options = ("--impl=ours", "--generate=explore", "--case=generated/seed-*-[01]/plain")
+    done = pytester.runpytest_subprocess("-pno:cacheprovider", "-n2", *options)
+    assert "2 pass; exit status 0 (ok)" in str(done.stdout)
+
+
 def test_an_unfinished_results_file_is_no_results_file(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     write_json(path, {"line": "header", "format": 1})
