@@ -91,7 +91,7 @@ def read_changes(
     """Read the changes of the versions ``start`` to ``end``, both included.
 
     Rows have the schema of the last version: columns that were added in the range are null in
-    the changes before that.
+    the changes before that. Where the schema changed in the range, any column may be null.
 
     Args:
         storage: the table's storage.
@@ -116,6 +116,9 @@ def read_changes(
     table = versions[-1].table
     for one in versions:
         _refuse_incompatible(one, table)
+    if any(one.table.columns != table.columns for one in versions):
+        # What rows had to be, is for the schema of then to say.
+        table = _loosened(table)
     reader = FileReader(
         storage,
         table.columns.fields,
@@ -219,6 +222,28 @@ def _lost(  # noqa: PLR0911  one return per kind of type
             return None
         case _:
             return f"column {place.rstrip('.')} changed from {past} to {last}"
+
+
+def _loosened(table: TableSchema) -> TableSchema:
+    """Give the same columns, nulls allowed everywhere."""
+    return replace(
+        table,
+        columns=_loose(table.columns),
+        partition_columns=tuple(replace(f, nullable=True) for f in table.partition_columns),
+    )
+
+
+def _loose(of: DataType) -> Any:
+    match of:
+        case Struct(fields):
+            loose = (replace(f, nullable=True, type=_loose(f.type)) for f in fields)
+            return replace(of, fields=tuple(loose))
+        case Array(element):
+            return Array(_loose(element), contains_null=True)
+        case Map(key, value):
+            return Map(_loose(key), _loose(value), value_contains_null=True)
+        case _:
+            return of
 
 
 def _identity(column: Field, *, mapped: bool) -> str:

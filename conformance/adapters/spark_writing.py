@@ -39,10 +39,7 @@ _ALTERATIONS: Final[Mapping[str, Callable[[_Arguments], str]]] = {
     "change_type": lambda given: (
         f"ALTER COLUMN {SPARK.identifier(given['column'])} TYPE {SPARK.type_name(given['type'])}"
     ),
-    "set_nullable": lambda given: (
-        f"ALTER COLUMN {SPARK.identifier(given['column'])} "
-        f"{'DROP' if given['nullable'] else 'SET'} NOT NULL"
-    ),
+    "set_nullable": lambda given: _nullable(given["column"], nullable=given["nullable"]),
     "set_default": lambda given: _default(given["column"], given["expression"]),
     "add_constraint": lambda given: (
         f"ADD CONSTRAINT {SPARK.identifier(given['name'])} CHECK ({given['expression']})"
@@ -74,6 +71,12 @@ def _feature(name: str) -> str:
 def _default(column: str, expression: str | None) -> str:
     change = "DROP DEFAULT" if expression is None else f"SET DEFAULT {expression}"
     return f"ALTER COLUMN {SPARK.identifier(column)} {change}"
+
+
+def _nullable(column: str, *, nullable: bool) -> str:
+    if not nullable:
+        raise NotImplementedError("Spark makes no column not null that was not")
+    return f"ALTER COLUMN {SPARK.identifier(column)} DROP NOT NULL"
 
 
 class SparkWriter:

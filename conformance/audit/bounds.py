@@ -135,15 +135,15 @@ def _column(
     if values is None:
         return
     low, high, nulls = wanted
-    if not column.nullable and len(column.path) == 1 and values.null_count:
-        message = f"column {column.name} is not nullable and has {values.null_count} nulls"
-        yield finding("SCH-025", judged.path, message)
     if judged.vector is None and type(nulls) is int and nulls != values.null_count:
         message = f"column {column.name} has {values.null_count} nulls, nullCount says {nulls}"
         yield finding("STAT-008", judged.path, message)
     if judged.vector is not None:
         kept = judged.vector.kept(0, len(values))
         values = values if kept is None else values.filter(kept)
+    if not column.nullable and len(column.path) == 1 and values.null_count:
+        message = f"column {column.name} is not nullable and has {values.null_count} nulls"
+        yield finding("SCH-025", judged.path, message)
     yield from _bounds(judged, column, values, (low, high))
 
 

@@ -6,10 +6,12 @@ null, columns that the table lacks are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference_impl.column_mapping import Mode
@@ -20,7 +22,10 @@ from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, DataType, Field, children
 from reference_impl.types.text import refuse_bad_text
 
-__all__ = ["at_file", "read_batches"]
+__all__ = ["Kept", "at_file", "read_batches"]
+
+Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
+"""Tells which of so many rows from a position on are kept; ``None`` for all."""
 
 _BATCH_ROWS = 1 << 16
 _MAX_STRING = 1 << 24
@@ -95,8 +100,12 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
     hidden: Sequence[Field] = (),
     *,
     width: int = 0,
+    kept: Kept = lambda _start, _length: None,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     """Read columns of a file in physical order.
+
+    A row that is not kept breaks no rule of its columns: nulls that they cannot have are none of
+    the table's, and its values may come as nulls.
 
     Args:
         storage: the table's storage.
@@ -105,6 +114,8 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         mode: how columns are found in the file.
         hidden: further columns, which no schema lists and which are always found by name.
         width: bytes that the caller adds to each row.
+        kept: tells which rows of a batch the caller keeps, by the position of the first row and
+            their number; ``None`` for all.
 
     Yields:
         The position of the first row, the number of rows, and an array per column and per
@@ -129,47 +140,24 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         ) as file,
     ):
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
-        limit = max(_SUSPECT, _EXPANSION * source.size())
-        yield from _batches(source, file, wanted, limit, width)
+        yield from _batches(source, file, _Columns(file, wanted), width, kept)
 
 
 def _batches(
-    source: pa.NativeFile,
-    file: pq.ParquetFile,
-    wanted: Sequence[tuple[Field, Mode]],
-    limit: int,
-    width: int,
+    source: pa.NativeFile, file: pq.ParquetFile, columns: _Columns, width: int, kept: Kept
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
-    held = list(file.schema_arrow)
-    if any(mode == "id" for _, mode in wanted):
-        _refuse_lost_ids(held)
-    columns = [column for column, _ in wanted]
-    sources = [find_column(held, column, mode) for column, mode in wanted]
-    converters = [
-        None if at is None else converter(held[at], column, mode)
-        for at, (column, mode) in zip(sources, wanted, strict=True)
-    ]
-    names = sorted({held[at].name for at in sources if at is not None})
+    limit = max(_SUSPECT, _EXPANSION * source.size())
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
-    names = names or _smallest(file)
-    textual = [_has_text(column.type) for column in columns]
+    bounded = Bounded(source, file, limit, columns.names or _smallest(file))
     start = unfolded = 0
-    # Nulls take room as values do.
-    lacking = [column for at, column in zip(sources, columns, strict=True) if at is None]
-    nulls = _NULL * sum(_count(column.type) for column in lacking)
-    bounded = Bounded(source, file, limit, names)
-    for batch in bounded.batches(_BATCH_ROWS, width=width + nulls):
-        arrays = []
-        for at, change, column, text in zip(sources, converters, columns, textual, strict=True):
-            if at is None:
-                values = missing(column, batch.num_rows)
-            else:
-                values = batch.column(held[at].name)
-                values = values if change is None else change(values)
-            if text:
-                refuse_bad_text(values)
-            refuse_nulls(values, column)
-            arrays.append(values)
+    for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
+        try:
+            arrays = columns.take(batch)
+        except InvalidDataFile:
+            rows = kept(start, batch.num_rows)
+            if rows is None:
+                raise
+            arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
         unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
         if unfolded > limit:
             raise Unfolds(f"{source.size()} bytes unfold to more than {limit}")
@@ -177,6 +165,56 @@ def _batches(
         start += batch.num_rows
     if start != file.metadata.num_rows:
         raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
+
+
+class _Columns:
+    """Columns of the table in one file.
+
+    Attributes:
+        names: the file's columns that they come from.
+        nulls: bytes that those take in a row which the file lacks.
+
+    """
+
+    def __init__(self, file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]]) -> None:
+        """Find them; raises :class:`InvalidDataFile` for types that cannot be theirs."""
+        self._held = list(file.schema_arrow)
+        if any(mode == "id" for _, mode in wanted):
+            _refuse_lost_ids(self._held)
+        self._columns = [column for column, _ in wanted]
+        self._sources = [find_column(self._held, column, mode) for column, mode in wanted]
+        self._converters = [
+            None if at is None else converter(self._held[at], column, mode)
+            for at, (column, mode) in zip(self._sources, wanted, strict=True)
+        ]
+        self._textual = [_has_text(column.type) for column in self._columns]
+        self.names = sorted({self._held[at].name for at in self._sources if at is not None})
+        # Nulls take room as values do.
+        pairs = zip(self._sources, self._columns, strict=True)
+        self.nulls = _NULL * sum(_count(column.type) for at, column in pairs if at is None)
+
+    def take(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """Take them out of a batch; raises :class:`InvalidDataFile` for what they cannot hold."""
+        arrays = []
+        for at, change, column, text in zip(
+            self._sources, self._converters, self._columns, self._textual, strict=True
+        ):
+            if at is None:
+                values = missing(column, batch.num_rows)
+            else:
+                values = batch.column(self._held[at].name)
+                values = values if change is None else change(values)
+            if text:
+                refuse_bad_text(values)
+            refuse_nulls(values, column)
+            arrays.append(values)
+        return arrays
+
+
+def _spread(values: pa.Array, kept: pa.BooleanArray) -> pa.Array:
+    """Put the values of the rows that are kept where they were, and nulls between them."""
+    places = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), 1)
+    return values.take(pc.if_else(kept, places, None))
 
 
 def _has_text(of: DataType) -> bool:

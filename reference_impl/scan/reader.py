@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -88,7 +89,13 @@ class FileReader:
             if f.name in self.partition_names
         )
         for start, length, arrays in read_batches(
-            self.storage, task.path, stored, self.mode, hidden, width=width
+            self.storage,
+            task.path,
+            stored,
+            self.mode,
+            hidden,
+            width=width,
+            kept=partial(_kept, deleted, only),
         ):
             found = iter(arrays)
             columns = [

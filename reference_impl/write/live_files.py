@@ -17,8 +17,8 @@ import pyarrow as pa
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.filters import Node
 from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
-from reference_impl.scan.data_file import read_batches
-from reference_impl.scan.tasks import file_tasks
+from reference_impl.scan.data_file import Kept, read_batches
+from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.skipping import may_match
 from reference_impl.snapshot import Snapshot
 from reference_impl.types.arrow import arrow_field
@@ -103,8 +103,9 @@ class LiveFiles:
         schema = pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if tracking is not None else []))
         for number, task in enumerate(file_tasks(adds, table.partition_columns, table.mode)):
             batches = []
+            kept = self._kept(task)
             for start, length, arrays in read_batches(
-                self._snapshot.storage, task.path, stored, table.mode, hidden
+                self._snapshot.storage, task.path, stored, table.mode, hidden, kept=kept
             ):
                 found = iter(arrays)
                 columns = [
@@ -124,8 +125,12 @@ class LiveFiles:
                 batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
             rows = pa.Table.from_batches(batches, schema=schema)
             live = np.ones(rows.num_rows, np.bool_)
-            if task.deletion_vector is not None:
-                kept = self._vectors.load(task.deletion_vector, task.path).kept(0, rows.num_rows)
-                if kept is not None:
-                    live = np.asarray(kept.to_numpy(zero_copy_only=False), np.bool_)
+            mask = kept(0, rows.num_rows)
+            if mask is not None:
+                live = np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)
             yield LiveFile(adds.slice(number, 1), rows, live)
+
+    def _kept(self, task: FileTask) -> Kept:
+        if task.deletion_vector is None:
+            return lambda _start, _length: None
+        return self._vectors.load(task.deletion_vector, task.path).kept

@@ -67,6 +67,20 @@ def _every_change(properties: Mapping[str, str], case: CaseWriter) -> None:
     recipe.checkpoint().append(_keyed(30)).delete(compare("id", "=", 8, "long")).publish(case)
 
 
+@VECTORS.case(
+    "write-not-null-after-delete",
+    "A column may have no nulls once the rows with nulls are deleted",
+    "DVDESC-020 SCH-025 DVD-017",
+    features=("deletionVectors",),
+)
+def _not_null_after_delete(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",))
+    recipe.append([{"id": n, "name": None if n == 2 else f"n{n}"} for n in range(4)])
+    recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
+    recipe.append([{"id": 9, "name": "n9"}]).update({"name": "x"}, compare("id", "=", 3, "long"))
+    recipe.delete(compare("id", "=", 0, "long")).keep("optimize").checkpoint().publish(case)
+
+
 for _chapter, _name, _title, _properties, _ids, _features in (
     (
         VECTORS,

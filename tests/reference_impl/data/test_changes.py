@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -183,6 +184,16 @@ def test_the_feed_may_be_turned_off_and_on_in_the_range(table: Any) -> None:
     table.commit(_metadata(table, _FIELDS, configuration={}), _add(table, 2))
     table.commit(_metadata(table, _FIELDS), _add(table, 3))
     assert _changes(table) == [(n, "insert", n, "x") for n in (1, 2, 3)]
+
+
+def test_rows_of_before_may_have_nulls_that_a_column_has_no_more(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    rows = pa.table({"id": [1, 2], "name": pa.array(["a", None], pa.string())})
+    table.create(rows.schema, properties={"delta.enableChangeDataFeed": "true"}, rows=rows)
+    table.delete("id = 2")
+    table.set_nullable("name", nullable=False)
+    found = [(row["_change_type"], row["name"]) for row in table.changes(0).to_pylist()]
+    assert found == [("insert", "a"), ("insert", None), ("delete", None)]
 
 
 @pytest.mark.parametrize(("start", "end"), [(2, None), (1, 0), (-1, 0), (0, 9)])

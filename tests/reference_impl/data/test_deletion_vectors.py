@@ -24,7 +24,11 @@ from reference_impl.deletion_vectors import (
     encode_z85,
     frame,
 )
-from reference_impl.errors import DeletionVectorNotFound, InvalidDeletionVector
+from reference_impl.errors import (
+    DeletionVectorNotFound,
+    InvalidDataFile,
+    InvalidDeletionVector,
+)
 
 _UUID = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 _ROWS = [3, 4, 7, 11, 18, 29]
@@ -168,6 +172,37 @@ def test_deleted_rows_are_not_read(
     add = _scan_table(table)
     _commit(table, add, vector(gone))
     assert read_table(table.root)["v"].to_pylist() == [v for v in range(1000) if v not in gone]
+
+
+@pytest.mark.parametrize(
+    ("of", "values"),
+    [
+        ("long", pa.array([1, None, 3, None], pa.int64())),
+        ({"type": "array", "elementType": "long", "containsNull": False}, [[1], [None], [3], [4]]),
+    ],
+)
+def test_what_a_deleted_row_holds_breaks_no_rule_of_its_column(
+    table: Any, vector: Callable[[Sequence[int]], Any], of: Any, values: Any
+) -> None:
+    held = {"name": "v", "type": of, "nullable": False, "metadata": {}}
+    table.create([held, ("n", "long")], features=["deletionVectors"])
+    data = pa.table({"v": values, "n": [10, 11, 12, 13]})
+    add = table.add(data, options={"write_statistics": False})
+    _commit(table, add, vector([1, 3]))
+    whole = data.filter(pa.array([True, False, True, False])).to_pylist()
+    assert read_table(table.root).to_pylist() == whole
+    assert read_table(table.root, filter="n > 10").to_pylist() == whole[1:]
+
+
+def test_a_row_that_stays_is_held_to_the_rule_of_its_column(
+    table: Any, vector: Callable[[Sequence[int]], Any]
+) -> None:
+    held = {"name": "v", "type": "long", "nullable": False, "metadata": {}}
+    table.create([held], features=["deletionVectors"])
+    data = pa.table({"v": pa.array([1, None, 3], pa.int64())})
+    _commit(table, table.add(data), vector([0]))
+    with pytest.raises(InvalidDataFile, match="not null"):
+        read_table(table.root)
 
 
 def test_rows_are_counted_physically_whatever_is_read(

@@ -180,6 +180,20 @@ def test_other_changes_of_types_are_refused(table: Table) -> None:
             table.change_type("id", wanted)
 
 
+def test_nulls_of_rows_that_were_deleted_are_none(table: Table) -> None:
+    properties = {"delta.enableDeletionVectors": "true", "delta.enableRowTracking": "true"}
+    table.create(SCHEMA, properties=properties)
+    table.append(pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]}, schema=SCHEMA))
+    table.delete("id = 2")
+    table.set_nullable("name", nullable=False)
+    left = [{"id": 1, "name": "a"}, {"id": 3, "name": "c"}]
+    assert found(table) == left
+    table.update({"name": "d"}, "id = 3")
+    assert found(table) == [left[0], {"id": 3, "name": "d"}]
+    table.optimize()
+    assert found(table) == [left[0], {"id": 3, "name": "d"}]
+
+
 def test_nulls_are_forbidden_only_where_there_are_none(table: Table) -> None:
     table.create(SCHEMA, rows=pa.table({"id": [1], "name": pa.array([None], pa.string())}))
     with pytest.raises(ConstraintViolation):
