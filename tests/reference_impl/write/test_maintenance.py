@@ -151,6 +151,25 @@ def test_restoring_takes_no_mark_back(table: Table, clean: Callable[[], None]) -
     clean()
 
 
+def test_restoring_the_name_of_a_column_keeps_its_mark(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    identity = {"delta.identity.start": 1, "delta.identity.step": 1}
+    fields = [
+        {"name": "k", "type": "long", "nullable": True, "metadata": identity},
+        {"name": "id", "type": "long", "nullable": True, "metadata": {}},
+    ]
+    table.create({"type": "struct", "fields": fields})
+    table.append(pa.table({"id": [1, 2]}))
+    table.set_properties({"delta.columnMapping.mode": "name"})
+    table.rename_column("k", "key")
+    table.append(pa.table({"id": [3]}))
+    table.restore(2)
+    table.append(pa.table({"id": [4]}))
+    assert sorted(read_table(table.storage.location)["k"].to_pylist()) == [1, 2, 4]
+    clean()
+
+
 def test_restoring_leaves_told_since_when_commits_have_a_time(
     table: Table, clean: Callable[[], None]
 ) -> None:
