@@ -22,6 +22,7 @@ from conformance.questions import ask, lacking, unclaimed_features
 from conformance.recipes import AdapterFaultError, replay_recipe
 from conformance.tables import TableStore
 from conformance.verify import count_rows, describe_expected, verify
+from conformance.witness import Witness
 from generators.placeholders import expand
 
 __all__ = ["Judge"]
@@ -48,6 +49,7 @@ class Judge:
         limit: seconds that an adapter in this process has for a request.
         selected: ids of the specs of this run, ``None`` for all: a spec is blocked only by
             one that the run shows.
+        witness: reads what recipes leave, too.
 
     """
 
@@ -56,6 +58,7 @@ class Judge:
     store: TableStore
     limit: InProcessLimit = field(default_factory=InProcessLimit)
     selected: Collection[str] | None = None
+    witness: Witness | None = None
     _roots: dict[str, Verdict] = field(default_factory=dict)
     _current: Case | None = None
 
@@ -138,7 +141,18 @@ class Judge:
             verdict = replay_recipe(self._run, spec, table)
         except AdapterFaultError as error:
             return _error(error.fault, table)
-        return _without_place(verdict, table)
+        return _without_place(self._witnessed(verdict, table), table)
+
+    def _witnessed(self, verdict: Verdict, table: Path) -> Verdict:
+        """Add what the witness says of a table that is right; it decides nothing."""
+        if self.witness is None or verdict.outcome is not Outcome.PASS:
+            return verdict
+        told = self.witness.testimony(table)
+        if told is None:
+            return verdict
+        if not told:
+            return replace(verdict, message=f"{self.witness.name} reads the same")
+        return Verdict(Outcome.OPEN, f"{self.witness.name} {told}", seen="witness")
 
     def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:
         try:

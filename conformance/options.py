@@ -111,6 +111,14 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         },
     ),
     (
+        "--witness",
+        {
+            "metavar": "NAME",
+            "help": "let this implementation, too, read what write recipes leave; where it reads "
+            "otherwise the recipe is open, and nobody fails",
+        },
+    ),
+    (
         "--generate",
         {
             "choices": _PROFILES,

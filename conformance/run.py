@@ -7,7 +7,8 @@ run is here, so that the plugin only translates.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,7 @@ from conformance.self_audit import judge_checksum
 from conformance.settings import Settings
 from conformance.status import Status
 from conformance.tables import TableStore
+from conformance.witness import Witness
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status"]
 
@@ -113,16 +115,27 @@ class Run:
             AdapterStartError: the adapter does not come up.
 
         """
-        settings = self.settings
-        try:
+        with _starting():
             if self._adapter is None:
-                self._adapter = resolve(settings.impl, settings.limits, settings.isolation)
+                self._adapter = self._resolve(self.settings.impl)
             return self._adapter.describe()
-        except KitError:
-            raise
-        except Exception as error:
-            details = "".join(traceback.format_exception(error))
-            raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """Give the other implementation that reads what recipes leave, where one is named.
+
+        Raises:
+            AdapterStartError: it does not come up.
+
+        """
+        name = self.settings.witness
+        if name is None:
+            return None
+        with _starting():
+            return Witness(self._resolve(name))
+
+    def _resolve(self, name: str) -> Adapter:
+        return resolve(name, self.settings.limits, self.settings.isolation)
 
     @property
     def judge(self) -> Judge:
@@ -134,7 +147,7 @@ class Run:
             own_process = isinstance(self._adapter, ProcessAdapter)
             limit = InProcessLimit(None if own_process else self.settings.limits.request)
             ids = frozenset(item.id for item in self.selected)
-            self._judge = Judge(self._adapter, claims, TableStore(), limit, ids)
+            self._judge = Judge(self._adapter, claims, TableStore(), limit, ids, self.witness)
         return self._judge
 
     def header(self) -> dict[str, Any]:
@@ -195,6 +208,21 @@ class Run:
         if self._adapter is not None:
             self._adapter.close()
             self._adapter = None
+        witness = self.__dict__.pop("witness", None)
+        if witness is not None:
+            witness.close()
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Turn whatever an adapter raises at first into one kind of error."""
+    try:
+        yield
+    except KitError:
+        raise
+    except Exception as error:
+        details = "".join(traceback.format_exception(error))
+        raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
 
 
 def decide_status(

@@ -121,6 +121,7 @@ class _MainPlugin(_WorkerPlugin):
         self._stale = run.stale_entries()
         # Starts the adapter, so that one that cannot start ends the run here.
         run.description  # noqa: B018  the cached property is asked for its effect
+        run.witness  # noqa: B018  as above
         results = run.settings.results
         self._writer = ResultsWriter(results, run.header()) if results else None
 

@@ -34,6 +34,7 @@ class Settings:
         limits: how long the adapter may take.
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
         plan: which histories to generate.
+        witness: the value of ``--witness``.
 
     """
 
@@ -46,6 +47,7 @@ class Settings:
     limits: Limits
     isolation: Isolation
     plan: Plan
+    witness: str | None = None
 
     def repeat_options(self) -> list[str]:
         """Give the options that a command needs to repeat one item."""
@@ -54,6 +56,8 @@ class Settings:
             options.append(f"--revision={self.selection.revision}")
         if self.plan.profile != "gate":
             options += [f"--generate={self.plan.profile}", f"--seed={self.plan.seed}"]
+        if self.witness:
+            options.append(f"--witness={self.witness}")
         return options
 
 
@@ -83,6 +87,7 @@ def read_settings(config: pytest.Config) -> Settings:
         limits=Limits(value("--time-limit"), value("--start-limit")),
         isolation=value("--isolation"),
         plan=_plan(config),
+        witness=value("--witness"),
     )
 
 

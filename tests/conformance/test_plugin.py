@@ -283,6 +283,12 @@ def test_a_run_over_several_processes_says_the_same(
     assert left == []
 
 
+def test_a_witness_that_does_not_come_up_ends_the_run(kit: Kit) -> None:
+    kit.case("right")
+    assert kit("--witness=python:nowhere:create") is Status.ADAPTER
+    assert "nowhere" in kit.output
+
+
 def test_all_processes_of_a_run_draw_the_same_histories(pytester: pytest.Pytester) -> None:
     options = ("--impl=ours", "--generate=explore", "--case=generated/seed-*-[01]/plain")
     done = pytester.runpytest_subprocess("-pno:cacheprovider", "-n2", *options)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,9 +20,9 @@ from tally import Tally, missed, told
 
 from conformance.adapter import Ok, Scan
 from conformance.compare import compare_rows
+from conformance.witness import claims_to_read
 from generators.materialise.arrow_rows import arrow_table
 from reference_impl import Snapshot
-from reference_impl.features import supported
 from reference_impl.log_names import LOG_DIR, parse
 
 COUNT = int(os.environ.get("DELTA_TCK_HISTORIES", "200"))
@@ -98,18 +97,6 @@ def test_the_writer_does_what_the_oracle_does(
     assert COUNT < ENOUGH or missed(tally) == []
 
 
-def claimed(claims: Any, protocol: Any, schema: str) -> bool:
-    """Tell whether an engine says that it reads tables of a protocol and a schema."""
-    if protocol.min_reader_version > claims.reader_version:
-        return False
-    if '"void"' in schema:
-        return False  # a type of the later text, which no feature announces
-    listed = set(protocol.reader_features or ())
-    if protocol.min_reader_version == 2:
-        listed |= {"columnMapping"} & set(supported(protocol))
-    return listed <= set(claims.reader_features)
-
-
 def witness(engine: str, count: int) -> str:
     """Let an engine read the tables that random histories leave, and tell how many it read."""
     adapter = import_module(f"conformance.adapters.{engine}").create()
@@ -128,16 +115,14 @@ def witness(engine: str, count: int) -> str:
 
         def witness(self) -> None:
             snapshot = self.table.snapshot()
-            protocol = snapshot.protocol
             known = any(fault(snapshot) for fault in FAULTS.get(engine, ()))
-            schema = snapshot.metadata.schema_string
-            read.append(claimed(claims, protocol, schema) and not known)
+            read.append(claims_to_read(claims, snapshot) and not known)
             if not read[-1]:
                 return
             wanted = self.oracle.versions[-1]
             rows = arrow_table(wanted.schema, [row.values for row in wanted.rows])
             answer = adapter.run(Scan(self.location))
-            assert isinstance(answer, Ok), f"{engine} refuses {protocol}: {answer}"
+            assert isinstance(answer, Ok), f"{engine} refuses {snapshot.protocol}: {answer}"
             difference = compare_rows(rows, answer.payload)
             assert difference is None, f"{engine}: {difference}"
 

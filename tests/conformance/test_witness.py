@@ -1,0 +1,98 @@
+"""A witness reads what recipes leave, and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from conformance.adapter import Answer, Claims, Description, Ok, Refused, Request
+from conformance.adapters import ours
+from conformance.generated import Plan
+from conformance.generated_recipes import generated_recipes
+from conformance.judge import Judge
+from conformance.outcomes import Outcome, Verdict
+from conformance.tables import TableStore
+from conformance.witness import Witness
+from reference_impl import Table
+
+ROWS = pa.table({"id": [1, 2]})
+
+
+@dataclass
+class Engine:
+    """Reads as the reference implementation does, or answers what it is told to."""
+
+    answer: Any = None
+    reader_version: int = 3
+
+    def describe(self) -> Description:
+        claims = ours.create().describe().claims
+        told = replace(claims, reader_version=self.reader_version)
+        return Description("another", "1", told)
+
+    def run(self, request: Request) -> Answer:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer or ours.create().run(request)
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    Table(tmp_path).create(ROWS.schema, rows=ROWS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (None, ""),
+        (Ok(ROWS.slice(1)), "reads otherwise: rows: 1 missing of 2"),
+        (Refused("unsupported", None, "not that one"), "refuses: not that one"),
+        (ValueError("broken"), "raises ValueError: broken"),
+    ],
+)
+def test_a_witness_tells_where_it_reads_otherwise(table: Path, answer: Any, told: str) -> None:
+    found = Witness(Engine(answer)).testimony(table)
+    assert found is not None
+    assert found.startswith(told)
+    assert bool(found) == bool(told)
+
+
+def test_a_witness_is_asked_for_what_it_claims_to_read(table: Path, tmp_path: Path) -> None:
+    Table(table).set_properties({"delta.enableDeletionVectors": "true"})
+    assert Witness(Engine(ValueError("asked"), reader_version=1)).testimony(table) is None
+    assert Witness(Engine()).testimony(tmp_path / "nothing") is None
+
+
+@pytest.fixture
+def store() -> Iterator[TableStore]:
+    made = TableStore()
+    yield made
+    made.close()
+
+
+def _judged(store: TableStore, witness: Witness | None, claims: Claims | None = None) -> Verdict:
+    adapter = ours.create()
+    judge = Judge(adapter, claims or adapter.describe().claims, store, witness=witness)
+    return next(generated_recipes(Plan())).judge(judge)
+
+
+def test_what_a_witness_says_is_told_and_fails_nobody(store: TableStore) -> None:
+    assert _judged(store, None) == Verdict(Outcome.PASS)
+    same = _judged(store, Witness(Engine()))
+    assert (same.outcome, same.message) == (Outcome.PASS, "another reads the same")
+    other = _judged(store, Witness(Engine(Refused(None, None, "no"))))
+    assert other == Verdict(Outcome.OPEN, "another refuses: no", seen="witness")
+
+
+def test_nobody_is_asked_about_what_was_not_written(store: TableStore) -> None:
+    claims = replace(ours.create().describe().claims, operations=frozenset({"scan"}))
+    verdict = _judged(store, Witness(Engine(ValueError("asked"))), claims)
+    assert verdict.outcome is Outcome.UNSUPPORTED
