@@ -59,6 +59,7 @@ WRITE_OPERATIONS: frozenset[str] = frozenset(
         "update",
         "merge",
         "optimize",
+        "replace",
         "restore",
         "vacuum",
         "checkpoint",

@@ -1,7 +1,8 @@
 """How many rows files have (section Per-file Statistics).
 
-Row tracking and Iceberg compatibility want it of every file that is added. A table may hold files
-that do not tell: others wrote them, or a checkpoint without statistics stands for their commits.
+Deletion vectors want it of every file that has one, row tracking and Iceberg compatibility of
+every file that is added. A table may hold files that do not tell: others wrote them, or a
+checkpoint without statistics stands for their commits.
 """
 
 from __future__ import annotations
@@ -29,8 +30,15 @@ def records_of(stats: Any) -> int | None:
     return records if type(records) is int else None
 
 
-def with_records(storage: Storage, adds: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give add actions whose statistics all tell the number of rows, from footers if need be.
+def with_records(
+    storage: Storage, adds: Sequence[dict[str, Any]], *, everywhere: bool
+) -> list[dict[str, Any]]:
+    """Give add actions whose statistics tell the number of rows, from footers if need be.
+
+    Args:
+        storage: the table's storage.
+        adds: bodies of add actions.
+        everywhere: of all files, and not of those with deletion vectors alone.
 
     Raises:
         DataFileNotFound: a file that does not tell is not there.
@@ -38,7 +46,10 @@ def with_records(storage: Storage, adds: Sequence[dict[str, Any]]) -> list[dict[
 
     """
     return [
-        body if records_of(body.get("stats")) is not None else _counted(storage, body)
+        _counted(storage, body)
+        if (everywhere or body.get("deletionVector") is not None)
+        and records_of(body.get("stats")) is None
+        else body
         for body in adds
     ]
 

@@ -309,10 +309,9 @@ class Transaction:
             timestamp = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
-        adds = staged.adds
         tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
-        if tracked or is_iceberg(target.protocol, target.metadata):
-            adds = with_records(self.storage, adds)
+        everywhere = tracked or is_iceberg(target.protocol, target.metadata)
+        adds = with_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
         if clustered and self.base is not None:
             adds = complete(self.base, target, adds, clustered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conformance.adapter import WRITE_OPERATIONS, Ok, Refused, Write
+import schemas
+from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Ok, Refused, Write
 from conformance.adapters import ours
 from reference_impl import Table, read_table
 
@@ -45,6 +47,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "set_default": {"column": "name", "expression": "'x'"},
     "drop_feature": {"feature": "invariants"},
     "optimize": {},
+    "replace": {"schema": MORE},
     "restore": {"version": 0},
     "vacuum": {},
     "checkpoint": {},
@@ -63,6 +66,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
+STEPS = "recipe-step.schema.json"
 FRESH = {"create", "convert", "generate_manifest"}
 """What goes on another table: one that is not there, or one whose files speak for themselves."""
 
@@ -87,7 +91,7 @@ def test_every_operation_is_carried_out(table: str, operation: str) -> None:
     answer = ours.create().run(Write(table, operation, ARGUMENTS[operation], brings))
     assert isinstance(answer, Ok)
     assert answer.payload == {"version": Table(table).latest_version()}
-    assert read_table(table).num_rows > 0
+    assert bool(read_table(table).num_rows) == (operation != "replace")
 
 
 def test_files_are_converted_and_listed_in_a_manifest(tmp_path: Path) -> None:
@@ -102,8 +106,10 @@ def test_files_are_converted_and_listed_in_a_manifest(tmp_path: Path) -> None:
     assert line.endswith("/x.parquet")
 
 
-def test_every_operation_of_the_contract_is_claimed() -> None:
-    assert ours.create().describe().claims.operations >= WRITE_OPERATIONS
+def test_the_contract_has_the_operations_of_recipes_and_ours_claims_them_all() -> None:
+    steps = json.loads(Path(schemas.__file__).with_name("kit").joinpath(STEPS).read_bytes())
+    assert set(steps["properties"]["operation"]["enum"]) == WRITE_OPERATIONS
+    assert ours.create().describe().claims.operations == WRITE_OPERATIONS | READ_OPERATIONS
 
 
 def test_an_unknown_operation_is_refused(table: str) -> None:

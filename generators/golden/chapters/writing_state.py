@@ -229,6 +229,18 @@ def _restore(case: CaseWriter) -> None:
     recipe.restore(2).delete(compare("id", "=", 3, "long")).restore(3).publish(case)
 
 
+@VECTORS.case(
+    "write-restore-uncounted",
+    "A file restored with its vector tells its rows",
+    "DVDESC-022 DVD-013 DVD-017",
+)
+def _restore_uncounted(case: CaseWriter) -> None:
+    properties = {**_VECTORS, "delta.checkpoint.writeStatsAsJson": "false"}
+    recipe = Recipe(_PAIR, (), properties, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
+    recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
+
+
 _CLUSTERING: Final = '{"clusteringColumns":[["id"]]}'
 _ANOTHER: Final = "fromAnotherWorld"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,24 @@ def test_restoring_the_name_of_a_column_keeps_its_mark(
     table.restore(2)
     table.append(pa.table({"id": [4]}))
     assert sorted(read_table(table.storage.location)["k"].to_pylist()) == [1, 2, 4]
+    clean()
+
+
+def test_a_file_that_comes_again_with_its_vector_tells_its_rows(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    properties = {
+        "delta.enableDeletionVectors": "true",
+        "delta.checkpoint.writeStatsAsJson": "false",
+    }
+    table.create(SCHEMA, properties=properties, rows=rows(1, 2, 3))
+    table.delete("id = 2")
+    table.checkpoint()
+    table.optimize()
+    table.restore(1)
+    (add,) = table.snapshot().adds().to_pylist()
+    assert add["deletionVector"] is not None
+    assert json.loads(add["stats"])["numRecords"] == 3
     clean()
 
 
