@@ -1,7 +1,8 @@
 """Small pieces of work for a writer, with the rows that the model has after them.
 
-They are for rules that one writer alone cannot break: two at once. Each names the requirement
-that its rows or its refusal stand for; what the audit finds has requirements of its own.
+They are for rules that one writer alone cannot break, and for what the reference writer keeps to
+though the text lets others do otherwise. Each names the requirement that its rows or its refusal
+stand for; what the audit finds has requirements of its own.
 """
 
 from __future__ import annotations
@@ -87,11 +88,11 @@ def _refusal(drill: Drill, table: Table, wrong: Callable[[], Any]) -> Iterator[s
 
 
 class _Racing(LocalStorage):
-    """A storage on which somebody else commits just before this writer does."""
+    """A storage on which somebody else commits just before this writer does, so many times."""
 
-    def __init__(self, table: Table, race: Callable[[Table], Any]) -> None:
+    def __init__(self, table: Table, race: Callable[[Table], Any], times: int) -> None:
         super().__init__(Path(table.storage.location))
-        self._race: Callable[[Table], Any] | None = race
+        self._race, self._times = race, times
 
     def put(self, path: str, data: bytes) -> None:
         self._somebody(path)
@@ -103,14 +104,14 @@ class _Racing(LocalStorage):
 
     def _somebody(self, path: str) -> None:
         if path.startswith("_delta_log/") and path.endswith(".json"):
-            race, self._race = self._race, None
-            if race is not None:
-                race(Table(self.location))
+            self._times -= 1
+            if self._times >= 0:
+                self._race(Table(self.location))
 
 
-def racing(table: Table, race: Callable[[Table], Any]) -> Table:
+def racing(table: Table, race: Callable[[Table], Any], times: int = 1) -> Table:
     """Give the table as a writer sees it that somebody else overtakes."""
-    return Table(_Racing(table, race))
+    return Table(_Racing(table, race, times))
 
 
 def steps(*work: Callable[[Table], object]) -> Callable[[Table], object]:
@@ -130,10 +131,27 @@ def made(properties: dict[str, str], *numbers: int, **more: Any) -> Callable[[Ta
 
 
 def overtaken(
-    race: Callable[[Table], Any], work: Callable[[Table], object]
+    race: Callable[[Table], Any], work: Callable[[Table], object], times: int = 1
 ) -> Callable[[Table], object]:
     """Give the work of a writer that somebody else overtakes."""
-    return lambda table: work(racing(table, race))
+    return lambda table: work(racing(table, race, times))
+
+
+def _commits_nothing(table: Table) -> None:
+    """Take the next version, with nothing in it."""
+    log = Path(table.storage.location) / "_delta_log"
+    (log / f"{len([*log.glob('*.json')]):020}.json").write_text('{"commitInfo":{}}\n')
+
+
+def _vector_files(table: Table) -> list[bytes]:
+    return [p.read_bytes() for p in Path(table.storage.location).rglob("deletion_vector_*.bin")]
+
+
+_VECTORS = {"delta.enableDeletionVectors": "true"}
+_FEED = {"delta.enableChangeDataFeed": "true"}
+_PORTABLE = (1681511377).to_bytes(4, "little")
+_HEADER = 5
+"""Bytes of a vector file before the first vector: a format version, and a size."""
 
 
 DRILLS: dict[str, Drill] = {
@@ -194,6 +212,32 @@ DRILLS: dict[str, Drill] = {
         made({}, features=["domainMetadata"]),
         refused=overtaken(lambda o: o.set_domain("d", "1"), lambda t: t.set_domain("d", "2")),
         meanwhile=1,
+    ),
+    "append while others never rest": Drill(
+        "LOG-003",
+        made({}, 1),
+        rows(1),
+        refused=overtaken(_commits_nothing, lambda t: t.append(arrow(2)), times=250),
+        meanwhile=200,
+    ),
+    # What the reference writer keeps to.
+    "delete from two files": Drill(
+        "DVD-024",
+        steps(made(_VECTORS, 1, 2, 3, 4), lambda t: t.delete("id < 3")),
+        rows(3, 4),
+        holds=lambda t: len(_vector_files(t)) == 1,
+    ),
+    "delete from a file": Drill(
+        "DVFMT-008",
+        steps(made(_VECTORS, 1, 3), lambda t: t.delete("id = 1")),
+        rows(3),
+        holds=lambda t: all(f[_HEADER:].startswith(_PORTABLE) for f in _vector_files(t)),
+    ),
+    "delete whole files of a feed": Drill(
+        "CDFF-005",
+        steps(made(_FEED, 1, 2, 3), lambda t: t.delete("part = 'b'")),
+        rows(2),
+        holds=lambda t: not (Path(t.storage.location) / "_change_data").exists(),
     ),
 }
 """Work for writers, by what it is about."""

@@ -54,6 +54,7 @@ KILLED_BY = {
     "does-not-raise-max-id": "column-mapping/write-columns/write",
     "does-not-raise-row-mark": "row-tracking/write-changes/write",
     "drops-microseconds-of-partitions": "partition-value-serialization/write-timestamp/write",
+    "feeds-what-files-tell": "delete whole files of a feed",
     "fills-nulls-with-zero": "schema-serialization-format/write-null-refused/write",
     "follows-the-clock-back": "in-commit-timestamps/write-behind/write",
     "forgets-domains-it-does-not-know": "domain-metadata/write-unknown-kept/write",
@@ -100,6 +101,7 @@ KILLED_BY = {
     "names-no-row-columns": "row-tracking/write-created/write",
     "names-sidecars-twice": "checkpoints/write-v2-json-sidecars/write",
     "narrows-types": "type-widening/write-refused-narrower/write",
+    "never-gives-up": "append while others never rest",
     "numbers-no-parts-in-files": "iceberg-compatibility-v2/write-nested/write",
     "opens-system-domains": "domain-metadata/write-system-set/write",
     "optimizes-past-the-catalog": "catalog-managed-tables/write-optimize/write",
@@ -135,9 +137,11 @@ KILLED_BY = {
     "widens-past-iceberg": "type-widening/write-iceberg-double/write",
     "widens-where-it-is-off": "type-widening/write-not-enabled/write",
     "wraps-identity-around": "identity-columns/write-overflow-up/write",
+    "writes-a-file-for-each-vector": "delete from two files",
     "writes-checksums-again": "delta-log-entries/write-linear/write",
     "writes-commits-again": "delta-log-entries/write-linear/write",
     "writes-manifests-with-vectors": "deletion-vectors-design/write-manifest/write",
+    "writes-native-vectors": "delete from a file",
     "writes-what-it-does-not-know": "table-features/write-unknown-feature/write",
     "writes-wrong-checksums": "delta-log-entries/write-past-ten/write",
     "writes-wrong-crc": "deletion-vectors/write-changes/write",
@@ -149,6 +153,7 @@ KILLED_BY = {
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait for the disk: no test here pulls the plug."""
     monkeypatch.setattr("os.fsync", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyroaring
 from wrong_writers import (
     NO,
     YES,
@@ -22,6 +23,7 @@ from wrong_writers import (
     wrong,
 )
 
+from reference_impl.deletion_vectors import NATIVE_MAGIC
 from reference_impl.errors import UnsupportedExpression
 
 _NOTHING = type("Nothing", (), {})
@@ -159,7 +161,31 @@ PAST_THE_CATALOG = (
     ("write.cleanup:check_writable", gives(None)),
 )
 
+
+def _one_by_one(right: Any) -> Any:
+    return lambda self, files, **named: [
+        add for file in files for add in right(self, [file], **named)
+    ]
+
+
+def _native(rows: Any) -> bytes:
+    """Serialize a vector in the layout before the portable one."""
+    bitmap = pyroaring.BitMap(rows).serialize()
+    head = NATIVE_MAGIC.to_bytes(4, "little") + (1).to_bytes(4, "little")
+    return head + len(bitmap).to_bytes(4, "little") + bytes(bitmap)
+
+
+def _feeds_all(right: Any) -> Any:
+    def finish(self: Any) -> None:
+        self._needs_feed = True
+        right(self)
+
+    return finish
+
+
 RULES: dict[str, Mutant] = {
+    # Change feed.
+    "feeds-what-files-tell": wrong("CDFF-005", ("write.changes:Changes.finish", _feeds_all)),
     # Others at the same time.
     "ignores-conflicts-of-metadata": wrong("LOG-003", ("write.conflicts:Metadata", is_(_NOTHING))),
     "ignores-conflicts-of-protocols": wrong("LOG-003", ("write.conflicts:Protocol", is_(_NOTHING))),
@@ -167,6 +193,7 @@ RULES: dict[str, Mutant] = {
     "ignores-rows-that-came": wrong("LOG-003", ("write.conflicts:_looked_at", gives(NO))),
     "refuses-what-goes-together": wrong("WNEW-001", ("write.conflicts:_looked_at", gives(YES))),
     "gives-up-at-once": wrong("WNEW-001", ("write.transaction:_ATTEMPTS", is_(1))),
+    "never-gives-up": wrong("LOG-003", ("write.transaction:_ATTEMPTS", is_(1 << 20))),
     # The log of before.
     "writes-commits-again": wrong(
         "CRC-001", ("storage:LocalStorage.put_if_absent", _again(".json"))
@@ -192,6 +219,10 @@ RULES: dict[str, Mutant] = {
     "puts-vectors-beside-their-prefix": wrong(
         "DVFILE-001", ("write.vectors:encode_z85", afterwards(lambda text: f"ab{text}"))
     ),
+    "writes-a-file-for-each-vector": wrong(
+        "DVD-024", ("write.vectors:VectorWriter.write", _one_by_one)
+    ),
+    "writes-native-vectors": wrong("DVFMT-008", ("write.vectors:encode", is_(_native))),
     # Row tracking, timestamps.
     "keeps-row-ids-in-files-too-early": wrong(
         "RT-004", ("write.target:Target.active", _tracks_what_is_supported)

@@ -418,7 +418,9 @@ MUTANTS: dict[str, Mutant] = {
     "writes-wrong-crc": wrong("DVSTO-007", ("write.vectors:frame", _wrong_crc)),
     "declares-wide-bounds-tight": wrong("STAT-012", ("write.vectors:_widened", _tight)),
     "leaves-row-counts-out": wrong(
-        "DVDESC-022", ("write.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r)))
+        "DVDESC-022",
+        ("write.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
+        ("write.transaction:with_records", lambda _: lambda _storage, adds, **_named: adds),
     ),
     "vacuums-vectors": wrong("DVD-001", ("write.vacuum:_stored", gives(()))),
     "resurrects-when-it-moves": wrong("DVD-005", ("write.changes:Changes.move", _resurrects)),
