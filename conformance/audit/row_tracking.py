@@ -24,7 +24,10 @@ _COLUMNS: Final = (
 
 
 def _high_water_mark(domain: Body | None) -> int | None:
-    text = domain.get("configuration") if domain else None
+    # A domain that was removed tells nothing, whatever its tombstone still holds.
+    if domain is None or domain.get("removed") is True:
+        return None
+    text = domain.get("configuration")
     document = parse_json(text).value if isinstance(text, str) else None
     if not isinstance(document, dict):
         return None
