@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.actions import Metadata, Protocol
-from reference_impl.column_mapping import physical_name
+from reference_impl.column_mapping import lasting_name, physical_name
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import (
     DeltaError,
@@ -247,9 +247,7 @@ def _loose(of: DataType) -> Any:
 
 
 def _identity(column: Field, *, mapped: bool) -> str:
-    # A table that was upgraded to column mapping keeps its names as physical names.
-    name = column.metadata.get("delta.columnMapping.physicalName") if mapped else None
-    return str(name or column.name)
+    return lasting_name(column) if mapped else column.name
 
 
 def _changes(

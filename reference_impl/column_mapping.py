@@ -22,6 +22,7 @@ __all__ = [
     "check_annotations",
     "column_mapping_mode",
     "field_id",
+    "lasting_name",
     "physical_name",
 ]
 
@@ -61,6 +62,12 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
 def physical_name(column: Field, mode: Mode) -> str:
     """Give the name that data files, partition values and statistics use for a column."""
     return column.name if mode == "none" else str(column.metadata[NAME_KEY])
+
+
+def lasting_name(column: Field) -> str:
+    """Give the name that a column of a mapped table keeps when it is renamed."""
+    # A table that was upgraded to column mapping keeps its names as physical names.
+    return str(column.metadata.get(NAME_KEY) or column.name)
 
 
 def field_id(column: Field) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.actions import Metadata
-from reference_impl.column_mapping import NAME_KEY
+from reference_impl.column_mapping import lasting_name
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
 from reference_impl.features import active
@@ -139,19 +139,13 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
     if active(now.protocol, now.metadata, ICT):
         told = {name: held[name] for name in ICT_PROVENANCE if name in held}
         configuration |= told
-    known = {_lasting_name(field): field for field in now.schema.fields}
-    fields = tuple(_with_mark(f, known.get(_lasting_name(f))) for f in then.schema.fields)
+    known = {lasting_name(field): field for field in now.schema.fields}
+    fields = tuple(_with_mark(f, known.get(lasting_name(f))) for f in then.schema.fields)
     return replace(
         then.metadata,
         configuration=configuration,
         schema_string=format_schema(Struct(fields)),
     )
-
-
-def _lasting_name(column: Field) -> str:
-    """Give the name that a column keeps when it is renamed."""
-    # A table that was upgraded to column mapping keeps its names as physical names.
-    return str(column.metadata.get(NAME_KEY, column.name))
 
 
 def _with_mark(then: Field, now: Field | None) -> Field:
