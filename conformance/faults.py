@@ -19,6 +19,7 @@ __all__ = [
     "EmptySelectionError",
     "FaultReason",
     "KitError",
+    "OutputError",
     "ResolveError",
     "SelectionError",
 ]
@@ -61,6 +62,10 @@ class ResolveError(KitError):
 
 class BaselineError(KitError):
     """A baseline file is malformed."""
+
+
+class OutputError(KitError):
+    """A file that the options name cannot be written."""
 
 
 class AdapterError(KitError):

@@ -111,7 +111,8 @@ class Judge:
     def _judge(self, case: Case, spec: Spec) -> Verdict:
         missing = lacking(spec, self.claims)
         if missing:
-            return Verdict(Outcome.UNSUPPORTED, f"{missing} is not claimed, so not asked")
+            message = f"{missing} is not claimed, so not asked"
+            return Verdict(Outcome.UNSUPPORTED, message, unclaimed=(missing,))
         if spec.type == "write":
             return self._replay(case, spec)
         table = self.store.table(case)
@@ -138,7 +139,7 @@ class Judge:
     def _replay(self, case: Case, spec: Spec) -> Verdict:
         table = self.store.fresh(case if "given" in spec.parameters else None)
         try:
-            verdict = replay_recipe(self._run, spec, table)
+            verdict = replay_recipe(self._run, self.claims, spec, table)
         except AdapterFaultError as error:
             return _error(error.fault, table)
         return _without_place(self._witnessed(verdict, table), table)
@@ -168,7 +169,7 @@ class Judge:
         unclaimed = unclaimed_features(case, self.claims)
         match spec.expectation:
             case Contested() as contested:
-                return _decide_contested(spec, contested, answer)
+                return _decide_contested(spec, contested, answer, unclaimed)
             case Expected() as expected:
                 return _decide_answer(spec, expected, answer, unclaimed)
             case ExpectedError() as error:
@@ -196,8 +197,8 @@ def _placed(case: Case, spec: Spec, table: Path) -> Spec:
 def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
     names = ", ".join(unclaimed)
     match answer:
-        case Refused(kind, _, message) if unclaimed:
-            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+        case Refused(_, _, message) if unclaimed:
+            return _unsupported(unclaimed, message)
         case Refused(kind, stage, message):
             return Verdict(
                 Outcome.FAIL,
@@ -212,6 +213,11 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
             return _wrong(spec, expected, found, unclaimed)
+
+
+def _unsupported(unclaimed: list[str], message: str) -> Verdict:
+    words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
+    return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
 
 
 def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
@@ -241,8 +247,7 @@ def _decide_refusal(
                 error.requirement,
             )
         case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
-            names = ", ".join(unclaimed)
-            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+            return _unsupported(unclaimed, message)
         case Refused(kind, _, message) if kind not in (None, error.kind):
             return Verdict(
                 Outcome.FAIL,
@@ -256,19 +261,47 @@ def _decide_refusal(
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
-def _decide_contested(spec: Spec, contested: Contested, answer: Answer) -> Verdict:
+def _decide_contested(
+    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
+) -> Verdict:
+    """Name the reading of the text that an answer follows; one that follows none fails."""
+    if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
+        return _unsupported(unclaimed, answer.message)
+    found: Difference | None = None
     for accepted in contested.accepted:
         match accepted.answer, answer:
-            case ExpectedError(kind=kind), Refused(given, _, _) if given in (None, kind):
+            case ExpectedError(), Refused():
+                # Whether to refuse is contested; no reading says in which words.
                 seen = True
             case Expected() as expected, Ok(payload):
-                seen = verify(spec.type, expected, payload) is None
+                difference = verify(spec.type, expected, payload)
+                seen, found = difference is None, found or difference
             case _:
                 seen = False
         if seen:
             return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
-    what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
-    return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+    wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
+    match answer:
+        case Refused(_, _, message) if unclaimed:
+            return _unsupported(unclaimed, message)
+        case Refused(kind, stage, message):
+            return Verdict(
+                Outcome.FAIL,
+                f"refused what every reading of the text gives: {message}",
+                Hazard.WRONG_REFUSAL,
+                wanted,
+                f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+            )
+        case Ok():
+            summary = found.summary if found else "answered where every reading refuses"
+            return Verdict(
+                Outcome.FAIL,
+                f"as no reading of the text has it: {summary}",
+                spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA),
+                wanted,
+                summary,
+                details=found.details if found else (),
+            )
 
 
 def _error(fault: BaseException | None, table: Path) -> Verdict:
@@ -276,7 +309,11 @@ def _error(fault: BaseException | None, table: Path) -> Verdict:
     message = str(reason) if reason else f"raised: {type(fault).__name__}: {fault}"
     details = tuple(reason.details.splitlines()[-40:]) if reason else ()
     return Verdict(
-        Outcome.ERROR, _stable(message, table), actual=_stable(message, table), details=details
+        Outcome.ERROR,
+        _stable(message, table),
+        actual=_stable(message, table),
+        details=details,
+        fault=reason.reason if reason else "raised",
     )
 
 

@@ -40,6 +40,9 @@ class _ForReader:
         verdict = self._ask(judge, root, self._expectation(same))
         if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
             return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
+        answered = verdict.hazard is Hazard.SILENT_WRONG_DATA
+        if "other_rows" in self.mutation.tolerated and answered:
+            return Verdict(Outcome.OPEN, f"contested: {self.mutation.reason}", seen="other_rows")
         tolerated = "same_rows" in self.mutation.tolerated
         if tolerated and verdict.outcome is Outcome.FAIL and verdict.hazard is not Hazard.COSMETIC:
             # The rows of before are tolerated, other rows are not.

@@ -23,6 +23,7 @@ from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.audit import audit
 from conformance.audit.log import open_log
 from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
+from conformance.claims import unclaimed_by_writer
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.file_digests import digests
@@ -30,6 +31,7 @@ from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipe_checks import Fault, Watch
 from conformance.recipe_files import Seen
 from conformance.recipe_identity import numbered, without_identities
+from conformance.recipe_needs import features_asked
 from conformance.recipe_state import described
 from conformance.recipe_steps import KEPT_BACK, brought, operation_of
 from conformance.recipe_traces import Traces
@@ -80,6 +82,7 @@ class _Replay:
 
     Attributes:
         run: asks the adapter.
+        claims: what it claims.
         table: where the table is to be.
         steps: the recipe.
         before: the steps that made the table that is given, for the oracle.
@@ -94,6 +97,7 @@ class _Replay:
     """
 
     run: Run
+    claims: Claims
     table: Path
     steps: Sequence[Mapping[str, Any]]
     before: Sequence[Mapping[str, Any]] = ()
@@ -150,6 +154,14 @@ class _Replay:
         version = self.oracle.versions[-1]
         return arrow_table(version.schema, [row.values for row in version.rows])
 
+    def unclaimed(self, step: Mapping[str, Any]) -> list[str]:
+        """Name what a step needs of a writer, or the table as it is, that is not claimed."""
+        try:
+            protocol = Table(self.table).snapshot().protocol
+        except DeltaError:
+            protocol = None
+        return unclaimed_by_writer(self.claims, protocol, features_asked(step))
+
     @property
     def oracle(self) -> Oracle:
         """The oracle of the steps so far."""
@@ -171,11 +183,12 @@ class _Replay:
         return self.oracle.schema
 
 
-def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
+def replay_recipe(run: Run, claims: Claims, spec: Spec, table: Path) -> Verdict:
     """Replay a recipe and take the verdict.
 
     Args:
         run: asks the adapter.
+        claims: what it claims; every operation of the recipe is among it.
         spec: a spec of type ``write``.
         table: where the table is to be: nothing, or the table that is given.
 
@@ -189,7 +202,7 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
     if converts:
         # What is given to convert is the table's files without its log.
         shutil.rmtree(table / "_delta_log")
-    replayed = _Replay(run, table, steps, before)
+    replayed = _Replay(run, claims, table, steps, before)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
@@ -230,8 +243,16 @@ def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict
         wanted = isinstance(each.answer, ExpectedError)
         if refused if wanted else verdict is None:
             return Verdict(Outcome.OPEN, f"contested: {each.name}", seen=each.name)
-    what = "carried out" if verdict is None else verdict.message
-    return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+    if verdict is not None:
+        return verdict
+    names = ", ".join(each.name for each in accepted)
+    return Verdict(
+        Outcome.FAIL,
+        "carried out, as no reading of the text has it",
+        Hazard.CORRUPTING_WRITE,
+        f"one of {names}",
+        "carried out",
+    )
 
 
 def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict | None:
@@ -240,8 +261,9 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
         name = f"step {number} ({step['operation']})"
         replayed.watch.before()
         match replayed.ask(step):
-            case Refused("unsupported", _, message):
-                return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {message}")
+            case Refused("unsupported", _, message) if missing := replayed.unclaimed(step):
+                reason = f"{name} is refused, not claiming {', '.join(missing)}: {message}"
+                return Verdict(Outcome.UNSUPPORTED, reason, unclaimed=tuple(missing))
             case Refused(kind, stage, message):
                 return Verdict(
                     Outcome.FAIL,
@@ -383,13 +405,16 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
         verdict = verdict or _audited(replayed)
     if verdict is not None:
         return verdict
-    return _kind_of(answer, error, name, wanted)
+    return _kind_of(answer, error, replayed.unclaimed(last), name, wanted)
 
 
-def _kind_of(answer: Refused, error: ExpectedError, name: str, wanted: str) -> Verdict:
+def _kind_of(
+    answer: Refused, error: ExpectedError, unclaimed: list[str], name: str, wanted: str
+) -> Verdict:
     """Judge why a step was refused that has to be."""
-    if answer.kind == "unsupported" != error.kind:
-        return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {answer.message}")
+    if unclaimed and answer.kind == "unsupported" != error.kind:
+        reason = f"{name} is refused, not claiming {', '.join(unclaimed)}: {answer.message}"
+        return Verdict(Outcome.UNSUPPORTED, reason, unclaimed=tuple(unclaimed))
     passed = Verdict(Outcome.PASS, f"refused: {answer.message}")
     if answer.kind in (None, error.kind):
         return passed

@@ -14,16 +14,19 @@ from functools import cached_property
 from typing import Any
 
 from conformance.adapter import Adapter, Description
-from conformance.baseline import Baseline, load_baseline
+from conformance.baseline import Baseline, Entry, load_baseline
+from conformance.claims import as_document, claims_faults, fewer_claims
 from conformance.corpus import Corpus, load_corpus
 from conformance.faults import AdapterStartError, KitError
 from conformance.generated import generated_items
 from conformance.generated_recipes import generated_recipes
+from conformance.in_process import InProcess
 from conformance.items import Item, golden_items
 from conformance.judge import Judge
+from conformance.judged import share_of
 from conformance.limits import InProcessLimit
 from conformance.mutated import mutated_items
-from conformance.outcomes import FAILING, Outcome, Verdict
+from conformance.outcomes import Outcome, Verdict, failing
 from conformance.process import ProcessAdapter
 from conformance.registry import Registry, load_registry
 from conformance.resolve import resolve
@@ -118,7 +121,11 @@ class Run:
         with _starting():
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
-            return self._adapter.describe()
+            found = self._adapter.describe()
+        faults = [*claims_faults(found.claims)]
+        if faults:
+            raise AdapterStartError(f"{found.name} claims what nobody knows: {'; '.join(faults)}")
+        return found
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -135,7 +142,8 @@ class Run:
             return Witness(self._resolve(name))
 
     def _resolve(self, name: str) -> Adapter:
-        return resolve(name, self.settings.limits, self.settings.isolation)
+        adapter = resolve(name, self.settings.limits, self.settings.isolation)
+        return adapter if isinstance(adapter, ProcessAdapter) else InProcess(adapter)
 
     @property
     def judge(self) -> Judge:
@@ -163,7 +171,10 @@ class Run:
                 "adapter_version": who.adapter_version,
                 "engine_version": who.engine_version,
             },
-            "selection": self.settings.selection.as_document(),
+            "claims": as_document(who.claims),
+            "selection": self.settings.as_document(),
+            "cases": len(self.items),
+            "selected": len(self.selected),
         }
 
     def decide(self, item: Item) -> Judgement:
@@ -178,27 +189,55 @@ class Run:
 
     def _hold(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)
-        failing = verdict.outcome in FAILING
+        failed = verdict.outcome in self.failing
         if not entries:
-            failure = verdict.message if failing else None
+            failure = verdict.message if failed else None
             return Judgement(record_of(item, verdict, "new"), failure)
         named = {*item.requirements, verdict.requirement}
         requirements = [name for name in named if name]
         for entry in entries:
-            if failing and entry.explains(requirements, verdict.message):
+            if failed and entry.explains(requirements, verdict.message):
                 return Judgement(record_of(item, verdict, "known"), known=entry.reason)
-        if not failing and all(entry.intermittent for entry in entries):
+        if not failed and all(entry.intermittent for entry in entries):
             return Judgement(record_of(item, verdict, "new"))
-        place = entries[0].place
-        if failing:
-            what = f"{place} expects another failure: {entries[0].message!r}; {verdict.message}"
-        else:
-            what = f"{place} expects a failure, and the outcome is {verdict.outcome}"
-        return Judgement(record_of(item, verdict, "stale"), f"stale baseline: {what}")
+        what = _disagreement(entries[0], requirements, verdict, failed=failed)
+        return Judgement(record_of(item, verdict, "stale", what), f"stale baseline: {what}")
+
+    @property
+    def failing(self) -> frozenset[Outcome]:
+        """The outcomes that fail at the level of this run."""
+        return failing(self.settings.strict)
 
     def stale_entries(self) -> list[str]:
-        """Name the baseline entries that no item has."""
+        """Name the baseline entries that no item has.
+
+        Raises:
+            BaselineError: an entry stands for more items than one may.
+
+        """
         return self.baseline.check([item.id for item in self.items])
+
+    def shortfalls(self, records: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
+        """Say where less was claimed or judged than the baseline and the options ask for.
+
+        Args:
+            records: every judged item.
+            whole: every item of the selection has a record.
+
+        """
+        found = []
+        share = share_of(records, len(self.selected))
+        least = self.settings.min_judged
+        if least is not None and share.percent < least:
+            found.append(f"{share}, and --tck-min-judged asks for {least:g} %")
+        if self.baseline.claims is not None:
+            lost = fewer_claims(self.baseline.claims, as_document(self.description.claims))
+            found += [f"the baseline has a claim that is made no longer: {each}" for each in lost]
+        least = self.baseline.judged
+        asked_all = whole and not self.settings.narrowed
+        if least is not None and asked_all and share.percent < least:
+            found.append(f"{share}, and the baseline asks for {least:g} %")
+        return found
 
     def close(self) -> None:
         """Release the adapter and the copies of tables."""
@@ -225,8 +264,24 @@ def _starting() -> Iterator[None]:
         raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
 
 
+def _disagreement(
+    entry: Entry, requirements: Sequence[str], verdict: Verdict, *, failed: bool
+) -> str:
+    """Say why an entry does not explain what became of its item."""
+    if not failed:
+        return f"{entry.place} expects a failure, and the outcome is {verdict.outcome}"
+    if entry.says(verdict.message):
+        named = ", ".join(sorted(requirements))
+        return f"{entry.place} names {entry.requirement}, and the failure is about {named}"
+    return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"
+
+
 def decide_status(
-    records: Sequence[Mapping[str, Any]], stale_entries: Iterable[str], unrecorded: int
+    records: Sequence[Mapping[str, Any]],
+    stale_entries: Iterable[str],
+    unrecorded: int,
+    shortfalls: Iterable[str] = (),
+    strict: str | None = None,
 ) -> Status:
     """Give the status of a run that came to its end.
 
@@ -234,15 +289,19 @@ def decide_status(
         records: every judged item.
         stale_entries: baseline entries that match nothing.
         unrecorded: items that failed without a record, as when a test process died.
+        shortfalls: where less was claimed or judged than was asked for.
+        strict: the level of ``--tck-strict``.
 
     """
     if not records and not unrecorded:
         return Status.EMPTY_SELECTION
     new = {str(record["outcome"]) for record in records if record["standing"] == "new"}
-    if Outcome.FAIL in new:
+    if new & failing(strict) - {Outcome.ERROR}:
         return Status.NONCONFORMANT
     if Outcome.ERROR in new or unrecorded:
         return Status.ERRORS
     if any(stale_entries) or any(record["standing"] == "stale" for record in records):
         return Status.STALE_BASELINE
-    return Status.OK
+    if not share_of(records).judged:
+        return Status.NOTHING_JUDGED
+    return Status.TOO_FEW_JUDGED if any(shortfalls) else Status.OK

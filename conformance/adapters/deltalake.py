@@ -60,6 +60,7 @@ _CLAIMS: Final = Claims(
             "files.version",
             "files.timestamp",
             "txn.version",
+            "overwrite.filter",
         }
     ),
 )

@@ -214,6 +214,7 @@ MUTATIONS: Final = (
         edit_action(4, "remove", lambda body: body.update(path=body["path"].replace("-", "%2D"))),
         base=PLAIN,
         reason="whether paths are the same after decoding or as spelled is read both ways",
+        tolerated=("other_rows",),
     ),
     _FILES.survived(
         "remove-bare",
@@ -317,6 +318,7 @@ MUTATIONS: Final = (
         edit_action(1, "add", lambda body: body.update(partitionValues={})),
         base=PARTITIONED,
         reason="an absent value might be taken for null",
+        tolerated=("other_rows",),
     ),
     _PARTITIONS.survived(
         "partition-empty-text",

@@ -181,6 +181,7 @@ MUTATIONS: Final = (
         rewrite_checkpoint(_CLASSIC, _without_one_add),
         base=CHECKPOINTED,
         reason="a reader has to trust the checkpoint; only comparing it with the log tells",
+        tolerated=("other_rows",),
     ),
     _CHECKPOINTS.contested(
         "checkpoint-metadata-missing",
@@ -226,6 +227,7 @@ MUTATIONS: Final = (
         _future_checkpoint,
         base=CHECKPOINTED,
         reason="a reader may take the checkpoint as proof that the version was committed",
+        tolerated=("other_rows",),
     ),
     _CHECKPOINTS.survived(
         "checkpoint-part-gone",

@@ -31,7 +31,7 @@ NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
 Expectation: TypeAlias = Literal["refused", "same_rows", "contested"]
 """What a reader must do: refuse, give the rows of before, or either by a ruling."""
 
-Outcome: TypeAlias = Literal["refused", "same_rows"]
+Outcome: TypeAlias = Literal["refused", "same_rows", "other_rows"]
 """What a reader is seen to do, when it does not give other rows."""
 
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
@@ -187,8 +187,13 @@ class Chapter:
         base: Base,
         reason: str,
         noticed_by: NoticedBy = "audit",
+        tolerated: tuple[Outcome, ...] = (),
     ) -> Mutation:
-        """Give a change after which the text leaves a reader free to refuse or go on."""
+        """Give a change after which the text leaves a reader free to refuse or go on.
+
+        Where the text lets a reader that goes on take what the change says for what holds,
+        ``other_rows`` is tolerated.
+        """
         return Mutation(
             slug,
             title,
@@ -199,6 +204,7 @@ class Chapter:
             base,
             change,
             kind="invalid_table",
+            tolerated=tolerated,
             reason=reason,
         )
 

@@ -37,6 +37,7 @@ DELETE = {
     "filter": {"op": "=", "args": [{"column": ["id"]}, {"literal": "1", "type": "long"}]},
     "predicate": "id = 1",
 }
+CLAIMS = ours.create().describe().claims
 LEFT = [{"id": 2, "part": None}]
 REFUSED = ExpectedError("constraint", "commit", "APP-002")
 
@@ -57,7 +58,7 @@ def judged(
         assert isinstance(request, Write)
         return lie(request) or writer.run(request), None
 
-    return replay_recipe(run, spec, folder / "table")
+    return replay_recipe(run, CLAIMS, spec, folder / "table")
 
 
 def test_what_an_honest_writer_leaves_passes(tmp_path: Path) -> None:
@@ -471,7 +472,7 @@ def test_a_refusal_for_lack_of_support_is_unsupported(tmp_path: Path) -> None:
 def test_a_fault_of_the_adapter_is_the_judges_to_report(tmp_path: Path) -> None:
     fault = RuntimeError("gone")
     with pytest.raises(AdapterFaultError) as caught:
-        replay_recipe(lambda _: (None, fault), recipe(CREATE), tmp_path / "table")
+        replay_recipe(lambda _: (None, fault), CLAIMS, recipe(CREATE), tmp_path / "table")
     assert caught.value.fault is fault
 
 
