@@ -7,7 +7,6 @@ is what passed.
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import re
@@ -102,13 +101,13 @@ class BaselineFile:
 
     def __init__(self, path: Path, other: Baseline) -> None:
         self._path = path
+        if path.is_dir():
+            raise OutputError(f"a baseline cannot be written to {path}: it is a folder")
         exists = path.exists() and path.stat().st_size > 0
         self._before = load_baseline(path) if exists else other
         self._comment = _leading_comment(path) if exists else ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             self._write(None)
         except OSError as error:
             raise OutputError(

@@ -43,7 +43,6 @@ _CLAIMS: Final = Claims(
             "appendOnly",
             "changeDataFeed",
             "checkConstraints",
-            "domainMetadata",
             "generatedColumns",
             "invariants",
             "timestampNtz",

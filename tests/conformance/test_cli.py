@@ -62,6 +62,6 @@ def test_smoke_needs_a_corpus(tmp_path: Path) -> None:
 
 
 def test_every_option_explains_itself() -> None:
-    for name, details in OPTIONS:
+    for name, details in OPTIONS.items():
         assert name.startswith("--")
         assert details["help"]

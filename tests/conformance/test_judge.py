@@ -206,8 +206,7 @@ CONTESTED: dict[str, Any] = {
         ({}, "rows"),
         (refusing(), "refused"),
         (refusing(None), "refused"),
-        (refusing("not_found"), "other"),
-        (wrong([]), "other"),
+        (refusing("not_found"), "refused"),
     ],
 )
 def test_a_contested_answer_is_recorded_and_fails_nobody(
@@ -215,6 +214,19 @@ def test_a_contested_answer_is_recorded_and_fails_nobody(
 ) -> None:
     verdict = bench(CONTESTED, answers)
     assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
+
+
+def test_an_answer_that_no_reading_of_the_text_gives_fails(bench: Bench) -> None:
+    verdict = bench(CONTESTED, wrong([]))
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.SILENT_WRONG_DATA)
+    assert verdict.expected == "one of rows, refused"
+    accepted = CONTESTED["contested"]["accepted"]
+    only_rows = {
+        **CONTESTED,
+        "contested": {"accepted": [accepted[0], {**accepted[0], "name": "b"}]},
+    }
+    verdict = bench(only_rows, refusing())
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.WRONG_REFUSAL)
 
 
 def test_a_crash_on_a_contested_table_is_an_error(bench: Bench) -> None:
