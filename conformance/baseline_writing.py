@@ -152,7 +152,9 @@ def _leading_comment(path: Path) -> str:
 def _lines(
     entries: Sequence[Entry], claims: Mapping[str, Any], judged: float | None
 ) -> Iterator[str]:
-    yield yaml.safe_dump({"claims": dict(claims)}, sort_keys=False, width=100)
+    yield yaml.safe_dump(
+        {"claims": dict(claims)}, sort_keys=False, width=96, default_flow_style=None
+    )
     if judged is not None:
         yield f"judged: {judged:g}\n"
     yield "failures:\n" if entries else "failures: []\n"

@@ -84,7 +84,7 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     """
     root = default_corpus_path() if root is None else root
     if not root.is_dir():
-        raise CorpusError(root, "no such folder; --corpus names the folder of golden tables")
+        raise CorpusError(root, "no such folder; --tck-corpus names the folder of golden tables")
     cases = tuple(_Loader(root, validate=validate).cases())
     if not cases:
         raise CorpusError(root, "no <chapter>/<case>/case.json below it")

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from delta_tck_pytest import IMPLEMENTATIONS, NARROWING, OPTIONS, destination, seconds
+from delta_tck_pytest import (
+    IMPLEMENTATIONS,
+    NARROWING,
+    OPTIONS,
+    PACKAGES,
+    destination,
+    seconds,
+)
 
 __all__ = [
     "IMPLEMENTATIONS",
     "NARROWING",
     "OPTIONS",
+    "PACKAGES",
     "destination",
     "long_names",
     "options_help",

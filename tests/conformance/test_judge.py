@@ -220,12 +220,12 @@ def test_an_answer_that_no_reading_of_the_text_gives_fails(bench: Bench) -> None
     verdict = bench(CONTESTED, wrong([]))
     assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.SILENT_WRONG_DATA)
     assert verdict.expected == "one of rows, refused"
-    accepted = CONTESTED["contested"]["accepted"]
-    only_rows = {
-        **CONTESTED,
-        "contested": {"accepted": [accepted[0], {**accepted[0], "name": "b"}]},
-    }
-    verdict = bench(only_rows, refusing())
+
+
+def test_a_refusal_that_no_reading_of_the_text_gives_fails(bench: Bench) -> None:
+    rows = CONTESTED["contested"]["accepted"][0]
+    accepted = {"accepted": [rows, {**rows, "name": "others"}]}
+    verdict = bench({**CONTESTED, "contested": accepted}, refusing())
     assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.WRONG_REFUSAL)
 
 
