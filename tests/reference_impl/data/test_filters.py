@@ -212,3 +212,10 @@ def test_nesting_is_bounded(root: Any) -> None:
 def test_a_filter_may_look_at_columns_that_are_not_given(root: Any) -> None:
     found = read_table(root, filter="i = 2", columns=["s"])
     assert found.to_pydict() == {"s": [""]}
+
+
+@pytest.mark.parametrize("value", [0.1 + 2**-56, 0.10000000149011612, 1 / 3, 1.0e-7, 123456.789])
+def test_a_decimal_literal_is_compared_as_the_nearest_double(table: Any, value: float) -> None:
+    table.create([("d", "double")])
+    table.commit(table.add(pa.table({"d": [value, 0.0]})))
+    assert read_table(table.root, filter=f"d = {Number(repr(value)):f}").num_rows == 1
