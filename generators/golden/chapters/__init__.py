@@ -15,6 +15,7 @@ from generators.golden.chapters import (
     deletion_vectors,
     evolution,
     last_checkpoint,
+    lasting,
     located,
     log_compaction,
     log_entries,
@@ -76,6 +77,7 @@ _MODULES = (
     writing_operations,
     writing_rules,
     writing_state,
+    lasting,
 )
 
 
