@@ -44,12 +44,20 @@ _SETTINGS: Final = {
     "temp_directory": "",
     "threads": 1,
 }
+_UNUSED: Final = (
+    "common_subexpressions",
+    "expression_rewriter",
+    "filter_pullup",
+    "filter_pushdown",
+    "in_clause",
+    "regex_range",
+    "statistics_propagation",
+)
+"""Rules that take time with the square of a long condition, or rewrite what matches text."""
+
 _AFTERWARDS: Final = (
     "SET GLOBAL TimeZone = 'UTC'",
-    # The rules below take time that grows with the square of a long condition, or turn a
-    # linear match of text into one that is not.
-    "SET GLOBAL disabled_optimizers = 'common_subexpressions,expression_rewriter,filter_pullup,"
-    "filter_pushdown,in_clause,regex_range,statistics_propagation'",
+    f"SET GLOBAL disabled_optimizers = '{','.join(_UNUSED)}'",
     "SET GLOBAL lock_configuration = true",
 )
 

@@ -58,7 +58,8 @@ class SqlLimits:
     result_bytes: int = 1 << 30
 
 
-_CURRENT: ContextVar[SqlLimits] = ContextVar("sql_limits", default=SqlLimits())
+_DEFAULT: Final = SqlLimits()
+_CURRENT: ContextVar[SqlLimits] = ContextVar("sql_limits", default=_DEFAULT)
 
 
 def current_limits() -> SqlLimits:
