@@ -161,15 +161,16 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
 
 def _await(asked: _Query, limits: SqlLimits) -> None:
     """Wait for a query; interrupt it when the time is over, or the wait itself is interrupted."""
-    threading.Thread(target=asked.work, name="sql", daemon=True).start()
+    # No daemon: one that is inside of the database when the interpreter ends aborts the process.
+    threading.Thread(target=asked.work, name="sql").start()
     finished = False
     try:
         finished = asked.done.wait(limits.seconds)
     finally:
         if not finished:
             asked.interrupt()
+            asked.done.wait(_PATIENCE)
     if not finished:
-        asked.done.wait(_PATIENCE)
         raise _exceeded("sql_seconds", int(limits.seconds), "takes more seconds than")
 
 

@@ -120,7 +120,7 @@ def texts() -> Iterator[tuple[str, str]]:
             yield f"{count} x {part!r}, closed", part * count + "a" + ")" * count
             yield f"{count} x {part!r}", part * count
     for part in REPEATED:
-        for count in (1, 40, 90_000 // len(part)):
+        for count in (1, 40, 20_000 // len(part)):
             yield f"{count} x {part!r}", part * count
     yield from SINGLE.items()
 

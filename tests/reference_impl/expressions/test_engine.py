@@ -60,7 +60,7 @@ def interrupt():
     time.sleep(0.2)
     os.kill(os.getpid(), signal.SIGINT)
 
-rows = pa.table({{"a": pa.array(range(300_000), pa.int64())}})
+rows = pa.table({{"a": pa.array(range(100_000), pa.int64())}})
 schema = from_arrow(rows.schema)
 pair = parse_pair({NEVER!r}, {{"target": schema, "source": schema}})
 threading.Thread(target=interrupt, daemon=True).start()
@@ -120,7 +120,7 @@ def test_a_statement_that_a_table_carries_is_refused(statement: str, tmp_path: P
 
 
 def test_an_expression_that_takes_too_long_is_stopped() -> None:
-    rows = pa.table({"a": pa.array(range(300_000), pa.int64())})
+    rows = pa.table({"a": pa.array(range(100_000), pa.int64())})
     pair = parse_pair(NEVER, {"target": A, "source": A})
     with sql_limits(FAST), pytest.raises(LimitExceeded) as caught:
         pair.join(rows, rows)

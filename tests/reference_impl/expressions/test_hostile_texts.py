@@ -17,7 +17,7 @@ from reference_impl.types.model import Struct
 from .hostile import ROWS, SINGLE, texts
 
 HOSTILE = Path(__file__).with_name("hostile.py")
-SECONDS = 300
+SECONDS = 600
 MEMORY = 3 << 30
 LIMITED = (
     "import resource, runpy, sys; "
