@@ -6,6 +6,7 @@ from the spec, the claims and the answer, and nowhere else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ from generators.placeholders import expand
 __all__ = ["Judge"]
 
 _MESSAGE: Final = 400
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _HAZARD_OF_TYPE: Final[Mapping[str, Hazard]] = {"history": Hazard.COSMETIC}
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "unsupported": Hazard.SILENT_WRONG_DATA,
@@ -333,8 +335,9 @@ def _blocked(root: Spec, verdict: Verdict) -> Verdict:
 
 
 def _stable(message: str, table: Path) -> str:
-    """Take out what differs from run to run: where the table was copied to."""
-    return " ".join(message.replace(str(table), "<table>").split())[:_MESSAGE]
+    """Take out what differs from run to run: where the table was copied to, and addresses."""
+    text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
+    return " ".join(_ADDRESS.sub("<address>", text).split())[:_MESSAGE]
 
 
 def _without_place(verdict: Verdict, table: Path) -> Verdict:

@@ -104,7 +104,8 @@ class Told:
             (table / answer["alter"]).write_text("here I was")
         if "refused" in answer:
             kind, message = answer["refused"]
-            return Refused(kind, "load", message.replace("<table>", request.table))
+            message = message.replace("<table>", request.table)
+            return Refused(kind, "load", message.replace("<folder>", str(table.parent)))
         if "ok" in answer:
             return Ok(answer["ok"])
         return Ok(pa.Table.from_pylist(answer.get("rows", TOLD_ROWS), TOLD_SCHEMA))
