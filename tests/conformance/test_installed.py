@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def answer():
 TESTS = """
 import importlib
 import sys
+import tomllib
 
 import pytest
 
@@ -119,3 +121,10 @@ def test_the_plugin_loads_nothing_of_the_kit(project: Path) -> None:
     )
     done = _run(project, SCRIPT)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_plugin_is_shipped_beside_the_packages() -> None:
+    project = tomllib.loads((HOME / "pyproject.toml").read_text())
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert {*shipped} == {*PACKAGES, "delta_tck_pytest.py"}
+    assert project["project"]["entry-points"]["pytest11"] == {"delta-tck": "delta_tck_pytest"}
