@@ -19,6 +19,7 @@ from typing import Final
 import pytest
 
 from conformance.options import NARROWING, add_options, destination
+from conformance.supervisor import Supervisor
 
 __all__ = ["pytest_addoption", "pytest_cmdline_main", "pytest_configure"]
 
@@ -29,33 +30,7 @@ _MOST_PROCESSES: Final = 4
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options."""
     add_options(parser)
-    pluginmanager.register(_Supervisor(), _Supervisor.NAME)
-
-
-class _Supervisor:
-    """Run the session in a child process where an adapter could end it before its end."""
-
-    NAME: Final = "delta-tck-supervisor"
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
-        """Give the status of the child, or leave the session to pytest."""
-        config.pluginmanager.unregister(name=self.NAME)
-        if not _endangered(config):
-            return None
-        from conformance.lifetime import can_supervise, supervised  # noqa: PLC0415  as below
-
-        if not can_supervise():
-            return None
-        return supervised(lambda: int(config.hook.pytest_cmdline_main(config=config)))
-
-
-def _endangered(config: pytest.Config) -> bool:
-    if hasattr(config, "workerinput"):
-        return False  # the main process sees that a test process of xdist ends
-    impl = config.getoption(destination("--impl"))
-    isolation = config.getoption(destination("--isolation"))
-    return bool(impl) and isolation == "none" and not impl.startswith("cmd:")
+    pluginmanager.register(Supervisor(), Supervisor.NAME)
 
 
 @pytest.hookimpl(wrapper=True)

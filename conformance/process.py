@@ -284,6 +284,7 @@ class ProcessAdapter:
             try:
                 return decode_answer(answer, rows_to)
             except WireError as error:
+                self._drop()
                 raise AdapterError("garbage", str(error)) from error
         finally:
             for path in (rows_to, rows):

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-import schemas
 from conformance.faults import KitError
 from conformance.items import Item
 from conformance.outcomes import Verdict
-from conformance.untrusted import MIB, DocumentError, lines_of, parse_json, printable
+from conformance.untrusted import MIB, DocumentError, lines_of, parse_json
 
 __all__ = [
     "FORMAT",
@@ -153,7 +152,7 @@ def read_results(path: Path) -> Results:
 
     """
     try:
-        lines = list(_documents(path))
+        lines = [parse_json(line) for line in lines_of(path, _LARGEST)]
     except DocumentError as error:
         raise ResultsError(f"{path} is no results file: {error}") from error
     kinds = [line.get("line") if isinstance(line, dict) else None for line in lines]
@@ -164,16 +163,3 @@ def read_results(path: Path) -> Results:
     if set(kinds[1:-1]) - {"result"}:
         raise ResultsError(f"{path} has a line that is no result")
     return Results(lines[0], {line["id"]: line for line in lines[1:-1]}, lines[-1])
-
-
-def _documents(path: Path) -> Iterator[Any]:
-    """Give the lines as documents, each held against its schema: a file may come from anybody."""
-    for number, line in enumerate(lines_of(path, _LARGEST), 1):
-        try:
-            document = parse_json(line)
-        except DocumentError as error:
-            raise DocumentError(f"line {number} {error}") from error
-        for violation in schemas.errors("kit/result-line", document):
-            at = printable(violation.path) or "the whole"
-            raise DocumentError(f"line {number}, {at}: {printable(violation.message)}")
-        yield document

@@ -12,9 +12,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from conformance.faults import KitError
 
@@ -78,18 +79,8 @@ def read_bytes(path: Path, largest: int = _LARGEST_DOCUMENT) -> bytes:
         DocumentError: it is missing, no regular file, or too large.
 
     """
-    try:
-        # Opening a FIFO would wait for a writer, and some devices never end.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as source:  # noqa: PTH123  of a descriptor, not a path
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                raise DocumentError("is not a regular file")
-            content = source.read(largest + 1)
-    except OSError as error:
-        raise DocumentError(f"cannot be read: {error.strerror}") from error
-    except ValueError as error:  # a NUL in the path
-        raise DocumentError(f"cannot be read: {error}") from error
+    with _opened(path) as source:
+        content = source.read(largest + 1)
     if len(content) > largest:
         raise DocumentError(f"has more than {largest} bytes")
     return content
@@ -113,7 +104,7 @@ def _decoded(content: bytes) -> str:
 
 
 def lines_of(path: Path, largest: int) -> Iterator[bytes]:
-    """Give the lines of a regular file, without keeping them.
+    """Give the lines of a regular file, with their ends.
 
     Args:
         path: the file.
@@ -123,22 +114,30 @@ def lines_of(path: Path, largest: int) -> Iterator[bytes]:
         DocumentError: it is missing, no regular file, too large, or has too long a line.
 
     """
+    with _opened(path) as source:
+        read = 0
+        while line := source.readline(LONGEST_LINE + 1):
+            read += len(line)
+            if len(line) > LONGEST_LINE:
+                raise DocumentError(f"has a line of more than {LONGEST_LINE} bytes")
+            if read > largest:
+                raise DocumentError(f"has more than {largest} bytes")
+            yield line
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a regular file."""
     try:
+        # Opening a FIFO would wait for a writer, and some devices never end.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as source:  # noqa: PTH123  as above
+        with open(descriptor, "rb") as source:  # noqa: PTH123  of a descriptor, not a path
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise DocumentError("is not a regular file")
-            read = 0
-            while line := source.readline(LONGEST_LINE + 1):
-                read += len(line)
-                if len(line) > LONGEST_LINE:
-                    raise DocumentError(f"has a line of more than {LONGEST_LINE} bytes")
-                if read > largest:
-                    raise DocumentError(f"has more than {largest} bytes")
-                yield line
+            yield source
     except OSError as error:
         raise DocumentError(f"cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except ValueError as error:  # a NUL in the path
         raise DocumentError(f"cannot be read: {error}") from error
 
 
