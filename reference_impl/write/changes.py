@@ -103,7 +103,11 @@ class Changes:
         return not (self.deleted or self.updated or self.inserted or self._fresh)
 
     def finish(self) -> None:
-        """Write the files and stage the actions."""
+        """Write the files and stage the actions; where that fails no file is left."""
+        with self.transaction.discarding():
+            self._finish()
+
+    def _finish(self) -> None:
         transaction = self.transaction
         target = transaction.target
         keeps = target.active("rowTracking")
@@ -120,13 +124,14 @@ class Changes:
             extra,
             clustered=columns,
             provider=provider,
+            created=transaction.created,
         )
         if self._fresh:
             rows = _stack(self._fresh, target)
             rows = sorted_by(rows, columns) if self.clusters else rows
             transaction.add(writer.write(rows))
         if self._vectors:
-            store = VectorWriter(transaction.storage)
+            store = VectorWriter(transaction.storage, created=transaction.created)
             transaction.add(store.write(self._vectors))
         if self._feed and self._needs_feed and target.active("changeDataFeed"):
             rows = pa.concat_tables(self._feed)
@@ -135,6 +140,7 @@ class Changes:
                 target,
                 extra=[pa.field(_CHANGE_TYPE, pa.string())],
                 folder=_CHANGE_FOLDER,
+                created=transaction.created,
             )
             transaction.add_changes(map(_cdc, feed.write(rows)))
 
