@@ -14,11 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.row_tracking import (
-    COMMIT_VERSION_PROPERTY,
-    ROW_ID_PROPERTY,
-    ROW_TRACKING_SCHEMA,
-)
+from reference_impl.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema
 from reference_impl.write.clustering import (
     CLUSTERING_DOMAIN,
@@ -28,6 +24,7 @@ from reference_impl.write.clustering import (
 )
 from reference_impl.write.data_files import FileWriter
 from reference_impl.write.live_files import LiveFile, Mask
+from reference_impl.write.row_ids import materialised_columns
 from reference_impl.write.transaction import Transaction
 from reference_impl.write.vectors import VectorWriter
 
@@ -150,8 +147,8 @@ class Changes:
 
     @property
     def _extra(self) -> list[pa.Field]:
-        configuration = self.transaction.target.configuration
-        names = (configuration[ROW_ID_PROPERTY], configuration[COMMIT_VERSION_PROPERTY])
+        target = self.transaction.target
+        names = materialised_columns(target.configuration, target.schema, target.table.mode)
         return [pa.field(name, pa.int64()) for name in names]
 
     def _drop(self, file: LiveFile, chosen: Mask) -> None:

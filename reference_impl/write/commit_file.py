@@ -17,7 +17,7 @@ from reference_impl.log_names import LOG_DIR, commit_name
 from reference_impl.storage import MOST_AT_ONCE
 from reference_impl.wire import Place
 
-__all__ = ["encode_commit", "encode_text"]
+__all__ = ["encode_commit", "encode_text", "require_text"]
 
 
 def encode_text(value: Any, action: str) -> str:
@@ -37,6 +37,19 @@ def encode_text(value: Any, action: str) -> str:
     except (TypeError, ValueError) as error:
         raise _refused(f"a value has no JSON: {str(error)[:200]}", action) from None
     return text
+
+
+def require_text(value: object, what: str, action: str) -> str:
+    """Give a text of a caller back that is to be committed.
+
+    Raises:
+        InvalidAction: it is no text, or none that UTF-8 can hold.
+
+    """
+    if not isinstance(value, str):
+        raise _refused(f"{what} is {type(value).__name__}, not text", action)
+    encode_text(value, action)
+    return value
 
 
 def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:

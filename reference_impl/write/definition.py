@@ -24,6 +24,7 @@ from reference_impl.write.clustering import (
     check_unpartitioned,
     clustering_domain,
 )
+from reference_impl.write.commit_file import require_text
 from reference_impl.write.iceberg import VERSIONS, number_nested, to_write_anew
 from reference_impl.write.incoming import check_rules
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, LOG_RETENTION, duration
@@ -110,13 +111,8 @@ def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str,
     asked: set[str] = set()
     kept = dict(metadata.configuration)
     for name, value in properties.items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise InvalidMetadata(
-                f"property {name!r:.80} is {value!r:.80}: names and values are strings",
-                action="metaData",
-                stage="commit",
-                requirement="META-011",
-            )
+        require_text(name, "the name of a property", "metaData")
+        require_text(value, f"property {name[:80]}", "metaData")
         if name.startswith(FEATURE_PREFIX):
             _require(name, value, ("supported", "enabled"))
             asked.add(name.removeprefix(FEATURE_PREFIX))

@@ -53,7 +53,7 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
     typed = _stored(typed, target)
     typed = _generated(typed, target, rules)
     ready = check_nulls(fill_missing(typed, schema), schema)
-    _check_generated(ready, rules)
+    _check_generated(ready, rules, schema)
     check_rules(ready, rules.checks)
     return ready
 
@@ -124,10 +124,11 @@ def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct
     return rows.append_column(name, expression.evaluate(rows, column.type))
 
 
-def _check_generated(rows: pa.Table, rules: Rules) -> None:
+def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
     for name, expression in rules.generated.items():
-        held = rows.column(name)
-        given = pa.table({"held": held, "made": expression.evaluate(rows).cast(held.type)})
+        column, held = schema.get(name), rows.column(name)
+        assert column is not None
+        given = pa.table({"held": held, "made": expression.evaluate(rows, column.type)})
         same = compare("<=>", given.column("held"), given.column("made"))
         broken = rows.num_rows - (pc.sum(same).as_py() or 0)
         if broken:

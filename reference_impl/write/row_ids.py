@@ -9,11 +9,14 @@ from typing import Any, Final
 import orjson
 
 from reference_impl.actions import DomainMetadata
-from reference_impl.errors import InvalidTableError
+from reference_impl.column_mapping import Mode, physical_name
+from reference_impl.errors import InvalidMetadata, InvalidTableError
 from reference_impl.ranges import INT64
+from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.types.model import Struct
 from reference_impl.write.records import records_of
 
-__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark"]
+__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark", "materialised_columns"]
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
@@ -21,6 +24,40 @@ _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 
 _NONE: Final = -1
 """The mark of a table whose rows never got an id."""
+
+
+def materialised_columns(
+    configuration: Mapping[str, str], schema: Struct, mode: Mode
+) -> tuple[str, str]:
+    """Give the names of the columns that keep row ids and commit versions in data files.
+
+    Raises:
+        InvalidMetadata: row tracking is enabled and a name is missing, the other's, or that of
+            a column of the table.
+
+    """
+    names = (configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))
+    if not names[0] or not names[1]:
+        raise _refused("a materialised column has no name", "RT-042")
+    columns = {f.name.lower() for f in schema.fields}
+    physical = {physical_name(f, mode).lower() for f in schema.fields}
+    for name, taken, requirement in (
+        (names[1], {names[0].lower()}, "RT-042"),
+        *((name, columns, "RT-043") for name in names),
+        *((name, physical, "RT-044") for name in names),
+    ):
+        if str(name).lower() in taken:
+            raise _refused(f"{str(name)[:80]!r} names another column as well", requirement)
+    return names[0], names[1]
+
+
+def _refused(message: str, requirement: str) -> InvalidMetadata:
+    return InvalidMetadata(
+        f"row tracking is enabled, and {message}",
+        action="metaData",
+        stage="commit",
+        requirement=requirement,
+    )
 
 
 def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:

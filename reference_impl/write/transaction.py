@@ -37,7 +37,7 @@ from reference_impl.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
 from reference_impl.wire import Place
 from reference_impl.write.clustering import clustering_leaves, complete
-from reference_impl.write.commit_file import encode_commit, encode_text
+from reference_impl.write.commit_file import encode_commit, encode_text, require_text
 from reference_impl.write.conflicts import Footprint, check_conflict
 from reference_impl.write.data_files import now
 from reference_impl.write.discarding import is_refusal, removing
@@ -195,9 +195,11 @@ class Transaction:
         """Stage the progress of an application.
 
         Raises:
+            InvalidAction: the id is no text.
             RangeExhausted: the version is no 64-bit integer.
 
         """
+        require_text(app_id, "the id of the application", "txn")
         INT64.require(version, "the version of the application", action="txn")
         self._staged.txns[app_id] = Txn(app_id, version, self._clock())
         self.footprint.applications.add(app_id)
