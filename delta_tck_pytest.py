@@ -29,6 +29,7 @@ __all__ = [
     "OPTIONS",
     "PACKAGES",
     "destination",
+    "gibibytes",
     "pytest_addoption",
     "pytest_cmdline_main",
     "pytest_configure",
@@ -59,6 +60,22 @@ def seconds(text: str) -> float:
         value = math.nan
     if not 0 < value < math.inf:
         raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def gibibytes(text: str) -> float:
+    """Read a memory limit, in GiB.
+
+    Raises:
+        ArgumentTypeError: it is no positive, finite number.
+
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a number of GiB above 0")
     return value
 
 
@@ -132,6 +149,12 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "metavar": "SECONDS",
         "help": "for the adapter to come up (default: 180)",
     },
+    "--tck-memory-limit": {
+        "type": gibibytes,
+        "default": 4.0,
+        "metavar": "GIB",
+        "help": "for all processes of the adapter together, in GiB (default: 4)",
+    },
     "--tck-isolation": {
         "choices": ("auto", "process", "none"),
         "default": "auto",
@@ -182,6 +205,35 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     marked = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(marked, set):
         marked.difference_update([name for name in marked if name.partition(".")[0] in PACKAGES])
+    pluginmanager.register(_Supervisor(), _Supervisor.NAME)
+
+
+class _Supervisor:
+    """Run the session in a child process where the adapter is not in a process of its own."""
+
+    NAME: Final = "delta-tck-supervisor"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
+        """Give the status of the child, or leave the session to pytest."""
+        config.pluginmanager.unregister(name=self.NAME)
+        if not _endangered(config):
+            return None
+        lifetime = _kit("lifetime")
+        if not lifetime.can_supervise():
+            return None
+        status: int = lifetime.supervised(
+            lambda: int(config.hook.pytest_cmdline_main(config=config))
+        )
+        return status
+
+
+def _endangered(config: pytest.Config) -> bool:
+    if hasattr(config, "workerinput"):
+        return False  # the main process notices that a test process of xdist ends
+    impl = config.getoption(destination("--impl"))
+    isolation = config.getoption(destination("--tck-isolation"))
+    return bool(impl) and isolation == "none" and not impl.startswith("cmd:")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -240,26 +292,26 @@ def _cores() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a judging session when an implementation is named."""
     if config.getoption(destination("--impl")):
-        _kit().start(config)
+        _kit("session").start(config)
 
 
-def _kit() -> Any:
-    """Import the kit's session from beside this module.
+def _kit(name: str) -> Any:
+    """Import a module of the kit from beside this one.
 
     Raises:
         pytest.UsageError: another package has the name of one of the kit's.
 
     """
-    for name in PACKAGES:
-        module = sys.modules.get(name) or _imported(name)
+    for package in PACKAGES:
+        module = sys.modules.get(package) or _imported(package)
         if module is None or not _is_of_the_kit(module):
             where = _place(module)
             raise pytest.UsageError(
-                f"delta-tck: the package {name!r} of {where} is found in place of the kit's, of "
+                f"delta-tck: the package {package!r} of {where} is found in place of the kit's, of "
                 f"{_HOME}. Run `pytest` or `delta-tck run` from another folder, without "
                 f"`python -m pytest`, PYTHONPATH or a conftest.py that put {where} first"
             )
-    return importlib.import_module("conformance.session")
+    return importlib.import_module(f"conformance.{name}")
 
 
 def _imported(name: str) -> ModuleType | None:

@@ -14,6 +14,7 @@ from delta_tck_pytest import (
     OPTIONS,
     PACKAGES,
     destination,
+    gibibytes,
     seconds,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "OPTIONS",
     "PACKAGES",
     "destination",
+    "gibibytes",
     "long_names",
     "options_help",
     "seconds",

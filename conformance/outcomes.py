@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from conformance.faults import FaultReason
+from conformance.faults import FaultKind
 
 __all__ = [
+    "ALTERED",
     "FAILING",
     "HAZARDS",
     "JUDGED",
@@ -115,6 +116,10 @@ FAILING: Final = failing()
 """Outcomes that fail at every level."""
 
 
+ALTERED: Final = "the adapter changed the table that it was asked to read"
+"""How the message of a verdict begins that is about no requirement of the case."""
+
+
 class Hazard(StrEnum):
     """What a failure does to somebody who trusts the implementation, worst first.
 
@@ -158,5 +163,5 @@ class Verdict:
     requirement: str | None = None
     details: tuple[str, ...] = ()
     seen: str | None = None
-    fault: FaultReason | None = None
+    fault: FaultKind | None = None
     unclaimed: tuple[str, ...] = ()

@@ -23,6 +23,7 @@ from conformance.faults import KitError, OutputError
 from conformance.items import Item
 from conformance.judged import share_of
 from conformance.outcomes import Verdict
+from conformance.untrusted import MIB, DocumentError, lines_of, parse_json
 
 __all__ = [
     "FORMAT",
@@ -36,6 +37,9 @@ __all__ = [
 
 FORMAT: Final = 2
 """Version of the format."""
+
+_LARGEST: Final = 256 * MIB
+"""Bytes of a results file; one of six thousand cases has six."""
 
 
 class ResultsError(KitError):
@@ -195,9 +199,9 @@ def read_results(path: Path) -> Results:
 
     """
     try:
-        raw = path.read_bytes().splitlines(keepends=True)
-        lines = [json.loads(line) for line in raw]
-    except (OSError, ValueError, RecursionError) as error:
+        raw = [*lines_of(path, _LARGEST)]
+        lines = [parse_json(line) for line in raw]
+    except DocumentError as error:
         raise ResultsError(f"{path} is no results file: {error}") from error
     kinds = [line.get("line") if isinstance(line, dict) else None for line in lines]
     if not kinds or kinds[0] != "header" or lines[0].get("format") != FORMAT:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,6 @@ from conformance.corpus import Corpus, load_corpus
 from conformance.faults import AdapterStartError, KitError
 from conformance.generated import generated_items
 from conformance.generated_recipes import generated_recipes
-from conformance.in_process import InProcess
 from conformance.items import Item, golden_items
 from conformance.judge import Judge
 from conformance.judged import share_of
@@ -36,6 +35,7 @@ from conformance.self_audit import judge_checksum
 from conformance.settings import Settings
 from conformance.status import Status
 from conformance.tables import TableStore
+from conformance.untrusted import printable
 from conformance.witness import Witness
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status"]
@@ -125,7 +125,12 @@ class Run:
         faults = [*claims_faults(found.claims)]
         if faults:
             raise AdapterStartError(f"{found.name} claims what nobody knows: {'; '.join(faults)}")
-        return found
+        return replace(
+            found,
+            name=printable(found.name),
+            engine_version=printable(found.engine_version),
+            adapter_version=printable(found.adapter_version),
+        )
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -142,8 +147,7 @@ class Run:
             return Witness(self._resolve(name))
 
     def _resolve(self, name: str) -> Adapter:
-        adapter = resolve(name, self.settings.limits, self.settings.isolation)
-        return adapter if isinstance(adapter, ProcessAdapter) else InProcess(adapter)
+        return resolve(name, self.settings.limits, self.settings.isolation)
 
     @property
     def judge(self) -> Judge:
@@ -185,7 +189,7 @@ class Run:
             message = f"kit fault: {type(error).__name__}: {error}"
             trace = tuple(traceback.format_exception(error))
             verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
-        return self._hold(item, verdict)
+        return self._hold(item, _printable(verdict))
 
     def _hold(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)
@@ -250,6 +254,17 @@ class Run:
         witness = self.__dict__.pop("witness", None)
         if witness is not None:
             witness.close()
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    """Give a verdict that can be printed and written, whatever engines and tables say in it."""
+    return replace(
+        verdict,
+        message=printable(verdict.message),
+        expected=printable(verdict.expected),
+        actual=printable(verdict.actual),
+        details=tuple(map(printable, verdict.details)),
+    )
 
 
 @contextmanager

@@ -19,12 +19,14 @@ from conformance.claims import as_document
 from conformance.faults import AdapterError, KitError
 from conformance.items import Item
 from conformance.judged import share_of
+from conformance.lifetime import interrupt_on_termination
 from conformance.partial import partial_reasons
 from conformance.results import ResultsWriter
 from conformance.run import Judgement, Run, decide_status
 from conformance.settings import SEED, read_settings
 from conformance.status import Status, status_of_error
 from conformance.summary import Summary, counts_line, lead_line, reproduce_command
+from conformance.untrusted import printable
 
 __all__ = ["SUITE", "start"]
 
@@ -37,6 +39,7 @@ _KEPT: Final = (Status.INTERRUPTED, Status.INTERNAL, Status.USAGE)
 
 def start(config: pytest.Config) -> None:
     """Load, select and start before anything is collected, or end the run with its status."""
+    interrupt_on_termination()
     settings = read_settings(config)
     worker = hasattr(config, "workerinput")
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -51,7 +54,8 @@ def start(config: pytest.Config) -> None:
         if run is not None:
             run.close()
         details = f"\n{error.details}" if isinstance(error, AdapterError) else ""
-        pytest.exit(f"delta-tck: {error}{details}", returncode=status_of_error(error))
+        message = printable(f"delta-tck: {error}{details}")
+        pytest.exit(message, returncode=status_of_error(error))
     config.pluginmanager.register(plugin, "delta-tck-run")
 
 

@@ -31,7 +31,7 @@ class Settings:
         baseline: file of known failures.
         write_baseline: file to write today's failures to.
         results: results file to write.
-        limits: how long the adapter may take.
+        limits: how much time and memory the adapter may take.
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
         plan: which histories to generate.
         witness: the value of ``--tck-witness``.
@@ -108,7 +108,11 @@ def read_settings(config: pytest.Config) -> Settings:
         baseline=path("--tck-baseline"),
         write_baseline=path("--tck-write-baseline"),
         results=path("--tck-results"),
-        limits=Limits(value("--tck-time-limit"), value("--tck-start-limit")),
+        limits=Limits(
+            value("--tck-time-limit"),
+            value("--tck-start-limit"),
+            int(value("--tck-memory-limit") * 1024**3),
+        ),
         isolation=value("--tck-isolation"),
         plan=_plan(config),
         witness=value("--tck-witness"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from conformance.judged import Share, least_judged, share_of, unclaimed_words
-from conformance.outcomes import HAZARDS, MEANINGS, Hazard, Outcome
+from conformance.outcomes import ALTERED, HAZARDS, MEANINGS, Hazard, Outcome
 from conformance.registry import Registry
 
 __all__ = ["Summary", "counts_line", "lead_line", "reproduce_command"]
@@ -64,6 +64,11 @@ def _known(record: Record) -> bool:
 
 def _requirement(record: Record) -> str:
     return str(record["requirement"] or record["requirements"][0])
+
+
+def _finding(record: Record) -> str:
+    """Name what failed: a requirement, or what an adapter does to any table."""
+    return ALTERED if record["message"].startswith(ALTERED) else _requirement(record)
 
 
 def _list(words: Sequence[str], most: int) -> str:
@@ -123,11 +128,12 @@ class Summary:
 
     def _hazard(self, hazard: Hazard, failures: Sequence[Record]) -> Iterator[str]:
         yield f"{hazard.upper()} ({len(failures)})"
-        groups = _by(_requirement, sorted(failures, key=lambda r: str(r["id"])))
+        groups = _by(_finding, sorted(failures, key=lambda r: str(r["id"])))
         most = self._most(_REQUIREMENTS)
         for group in groups[:most]:
-            requirement = _requirement(group[0])
-            yield f"  {requirement}  {_clause(requirement, self.registry)}"
+            finding = _finding(group[0])
+            clause = "" if finding == ALTERED else f"  {_clause(finding, self.registry)}"
+            yield f"  {finding}{clause}"
             alike = _by(lambda record: str(record["actual"]), group)
             shown = self._most(_GROUPS)
             for same in alike[:shown]:

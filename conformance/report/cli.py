@@ -14,6 +14,7 @@ from conformance.report.forms import FORMS
 from conformance.report.page import render_page
 from conformance.report.tally import column_of
 from conformance.results import read_results
+from conformance.untrusted import printable
 
 __all__ = ["DiffStatus", "run_diff_cli", "run_report_cli"]
 
@@ -40,7 +41,7 @@ def run_report_cli(argv: Sequence[str]) -> int:
         text = render_page(columns)
         options.output.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (KitError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(printable(f"{error}\n"))
         return DiffStatus.UNUSABLE
     sys.stdout.write(f"{options.output}\n")
     return 0
@@ -61,16 +62,10 @@ def run_diff_cli(argv: Sequence[str]) -> int:
     try:
         difference = Difference(read_results(options.before), read_results(options.after))
     except KitError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(printable(f"{error}\n"))
         return DiffStatus.UNUSABLE
     for line in FORMS[options.format](difference):
-        sys.stdout.write(f"{_printable(line)}\n")
+        sys.stdout.write(f"{printable(line)}\n")
     if difference.regressions:
         return DiffStatus.REGRESSION
     return DiffStatus.PARTIAL if difference.partial else DiffStatus.NO_REGRESSION
-
-
-def _printable(text: str) -> str:
-    """Give text as standard output can carry it."""
-    encoding = sys.stdout.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)

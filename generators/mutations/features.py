@@ -387,7 +387,8 @@ MUTATIONS: Final = (
         "NTZ-002",
         edit_schema(_zoneless),
         base=PLAIN,
-        reason="the type has a name; a reader that knows it can read the table",
+        reason="the type has a name; a reader that knows it can read the table, with the column",
+        tolerated=("other_rows",),
     ),
     _WIDENING.survived(
         "widening-unrecorded",
