@@ -108,7 +108,7 @@ def _refuse_physical_names(snapshot: Snapshot) -> None:
                 f"files know column {column.name!r} by another name",
                 "write the rows into a table that is not mapped",
             )
-    highest = highest_id(snapshot.metadata.configuration)
+    highest = highest_id(snapshot.metadata.configuration, snapshot.schema)
     if highest > len(fields):
         raise _in_the_way(
             "columnMapping",

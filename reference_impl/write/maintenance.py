@@ -134,7 +134,7 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
     """
     held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
     if MAX_ID_PROPERTY in held and MAX_ID_PROPERTY in configuration:
-        highest = max(highest_id(held), highest_id(configuration))
+        highest = max(highest_id(each.metadata.configuration, each.schema) for each in (now, then))
         configuration[MAX_ID_PROPERTY] = str(highest)
     if active(now.protocol, now.metadata, ICT):
         told = {name: held[name] for name in ICT_PROVENANCE if name in held}

@@ -75,7 +75,7 @@ def test_a_file_beyond_the_limit_is_not_read_as_a_whole(storage: Storage) -> Non
     storage.put("a", b"12345")
     with within_limits(Limits(log_file=4)), pytest.raises(FileTooLarge) as caught:
         storage.get("a")
-    assert (caught.value.path, caught.value.limit, caught.value.value) == ("a", "log_file", 4)
+    assert (caught.value.path, caught.value.limit, caught.value.allowed) == ("a", "log_file", 4)
 
 
 def test_a_hint_beyond_measure_is_ignored(log: Any) -> None:
