@@ -22,7 +22,7 @@ from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
 from reference_impl.checkpoint_bounds import OPTIONS
 from reference_impl.errors import DeltaError
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.types.schema import parse_type
 from reference_impl.types.widening import is_widening
 

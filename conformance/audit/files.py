@@ -24,7 +24,7 @@ from conformance.audit.values import statistics_of
 from reference_impl.checkpoint_bounds import OPTIONS
 from reference_impl.deletion_vectors import MAGIC, Bitmap, VectorStore
 from reference_impl.errors import DeletionVectorNotFound, DeltaError
-from reference_impl.storage import is_absolute
+from reference_impl.places import is_absolute
 
 __all__ = ["FILE_CHECKS"]
 

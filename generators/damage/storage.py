@@ -15,7 +15,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from reference_impl.storage import Entry, Storage
+from reference_impl.places import Locator
+from reference_impl.storage import Entry, Identity, Storage
 
 __all__ = ["WRITES", "Fault", "FaultyStorage"]
 
@@ -105,9 +106,9 @@ class FaultyStorage:
         """List the files right in a directory."""
         return self._do("list", directory, lambda: self._inner.list_from(directory, start_after))
 
-    def walk(self) -> Iterator[Entry]:
+    def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:
         """List every file below the root."""
-        return self._do("walk", "", self._inner.walk)
+        return self._do("walk", "", lambda: self._inner.walk(linked))
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
@@ -136,6 +137,14 @@ class FaultyStorage:
     def delete(self, path: str) -> None:
         """Delete a file."""
         self._do("delete", path, lambda: self._inner.delete(path))
+
+    def locator(self) -> Locator:
+        """Give what resolves paths; no step, since nothing is asked of what may fail."""
+        return self._inner.locator()
+
+    def identify(self, path: str) -> Identity | None:
+        """Give the identity of a file."""
+        return self._do("identify", path, lambda: self._inner.identify(path))
 
 
 def _die() -> None:

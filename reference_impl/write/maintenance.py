@@ -17,7 +17,7 @@ from reference_impl.column_mapping import lasting_name
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
 from reference_impl.features import active
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.snapshot import Snapshot
 from reference_impl.types.model import Field, Struct
 from reference_impl.types.schema import format_schema

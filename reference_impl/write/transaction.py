@@ -29,7 +29,7 @@ from reference_impl.errors import (
 )
 from reference_impl.filters import Node
 from reference_impl.log_names import LOG_DIR, commit_name
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
