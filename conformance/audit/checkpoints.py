@@ -14,9 +14,11 @@ from typing import Any, Final
 import schemas
 from conformance.audit.commits import schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding
-from conformance.audit.log import Checkpoint, sidecar_path
+from conformance.audit.log import Checkpoint
 from conformance.audit.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
+from reference_impl.errors import DeltaError, InvalidCheckpoint
+from reference_impl.sidecars import sidecar_path
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
 
@@ -134,8 +136,11 @@ def sidecar_files(subject: CheckpointView) -> Findings:
             message = f"sidecar.path {path} is more than the name of the file"
             yield finding("SCA-003", line.place, message)
         try:
-            stored = storage.head(sidecar_path(path)).size
-        except OSError:
+            stored = storage.head(sidecar_path(storage, path)).size
+        except InvalidCheckpoint as error:
+            yield finding("SIDE-004", line.place, f"{error.message}: {path[:500]}")
+            continue
+        except (OSError, DeltaError):
             continue  # reported as unreadable
         if type(size) is int and size != stored:
             message = f"sidecar {path} has {stored} bytes, sizeInBytes says {size}"
@@ -299,7 +304,7 @@ CONTENT_CHECKS: Final = (
             "CKM-003",
         ),
     ),
-    Check(sidecar_files, ("SCA-003", "SCA-005", "CKPT-V2-003")),
+    Check(sidecar_files, ("SCA-003", "SCA-005", "SIDE-004", "CKPT-V2-003")),
     Check(files_equal_replay, ("CKC-004", "CKC-005", "CKPT-005", "CKPT-006", "RT-031")),
     Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021")),

@@ -142,6 +142,10 @@ class FaultyStorage:
         """Give what resolves paths; no step, since nothing is asked of what may fail."""
         return self._inner.locator()
 
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root; no step, as above."""
+        return self._inner.holds(path)
+
     def identify(self, path: str) -> Identity | None:
         """Give the identity of a file."""
         return self._do("identify", path, lambda: self._inner.identify(path))

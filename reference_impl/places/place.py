@@ -171,6 +171,16 @@ class LocalRoot:
 
         return locate
 
+    def holds(self, path: str) -> bool:
+        """Say whether a decoded path leads below the root once all symlinks are resolved.
+
+        Raises:
+            PlaceRefused: as :meth:`place`.
+
+        """
+        place = self.place(path)
+        return place.store is None and self._inside(os.path.realpath(place.address)) is not None
+
     def guess(self, path: str) -> str:
         """Give the local path that a path means if it means any, certain or not."""
         address = parse_address(path)

@@ -159,6 +159,10 @@ class LocalStorage:
         """Give a function from a decoded path to the path below the root, ``None`` for others."""
         return self._root.locator()
 
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root, symlinks resolved."""
+        return self._root.holds(path)
+
     def identify(self, path: str) -> Identity | None:
         """Give the identity of the file or folder that a path leads to; ``None`` for none."""
         try:

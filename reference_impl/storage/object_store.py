@@ -166,6 +166,10 @@ class ObjectStorage:
         """Give a function from a decoded path to the path below the root, ``None`` for others."""
         return self._root.locator()
 
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root."""
+        return self._root.place(path).within is not None
+
     def identify(self, path: str) -> Identity | None:  # noqa: ARG002  a key has one spelling
         """Give nothing: every key is a file of its own."""
         return None

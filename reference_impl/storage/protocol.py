@@ -135,6 +135,12 @@ class Storage(Protocol):
         folders and is meant for one operation.
         """
 
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root, symlinks resolved.
+
+        Raises nothing but ``PlaceRefused``, where that is not certain.
+        """
+
     def identify(self, path: str) -> Identity | None:
         """Give the identity of the file or folder that a path leads to; ``None`` for none.
 

@@ -47,9 +47,7 @@ def _rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
 def _made(root: Path) -> None:
     """Make a table of rows 1 to 4 in one file, of which a vector deletes row 1."""
     table = Table(root)
-    table.create(
-        pa.schema([("id", pa.int64())]), properties=PROPERTIES, features=["v2Checkpoint"]
-    )
+    table.create(pa.schema([("id", pa.int64())]), properties=PROPERTIES, features=["v2Checkpoint"])
     table.append(pa.table({"id": [1, 2, 3, 4]}))
     table.delete("id = 1")
     found = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -96,24 +95,30 @@ ROOTS = ["path", "relative", "slash", "symlink", "url", "one slash", "host", "cl
 
 def opened(world: Any, how: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(world.root.parent)
+    url = world.root.as_uri()
     return {
         "path": str(world.root),
         "relative": "t",
         "slash": f"{world.root}/",
         "symlink": str(world.linked),
-        "url": world.root.as_uri(),
-        "one slash": world.root.as_uri().replace("file://", "FILE:"),
-        "host": world.root.as_uri().replace("file://", "file://localhost").replace("t", "%74"),
+        "url": url,
+        "one slash": url.replace("file://", "FILE:"),
+        "host": url.replace("/t", "/%74").replace("file://", "file://localhost"),
         "climbing": str(world.root / "_delta_log" / ".."),
-    }[how].replace("%74", "t" if how != "host" else "%74").replace("localhos%74", "localhost")
+    }[how]
+
+
+def turns(spelling: str) -> list[str]:
+    """Give two ways to open the table, another pair for the next spelling."""
+    at = list(SPELLINGS | SIDECARS).index(spelling)
+    return [ROOTS[at % len(ROOTS)], ROOTS[(at * 3 + 1) % len(ROOTS)]]
 
 
 def outcome(location: str) -> Any:
     try:
         return sorted(read_table(location)["id"].to_pylist())
     except PlaceRefused as error:
-        assert error.hint, str(error)
-        return REFUSED
+        return error.hint and REFUSED
 
 
 def survives(world: Any, location: str, expected: str, *, needed: set[str]) -> None:
@@ -132,30 +137,39 @@ def survives(world: Any, location: str, expected: str, *, needed: set[str]) -> N
     assert {name: after.get(name) for name in needed} == {name: before[name] for name in needed}
     assert world.content(world.outside) == outside
     assert outcome(location) == wanted
-    assert not [f for f in audit(location) if f.severity == "error"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_data_file_outlives_vacuum_in_every_spelling(
+    world: Any, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.name(data=world.fill(spelling, "part-0.parquet"))
+    for how in turns(spelling):
+        needed = {"part-0.parquet", "vectors.bin"}
+        survives(world, opened(world, how, monkeypatch), SPELLINGS[spelling], needed=needed)
 
 
 @pytest.mark.parametrize("how", ROOTS)
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_data_file_outlives_vacuum_in_every_spelling(
+@pytest.mark.parametrize("spelling", ["{link}/{name}", "file:{root}/{name}", "{name}"])
+def test_a_data_file_outlives_vacuum_however_the_table_is_opened(
     world: Any, spelling: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.name(data=world.fill(spelling, "part-0.parquet"))
     needed = {"part-0.parquet", "vectors.bin"}
-    survives(world, opened(world, how, monkeypatch), SPELLINGS[spelling], needed=needed)
+    survives(world, opened(world, how, monkeypatch), ROWS, needed=needed)
 
 
-@pytest.mark.parametrize("how", ["path", "relative", "symlink"])
 @pytest.mark.parametrize("spelling", ABSOLUTE)
 def test_a_vector_outlives_vacuum_in_every_spelling(
-    world: Any, spelling: str, how: str, monkeypatch: pytest.MonkeyPatch
+    world: Any, spelling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.name(vector=world.fill(spelling, "vectors.bin"))
-    needed = {"part-0.parquet", "vectors.bin"}
-    survives(world, opened(world, how, monkeypatch), ABSOLUTE[spelling], needed=needed)
+    for how in turns(spelling)[:1]:
+        needed = {"part-0.parquet", "vectors.bin"}
+        survives(world, opened(world, how, monkeypatch), ABSOLUTE[spelling], needed=needed)
 
 
-@pytest.mark.parametrize("prefix", ["{name}", "./{name}", "{root}/{name}", "file://{link}/{name}"])
+@pytest.mark.parametrize("prefix", ["{name}", "file://{link}/{name}"])
 @pytest.mark.parametrize(
     ("name", "spelled"), [(name, each) for name, many in NAMES.items() for each in many]
 )
@@ -167,11 +181,11 @@ def test_a_name_of_odd_letters_outlives_vacuum(
     survives(world, str(world.root), ROWS, needed={name, "vectors.bin"})
 
 
-@pytest.mark.parametrize("how", ["path", "relative", "symlink"])
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_change_file_is_kept_as_long_as_its_commit_is_young(
-    world: Any, spelling: str, how: str, monkeypatch: pytest.MonkeyPatch
+    world: Any, spelling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    how = turns(spelling)[0]
     name = "_change_data/change-0.parquet"
     world.name(change=world.fill(spelling, name))
     location = opened(world, how, monkeypatch)
@@ -212,11 +226,11 @@ SIDECARS = {
 }
 
 
-@pytest.mark.parametrize("how", ["path", "relative", "symlink"])
 @pytest.mark.parametrize("spelling", SIDECARS)
 def test_a_sidecar_outlives_cleanup_and_lies_in_its_own_folder(
-    world: Any, spelling: str, how: str, monkeypatch: pytest.MonkeyPatch
+    world: Any, spelling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    how = turns(spelling)[0]
     world.name()
     location = opened(world, how, monkeypatch)
     world.checkpoint(world.fill(spelling, "sidecar-0.parquet"))
@@ -228,8 +242,7 @@ def test_a_sidecar_outlives_cleanup_and_lies_in_its_own_folder(
         try:
             return sorted(read_table(location)["id"].to_pylist())
         except InvalidCheckpoint as error:
-            assert error.requirement == "SIDE-004"
-            return REFUSED
+            return error.requirement == "SIDE-004" and REFUSED
 
     wanted = [2, 3, 4] if SIDECARS[spelling] == ROWS else REFUSED
     if wanted == REFUSED:
@@ -247,9 +260,18 @@ def test_a_sidecar_outlives_cleanup_and_lies_in_its_own_folder(
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_rows_are_deleted_and_files_compacted_in_every_spelling(
-    world: Any, spelling: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_looks_at_a_file_or_says_that_it_does_not(world: Any, spelling: str) -> None:
+    for kind, name in (("data", "part-0.parquet"), ("change", "_change_data/change-0.parquet")):
+        world.name(**{kind: world.fill(spelling, name)})
+        found = audit(str(world.root))
+        refused = [f for f in found if f.requirement == "ADD-002" and "not looked at" in f.message]
+        assert bool(refused) is (SPELLINGS[spelling] == REFUSED), found
+        assert {f.severity for f in refused} <= {"warning"}
+        assert not [f for f in found if f.severity == "error"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_rows_are_deleted_and_files_compacted_in_every_spelling(world: Any, spelling: str) -> None:
     world.name(data=world.fill(spelling, "part-0.parquet"))
     table = Table(world.root)
     table.append(pa.table({"id": [9]}))
@@ -272,4 +294,3 @@ def test_rows_are_deleted_and_files_compacted_in_every_spelling(
 def test_the_table_of_spellings_is_as_long_as_it_says() -> None:
     assert len(SPELLINGS) + sum(map(len, NAMES.values())) + len(SIDECARS) > 60
     assert {*SPELLINGS.values()} == {ROWS, REFUSED}
-    assert Path("/").exists()
