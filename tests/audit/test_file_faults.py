@@ -109,6 +109,10 @@ T = datetime(2020, 1, 1, 0, 0, 0, 123456)  # noqa: DTZ001  a timestamp without z
 Z = T.replace(tzinfo=UTC)
 
 FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "a file is in a store that is not followed": (
+        {"ADD-002"},
+        lambda x: x.basic(x.file("b.parquet", path="s3://bucket/b.parquet")),
+    ),
     "a partition value is missing": ({"WCON-002"}, lambda x: _partitioned(x, "string", {})),
     "a partition value is excess": (
         {"ADD-005"},
