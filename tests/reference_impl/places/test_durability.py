@@ -26,7 +26,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     noted: list[str] = []
 
     def named(place: Any) -> str:
-        text = os.readlink(f"/proc/self/fd/{place}") if isinstance(place, int) else str(place)
+        text = str(Path(f"/proc/self/fd/{place}").readlink() if isinstance(place, int) else place)
         text = text.replace(str(tmp_path), ".")
         folder, _, name = text.rpartition("/")
         return f"{folder}/staged" if name.startswith(".staged") else text
