@@ -18,7 +18,7 @@ from conformance.audit.raw import (
     read_lines,
     read_parquet_rows,
 )
-from reference_impl.errors import DeltaError
+from reference_impl.errors import DeltaError, InvalidCheckpoint
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, LogFile, parse
 from reference_impl.sidecars import sidecar_path
 from reference_impl.storage import Entry, Storage
@@ -103,6 +103,9 @@ class Checkpoint:
                 try:
                     where = sidecar_path(self._storage, path)
                     self._storage.head(where)
+                except InvalidCheckpoint as error:
+                    fault = Fault(line.place, f"{error.message}: {path[:500]}", "elsewhere")
+                    found[path] = Lines(faults=(fault,))
                 except DeltaError as error:
                     found[path] = Lines(faults=(Fault(line.place, error.message),))
                 except OSError:

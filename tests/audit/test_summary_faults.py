@@ -300,7 +300,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _v2(x, sidecar=_sidecar(x, path="_delta_log/_sidecars/s.parquet")),
     ),
     "a sidecar lies elsewhere": (
-        {"SIDE-004", "SIDE-005", "SCA-003"},
+        {"SIDE-004"},
         lambda x: _v2(x, sidecar=_sidecar(x, path="/_delta_log/_sidecars/s.parquet")),
     ),
     "a sidecar is missing": (
