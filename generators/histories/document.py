@@ -26,8 +26,11 @@ from schemas import errors
 
 __all__ = ["HistoryError", "document_of", "history_of", "read_history", "schemas_of", "text_of"]
 
-_LONGEST: Final = 4 * 1024 * 1024
+_LONGEST: Final = 256 * 1024
 """Characters of a document."""
+
+_MOST_ROWS: Final = 1000
+"""Rows that all operations bring; every filter looks at each of them."""
 
 
 class HistoryError(ValueError):
@@ -103,6 +106,9 @@ def history_of(document: Any) -> tuple[Operation, ...]:
     violations = errors("kit/history", document)
     if violations:
         raise HistoryError(f"{violations[0].path or '/'}: {violations[0].message}")
+    rows = sum(len(step.get("rows", ())) for step in document["operations"])
+    if rows > _MOST_ROWS:
+        raise HistoryError(f"{rows} rows, where {_MOST_ROWS} are the most")
     history = tuple(_operations(document["operations"]))
     try:
         same = document_of(history) == document
