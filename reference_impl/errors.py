@@ -54,6 +54,7 @@ __all__ = [
     "InvalidStatistics",
     "InvalidTableError",
     "Kind",
+    "LimitExceeded",
     "MalformedCommit",
     "MissingMetadata",
     "MissingProtocol",
@@ -207,6 +208,26 @@ class UnsupportedExpression(UnsupportedError):
     clause = "CHECK Constraints"
     requirement = "CHK-003"
     stage = "plan"
+
+
+class LimitExceeded(UnsupportedError):
+    """Reading or evaluating would exceed a limit that this implementation sets itself.
+
+    The table may be valid.
+
+    Attributes:
+        limit: name of the limit.
+        allowed: what it is.
+
+    """
+
+    stage = "plan"
+
+    def __init__(self, message: str, *, limit: str, allowed: int, hint: str | None = None) -> None:
+        """Keep the limit for callers that raise it."""
+        super().__init__(message, hint=hint)
+        self.limit = limit
+        self.allowed = allowed
 
 
 class TableNotFound(NotFoundError):
