@@ -14,6 +14,7 @@ from typing import Final
 from conformance.faults import CorpusError, KitError
 from conformance.options import IMPLEMENTATIONS
 from conformance.status import Status, status_of_error
+from conformance.untrusted import printable
 
 __all__ = ["main"]
 
@@ -29,6 +30,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _smoke(arguments: Sequence[str]) -> int:
     from conformance.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
     from conformance.resolve import Limits, resolve  # noqa: PLC0415  as above
     from conformance.smoke import smoke  # noqa: PLC0415  as above
 
@@ -37,10 +39,13 @@ def _smoke(arguments: Sequence[str]) -> int:
     parser.add_argument("--corpus", type=Path, help="folder of golden tables")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a request")
     parser.add_argument("--start-limit", type=float, default=180.0, help="seconds to come up")
+    parser.add_argument("--memory-limit", type=float, default=4.0, help="GiB for its processes")
     options = parser.parse_args(arguments)
+    interrupt_on_termination()
     try:
         corpus = load_corpus(options.corpus)
-        limits = Limits(options.time_limit, options.start_limit)
+        memory = int(options.memory_limit * 1024**3)
+        limits = Limits(options.time_limit, options.start_limit, memory)
         adapter = resolve(options.impl, limits, "process")
     except KitError as error:
         _say(f"delta-tck: {error}")
@@ -106,7 +111,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201  a command prints
+    print(printable(text), flush=True)  # noqa: T201  a command prints
 
 
 def _usage() -> str:

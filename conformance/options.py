@@ -102,6 +102,15 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         },
     ),
     (
+        "--memory-limit",
+        {
+            "type": float,
+            "default": 4.0,
+            "metavar": "GIB",
+            "help": "for all processes of the adapter together, in GiB (default: 4)",
+        },
+    ),
+    (
         "--isolation",
         {
             "choices": ("auto", "process", "none"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ from conformance.self_audit import judge_checksum
 from conformance.settings import Settings
 from conformance.status import Status
 from conformance.tables import TableStore
+from conformance.untrusted import printable
 from conformance.witness import Witness
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status"]
@@ -120,7 +121,13 @@ class Run:
         with _starting():
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
-            return self._adapter.describe()
+            who = self._adapter.describe()
+        return replace(
+            who,
+            name=printable(who.name),
+            engine_version=printable(who.engine_version),
+            adapter_version=printable(who.adapter_version),
+        )
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -176,6 +183,7 @@ class Run:
             message = f"kit fault: {type(error).__name__}: {error}"
             trace = tuple(traceback.format_exception(error))
             verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
+        verdict = _printable(verdict)
         return self._kept(item, verdict, self._hold(item, verdict))
 
     def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
@@ -224,6 +232,17 @@ class Run:
         witness = self.__dict__.pop("witness", None)
         if witness is not None:
             witness.close()
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    """Give a verdict that can be printed and written, whatever engines and tables say in it."""
+    return replace(
+        verdict,
+        message=printable(verdict.message),
+        expected=printable(verdict.expected),
+        actual=printable(verdict.actual),
+        details=tuple(map(printable, verdict.details)),
+    )
 
 
 @contextmanager

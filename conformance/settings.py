@@ -31,7 +31,7 @@ class Settings:
         baseline: file of known failures.
         write_baseline: file to write today's failures to.
         results: results file to write.
-        limits: how long the adapter may take.
+        limits: how much time and memory the adapter may take.
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
         plan: which histories to generate.
         witness: the value of ``--witness``.
@@ -86,7 +86,9 @@ def read_settings(config: pytest.Config) -> Settings:
         baseline=path("--baseline"),
         write_baseline=path("--write-baseline"),
         results=path("--results"),
-        limits=Limits(value("--time-limit"), value("--start-limit")),
+        limits=Limits(
+            value("--time-limit"), value("--start-limit"), int(value("--memory-limit") * 1024**3)
+        ),
         isolation=value("--isolation"),
         plan=_plan(config),
         witness=value("--witness"),

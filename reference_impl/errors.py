@@ -9,6 +9,8 @@ Serves every section of the protocol. Step to error:
 * writing: :class:`ConstraintError` for rows or requests that the table forbids,
   :class:`ConflictError` for a commit that lost a race.
 
+:class:`OSError` is left to the storage; :class:`CommitOutcomeUnknown` is one.
+
 ``kind`` and ``stage`` carry the words that case specs use (``docs/formats.md``).
 """
 
@@ -22,6 +24,7 @@ __all__ = [
     "AppendOnlyViolation",
     "CheckpointFileNotFound",
     "CommitConflict",
+    "CommitOutcomeUnknown",
     "ConcurrentAppend",
     "ConcurrentDelete",
     "ConcurrentDomainChange",
@@ -59,6 +62,7 @@ __all__ = [
     "MissingMetadata",
     "MissingProtocol",
     "NotFoundError",
+    "RangeExhausted",
     "RowsNotTracked",
     "SchemaMismatch",
     "Stage",
@@ -419,6 +423,13 @@ class SchemaMismatch(ConstraintError):
     requirement = "SCH-001"
 
 
+class RangeExhausted(ConstraintError):
+    """A number that the commit needs is beyond the integers that the protocol gives it."""
+
+    clause = "Actions"
+    requirement = "LOG-004"
+
+
 class AppendOnlyViolation(ConstraintError):
     """A change would remove rows from an append-only table."""
 
@@ -431,6 +442,28 @@ class CommitConflict(ConflictError):
 
     clause = "Delta Log Entries"
     requirement = "LOG-003"
+
+
+class CommitOutcomeUnknown(OSError):
+    """The storage failed while it created a commit, which may be there or may still appear.
+
+    No :class:`DeltaError`: it says nothing about the table, and nobody retries it unseen. Files
+    that the commit names stay where they are.
+
+    Attributes:
+        txn_id: ``commitInfo.txnId`` of the commit, by which the history tells whether it landed.
+        version: the version that it was to make.
+
+    """
+
+    def __init__(self, txn_id: str, version: int, cause: BaseException) -> None:
+        """Keep what the commit can be recognised by."""
+        super().__init__(
+            f"the outcome of the commit of version {version} is unknown: {cause}; look in the "
+            f"history for txnId {txn_id} before you repeat the operation"
+        )
+        self.txn_id = txn_id
+        self.version = version
 
 
 class IncompatibleSchemas(UnsupportedError):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.errors import TimestampNotFound
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan import scan
 from reference_impl.table import Table
-from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
-__all__ = ["read_table", "to_milliseconds"]
+__all__ = ["read_table"]
 
 
 def read_table(  # noqa: PLR0913  each keyword is one question about the same table
@@ -49,29 +47,5 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         ValueError: both ``version`` and ``timestamp`` are given.
 
     """
-    if version is not None and timestamp is not None:
-        raise ValueError("give a version or a timestamp, not both")
-    moment = None if timestamp is None else to_milliseconds(timestamp)
-    snapshot = Table(location, ratified=ratified).snapshot(version, moment)
+    snapshot = Table(location, ratified=ratified).snapshot(version, timestamp)
     return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
-
-
-def to_milliseconds(timestamp: int | datetime | str) -> int:
-    """Give milliseconds since the epoch, rounded down, of a time in any spelling.
-
-    Raises:
-        TimestampNotFound: a text is no timestamp.
-
-    """
-    match timestamp:
-        case int():
-            return timestamp
-        case datetime():
-            zoned = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
-            micros = (zoned - EPOCH_UTC) // (datetime.resolution)
-        case str():
-            try:
-                micros = parse_timestamp(timestamp, zone=True)
-            except ValueError as error:
-                raise TimestampNotFound(str(error)) from None
-    return micros // 1000

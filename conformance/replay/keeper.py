@@ -83,8 +83,8 @@ class Keeper:
         target = self.folder / item.id.removeprefix("generated/").replace("/", "-")
         try:
             write_bundle(target, self._contents(item, about, judge, verdict))
-        except OSError as error:
-            return f"not kept: {error}"
+        except Exception as error:  # noqa: BLE001  what cannot be kept costs no verdict
+            return f"not kept: {type(error).__name__}: {error}"
         self._kept += 1
         return f"bundle: {target}"
 

@@ -55,6 +55,7 @@ class FaultyStorage:
         fault: Fault = Fault.FAIL,
         *,
         lasting: bool = False,
+        error: Exception | None = None,
     ) -> None:
         """Wrap a storage.
 
@@ -63,6 +64,7 @@ class FaultyStorage:
             step: number of the step that goes wrong; 0 for none, which counts.
             fault: what happens there.
             lasting: whether every later step goes wrong as well, but is never done.
+            error: what is raised, where it is not what the fault says.
 
         """
         self.taken: list[tuple[str, str]] = []
@@ -70,6 +72,7 @@ class FaultyStorage:
         self._step = step
         self._fault = fault
         self._lasting = lasting
+        self._error = error
 
     @property
     def location(self) -> str:
@@ -80,19 +83,19 @@ class FaultyStorage:
         self.taken.append((name, path))
         number = len(self.taken)
         if self._lasting and self._step and number > self._step:
-            raise TimeoutError(f"{name} {path}: the storage is still gone")
+            raise self._error or TimeoutError(f"{name} {path}: the storage is still gone")
         if number != self._step:
             return call()
         told = f"step {number}, {name} {path}, {self._fault}"
         match self._fault:
             case Fault.FAIL:
-                raise OSError(errno.EIO, told)
+                raise self._error or OSError(errno.EIO, told)
             case Fault.TIMEOUT:
-                raise TimeoutError(told)
+                raise self._error or TimeoutError(told)
             case Fault.LATE:
                 with suppress(Exception):
                     call()
-                raise TimeoutError(told)
+                raise self._error or TimeoutError(told)
             case Fault.KILL:
                 _die()
             case Fault.KILL_LATE:
