@@ -35,6 +35,7 @@ class Settings:
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
         plan: which histories to generate.
         witness: the value of ``--witness``.
+        bundles: folder for bundles of failures on drawn histories, ``None`` to keep none.
 
     """
 
@@ -48,6 +49,7 @@ class Settings:
     isolation: Isolation
     plan: Plan
     witness: str | None = None
+    bundles: Path | None = None
 
     def repeat_options(self) -> list[str]:
         """Give the options that a command needs to repeat one item."""
@@ -90,7 +92,14 @@ def read_settings(config: pytest.Config) -> Settings:
         isolation=value("--isolation"),
         plan=_plan(config),
         witness=value("--witness"),
+        bundles=path("--bundles") or _bundles(config),
     )
+
+
+def _bundles(config: pytest.Config) -> Path | None:
+    """Give where bundles go when nobody says: whoever explores wants to keep what is found."""
+    explores = config.getoption(destination("--generate")) == "explore"
+    return Path(config.invocation_params.dir, "delta-tck-bundles") if explores else None
 
 
 def _plan(config: pytest.Config) -> Plan:

@@ -62,6 +62,7 @@ __all__ = [
     "MissingMetadata",
     "MissingProtocol",
     "NotFoundError",
+    "PlaceRefused",
     "RangeExhausted",
     "RowsNotTracked",
     "SchemaMismatch",
@@ -519,4 +520,16 @@ class FileTooLarge(LimitExceeded):
 
     clause = "Delta Log Entries"
     requirement = "LOG-004"
+    stage = "read"
+
+
+class PlaceRefused(UnsupportedError):
+    """A path leads to a place that is not read, written or deleted from this table.
+
+    The table may be valid. What lies outside of its root is the caller's to allow, and a place
+    that cannot be told for certain is never taken for another.
+    """
+
+    clause = "Add File and Remove File"
+    requirement = "ADD-002"
     stage = "read"
