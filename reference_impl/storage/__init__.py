@@ -16,7 +16,6 @@ from reference_impl.places import SAME_STORE, LocalRoot, Outside, Policy, decode
 from reference_impl.storage.local import LocalStorage
 from reference_impl.storage.object_store import ObjectStorage
 from reference_impl.storage.protocol import (
-    MOST_AT_ONCE,
     STAGED,
     Entry,
     Identity,
@@ -25,7 +24,6 @@ from reference_impl.storage.protocol import (
 )
 
 __all__ = [
-    "MOST_AT_ONCE",
     "STAGED",
     "Entry",
     "Identity",

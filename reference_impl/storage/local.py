@@ -117,7 +117,7 @@ class LocalStorage:
         return _entry(path, self._stat(place.address, path))
 
     def get(self, path: str) -> bytes:
-        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
         place = self._root.follow(path)
         if other := self._other(place, path):
             return other.get(place.address)

@@ -118,7 +118,7 @@ class ObjectStorage:
             return _entry(path, obstore.head(store, key))
 
     def get(self, path: str) -> bytes:
-        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
         store, key = self._resolve(path)
         with _as_os_error(path):
             found = obstore.get(store, key)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 from reference_impl.errors import FileTooLarge
+from reference_impl.limits import budget, exceeded
 from reference_impl.places import Locator, file_name
 
 __all__ = [
-    "MOST_AT_ONCE",
     "STAGED",
     "Entry",
     "Identity",
@@ -27,9 +27,6 @@ __all__ = [
     "is_failure",
     "refuse_large",
 ]
-
-MOST_AT_ONCE: Final = 1 << 30
-"""Bytes of a file that is read as a whole at most; a commit of a million files has half of it."""
 
 STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
 """Names of files on their way: what a writer that is killed leaves beside the target."""
@@ -108,7 +105,7 @@ class Storage(Protocol):
         """Describe a file."""
 
     def get(self, path: str) -> bytes:
-        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -160,11 +157,12 @@ def refuse_large(path: str, size: int) -> None:
     """Refuse to read a file of that many bytes as a whole.
 
     Raises:
-        FileTooLarge: they are more than :data:`MOST_AT_ONCE`.
+        FileTooLarge: they are more than the limit ``log_file``.
 
     """
-    if size > MOST_AT_ONCE:
-        raise FileTooLarge(f"the file has {size} bytes, more than {MOST_AT_ONCE}", path=path)
+    if size > budget().limits.log_file:
+        found = f"the file has {size} bytes"
+        raise exceeded("log_file", found, error=FileTooLarge, path=path)
 
 
 @contextmanager
