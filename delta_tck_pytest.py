@@ -169,13 +169,18 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "--tck-generate": {
         "choices": ("gate", "explore"),
         "default": "gate",
-        "help": "gate: the same histories every time; explore: ten times as many of "
+        "help": "gate: the same histories everywhere; explore: ten times as many of "
         "--tck-seed (default: gate)",
     },
     "--tck-seed": {
         "type": int,
         "metavar": "NUMBER",
         "help": "what --tck-generate=explore draws from (default: a new one, printed in ids)",
+    },
+    "--tck-bundles": {
+        "metavar": "FOLDER",
+        "help": "keep a bundle of each new failure on a drawn history here, to be replayed "
+        "(default with --tck-generate=explore: delta-tck-bundles)",
     },
 }
 """Name of each option and what the parser is given about it."""

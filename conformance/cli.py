@@ -76,6 +76,12 @@ def _audit(arguments: Sequence[str]) -> int:
     return run_audit_cli(list(arguments))
 
 
+def _replay(arguments: Sequence[str]) -> int:
+    from conformance.replay.cli import run_replay_cli  # noqa: PLC0415  as above
+
+    return run_replay_cli(arguments, _say)
+
+
 def _coverage(arguments: Sequence[str]) -> int:
     from conformance.coverage import run_coverage_cli  # noqa: PLC0415  as above
 
@@ -103,6 +109,7 @@ def _diff(arguments: Sequence[str]) -> int:
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "run": ("judge an implementation; --help has the options", _run),
     "smoke": ("try an adapter before it is judged", _smoke),
+    "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
     "coverage": ("say which requirements have cases, and which have not", _coverage),
     "drift": ("say which requirements a new text of the protocol touches", _drift),

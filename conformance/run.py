@@ -28,6 +28,7 @@ from conformance.mutated import mutated_items
 from conformance.outcomes import Outcome, Verdict, failing
 from conformance.process import ProcessAdapter
 from conformance.registry import Registry, load_registry
+from conformance.replay.keeper import Keeper
 from conformance.resolve import resolve
 from conformance.results import kit_version, record_of
 from conformance.selection import select
@@ -86,6 +87,7 @@ class Run:
     trusted: bool = False
     _adapter: Adapter | None = field(default=None, init=False)
     _judge: Judge | None = field(default=None, init=False)
+    _keeper: Keeper | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Load and select.
@@ -189,7 +191,19 @@ class Run:
             message = f"kit fault: {type(error).__name__}: {error}"
             trace = tuple(traceback.format_exception(error))
             verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
-        return self._hold(item, _printable(verdict))
+        verdict = _printable(verdict)
+        return self._kept(item, verdict, self._hold(item, verdict))
+
+    def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
+        """Keep a bundle of a new failure on a drawn history, and say where it is."""
+        new = verdict.outcome in self.failing and judgement.record["standing"] == "new"
+        if not new or item.history is None or self.settings.bundles is None:
+            return judgement
+        if self._keeper is None:
+            self._keeper = Keeper(self.settings.bundles, self.description)
+        where = self._keeper.keep(item, self.judge, verdict)
+        judgement.record["details"].insert(0, where)
+        return judgement
 
     def _hold(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)

@@ -35,6 +35,7 @@ class Settings:
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
         plan: which histories to generate.
         witness: the value of ``--tck-witness``.
+        bundles: folder for bundles of failures on drawn histories, ``None`` to keep none.
         min_judged: percent of the selected cases that have to be judged, ``None`` for any share.
         strict: the level of ``--tck-strict``.
 
@@ -50,6 +51,7 @@ class Settings:
     isolation: Isolation
     plan: Plan
     witness: str | None = None
+    bundles: Path | None = None
     min_judged: float | None = None
     strict: str | None = None
 
@@ -116,9 +118,16 @@ def read_settings(config: pytest.Config) -> Settings:
         isolation=value("--tck-isolation"),
         plan=_plan(config),
         witness=value("--tck-witness"),
+        bundles=path("--tck-bundles") or _bundles(config),
         min_judged=value("--tck-min-judged"),
         strict=value("--tck-strict"),
     )
+
+
+def _bundles(config: pytest.Config) -> Path | None:
+    """Give where bundles go when nobody says: whoever explores wants to keep what is found."""
+    explores = config.getoption(destination("--tck-generate")) == "explore"
+    return Path(config.invocation_params.dir, "delta-tck-bundles") if explores else None
 
 
 def _plan(config: pytest.Config) -> Plan:

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from conformance.judged import Share, least_judged, share_of, unclaimed_words
 from conformance.outcomes import ALTERED, HAZARDS, MEANINGS, Hazard, Outcome
 from conformance.registry import Registry
+from conformance.terminal import printable
 
 __all__ = ["Summary", "counts_line", "lead_line", "reproduce_command"]
 
@@ -103,7 +104,10 @@ class Summary:
     verbose: bool = False
 
     def lines(self) -> Iterator[str]:
-        """Give the lines, without ends."""
+        """Give the lines, without ends; nothing in them steers a terminal."""
+        yield from map(printable, self._parts())
+
+    def _parts(self) -> Iterator[str]:
         yield lead_line(self.records, self.selected)
         yield from self._chapters()
         news = [record for record in self.records if not _known(record)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from reference_impl.errors import DeltaError
+from reference_impl.errors import DeltaError, LimitExceeded
+from reference_impl.limits import Limits
 from reference_impl.ratified import InlineCommit, RatifiedCommits, StagedCommit
 from reference_impl.read import read_table
 from reference_impl.snapshot import Snapshot
@@ -17,6 +18,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 __all__ = [
     "DeltaError",
     "InlineCommit",
+    "LimitExceeded",
+    "Limits",
     "RatifiedCommits",
     "Snapshot",
     "Sql",

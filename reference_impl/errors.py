@@ -18,7 +18,7 @@ Serves every section of the protocol. Step to error:
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 __all__ = [
     "AppendOnlyViolation",
@@ -62,6 +62,7 @@ __all__ = [
     "MissingMetadata",
     "MissingProtocol",
     "NotFoundError",
+    "PlaceRefused",
     "RangeExhausted",
     "RowsNotTracked",
     "SchemaMismatch",
@@ -220,16 +221,16 @@ class LimitExceeded(UnsupportedError):
     The table may be valid.
 
     Attributes:
-        limit: name of the limit.
+        limit: name of the limit: a field of ``Limits``, or a limit on expressions.
         allowed: what it is.
 
     """
 
-    stage = "plan"
+    stage: Stage = "plan"
 
-    def __init__(self, message: str, *, limit: str, allowed: int, hint: str | None = None) -> None:
-        """Keep the limit for callers that raise it."""
-        super().__init__(message, hint=hint)
+    def __init__(self, message: str, *, limit: str, allowed: float | None, **facts: Any) -> None:
+        """Keep the limit for callers that raise it; ``facts`` are those of every error."""
+        super().__init__(message, **facts)
         self.limit = limit
         self.allowed = allowed
 
@@ -506,17 +507,29 @@ class RowsNotTracked(UnsupportedError):
     stage = "plan"
 
 
-class DataFileTooLarge(UnsupportedError):
-    """A data file is small on disk and unfolds to more than this implementation takes on."""
+class DataFileTooLarge(LimitExceeded):
+    """A data file is small on disk and unfolds to more than the limits allow."""
 
     clause = "Data Files"
     requirement = "DATA-001"
     stage = "read"
 
 
-class FileTooLarge(UnsupportedError):
-    """A file of the log or of vectors has more bytes than this implementation reads at once."""
+class FileTooLarge(LimitExceeded):
+    """A file of the log or of vectors has more bytes than the limits allow to be read at once."""
 
     clause = "Delta Log Entries"
     requirement = "LOG-004"
+    stage = "read"
+
+
+class PlaceRefused(UnsupportedError):
+    """A path leads to a place that is not read, written or deleted from this table.
+
+    The table may be valid. What lies outside of its root is the caller's to allow, and a place
+    that cannot be told for certain is never taken for another.
+    """
+
+    clause = "Add File and Remove File"
+    requirement = "ADD-002"
     stage = "read"

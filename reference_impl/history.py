@@ -15,6 +15,7 @@ from typing import Final
 from reference_impl.actions import CommitInfo
 from reference_impl.errors import InvalidMetadata, TimestampNotFound
 from reference_impl.features import active
+from reference_impl.limits import budget
 from reference_impl.ranges import INT64
 from reference_impl.segment import Listing
 from reference_impl.snapshot import Snapshot, in_commit_timestamp, read_commit
@@ -150,6 +151,7 @@ class History:
         return self._record(version).timestamp
 
     def _record(self, version: int) -> CommitRecord:
+        budget().check_time()
         commit = read_commit(self._storage, self._listing.commits[version], files=False)
         info = commit.info
         if self._enabled_at is not None and version >= self._enabled_at:

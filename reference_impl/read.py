@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan import scan
 from reference_impl.table import Table
@@ -25,6 +27,10 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
     row_ids: bool = False,
     ratified: RatifiedCommits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    options: Mapping[str, str] | None = None,
+    outside: Outside = SAME_STORE,
+    stores: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """Read the rows of a table.
 
@@ -41,11 +47,26 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
             true are given.
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
         ratified: what the caller got from the catalog of a catalog-managed table.
+        limits: what the operation may take.
+        options: configuration for an object store.
+        outside: which places outside of the root are read; see
+            :func:`reference_impl.storage.open_storage`.
+        stores: options of other stores, as there.
 
     Raises:
+        LimitExceeded: it takes more, whether the table is valid or not.
         DeltaError: a subclass that says what is wrong with the table, or with the request.
         ValueError: both ``version`` and ``timestamp`` are given.
 
     """
-    snapshot = Table(location, ratified=ratified).snapshot(version, timestamp)
-    return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
+    with within_limits(limits):
+        table = Table(
+            location,
+            options=options,
+            ratified=ratified,
+            outside=outside,
+            stores=stores,
+            limits=limits,
+        )
+        snapshot = table.snapshot(version, timestamp)
+        return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.audit.checkpoint_forms import FORM_CHECKS
@@ -17,8 +16,8 @@ from conformance.audit.features import (
     FEATURE_VERSION_CHECKS,
 )
 from conformance.audit.files import FILE_CHECKS
-from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, finding
-from conformance.audit.log import Checkpoint, Log, open_log
+from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
+from conformance.audit.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
@@ -30,7 +29,10 @@ from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
 from conformance.audit.values import VALUE_CHECKS
+from reference_impl.errors import PlaceRefused
+from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
 from reference_impl.log_names import LOG_DIR
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
 __all__ = ["CHECKS", "audit"]
@@ -96,6 +98,10 @@ class _Audit:
         self._log = open_log(storage)
         self._layouts = Layouts()
         self._visited: set[Checkpoint] = set()
+        self._complete: dict[int, list[Checkpoint]] = {}
+        for checkpoint in self._log.checkpoints:
+            if checkpoint.complete:
+                self._complete.setdefault(checkpoint.version, []).append(checkpoint)
         self._now = int(time.time() * 1000)
 
     def run(self) -> Findings:
@@ -126,11 +132,11 @@ class _Audit:
 
     def _version(self, state: State, *, replayed: bool) -> Findings:
         view = self._view(state, last=False)
-        for checkpoint in self._log.checkpoints:
-            if checkpoint.version == state.version and checkpoint.complete:
-                yield from self._checkpoint(checkpoint, state, replayed=replayed)
-                if not state.known and not checkpoint.all.damaged:
-                    self._adopt(state, _content(checkpoint))
+        budget().check_time()
+        for checkpoint in self._complete.get(state.version, ()):
+            yield from self._checkpoint(checkpoint, state, replayed=replayed)
+            if not state.known and not checkpoint.all.damaged:
+                self._adopt(state, _content(checkpoint))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
             for checksum_check in CHECKSUM_CHECKS:
@@ -170,16 +176,24 @@ class _Audit:
                 yield from file_check.run(view)
 
 
-def _unique(findings: Iterator[Finding]) -> list[Finding]:
-    return list(dict.fromkeys(findings))
-
-
-def audit(location: str, *, data: bool = True) -> list[Finding]:
+def audit(
+    location: str,
+    *,
+    data: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+    outside: Outside = SAME_STORE,
+    stores: Mapping[str, Any] | None = None,
+) -> list[Finding]:
     """Check a table on disk or in an object store against the protocol.
 
     Args:
         location: path or URL of the table root.
         data: also open the live data files, to hold them against sizes, statistics and schema.
+        limits: what the audit may take. What is beyond one of them, such as a data file, is not
+            checked, and a finding with ``limit`` says so.
+        outside: which places outside of the root are looked at; see
+            :func:`reference_impl.storage.open_storage`.
+        stores: options of other stores, as there.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a
@@ -187,7 +201,13 @@ def audit(location: str, *, data: bool = True) -> list[Finding]:
 
     Raises:
         AuditError: there is no log at the location, or it cannot be listed.
+        LimitExceeded: the time is up, or the system has no memory left.
 
     """
-    findings = _unique(chain(_Audit(open_storage(location), data=data).run()))
+    try:
+        storage = open_storage(location, outside=outside, stores=stores)
+    except PlaceRefused as error:
+        raise AuditError(location, error.message) from error
+    with within_limits(limits):
+        findings = collect(_Audit(storage, data=data).run())
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

@@ -15,7 +15,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from reference_impl.storage import Entry, Storage
+from reference_impl.places import Locator
+from reference_impl.storage import Entry, Identity, Storage
 
 __all__ = ["WRITES", "Fault", "FaultyStorage"]
 
@@ -108,9 +109,9 @@ class FaultyStorage:
         """List the files right in a directory."""
         return self._do("list", directory, lambda: self._inner.list_from(directory, start_after))
 
-    def walk(self) -> Iterator[Entry]:
+    def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:
         """List every file below the root."""
-        return self._do("walk", "", self._inner.walk)
+        return self._do("walk", "", lambda: self._inner.walk(linked))
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
@@ -139,6 +140,18 @@ class FaultyStorage:
     def delete(self, path: str) -> None:
         """Delete a file."""
         self._do("delete", path, lambda: self._inner.delete(path))
+
+    def locator(self) -> Locator:
+        """Give what resolves paths; no step, since nothing is asked of what may fail."""
+        return self._inner.locator()
+
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root; no step, as above."""
+        return self._inner.holds(path)
+
+    def identify(self, path: str) -> Identity | None:
+        """Give the identity of a file."""
+        return self._do("identify", path, lambda: self._inner.identify(path))
 
 
 def _die() -> None:

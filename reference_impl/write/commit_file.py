@@ -13,8 +13,8 @@ from typing import Any
 
 from reference_impl.commits import parse_commit
 from reference_impl.errors import FileTooLarge, InvalidAction, InvalidTableError
+from reference_impl.limits import budget, exceeded
 from reference_impl.log_names import LOG_DIR, commit_name
-from reference_impl.storage import MOST_AT_ONCE
 from reference_impl.wire import Place
 
 __all__ = ["encode_commit", "encode_text", "require_text"]
@@ -67,14 +67,11 @@ def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:
     encoded = [encode_text(line, next(iter(line))) for line in lines]
     data = "".join(f"{line}\n" for line in encoded).encode()
     path = f"{LOG_DIR}/{commit_name(version)}"
-    if len(data) > MOST_AT_ONCE:
-        raise FileTooLarge(
-            f"the commit would have {len(data)} bytes, more than the {MOST_AT_ONCE} that are read",
-            path=path,
-            version=version,
-            stage="commit",
-            hint="change fewer files at a time",
-        )
+    if len(data) > budget().limits.log_file:
+        found = f"the commit would have {len(data)} bytes"
+        error = exceeded("log_file", found, error=FileTooLarge, path=path)
+        error.version, error.stage, error.hint = version, "commit", "change fewer files at a time"
+        raise error
     try:
         parse_commit(data, Place(path, version), files=False)
     except InvalidTableError as error:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from reference_impl.column_mapping import Mode, field_id, physical_name
 from reference_impl.errors import ConstraintViolation
 from reference_impl.partition_values import format_value
-from reference_impl.paths import encode_path
+from reference_impl.places import encode_path
 from reference_impl.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type

@@ -35,6 +35,7 @@ from reference_impl.types.model import (
     Decimal,
     Struct,
 )
+from reference_impl.untrusted import parse_json
 from reference_impl.write.properties import INDEXED_COLUMNS, lenient
 
 __all__ = [
@@ -185,7 +186,7 @@ def parse_exact(text: str) -> Any:
         ValueError: the text is not JSON.
 
     """
-    return json.loads(text, parse_float=Number)
+    return parse_json(text)
 
 
 def _spell(value: Any) -> Iterator[str]:

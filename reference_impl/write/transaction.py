@@ -27,10 +27,11 @@ from reference_impl.errors import (
     InvalidLogSegment,
     InvalidMetadata,
     InvalidTableError,
+    PlaceRefused,
 )
 from reference_impl.filters import Node
 from reference_impl.log_names import LOG_DIR, commit_name
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.ranges import INT64
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot, read_commit
@@ -294,7 +295,9 @@ class Transaction:
                 return True
         except Exception as lost:
             raise CommitOutcomeUnknown(self._id, version, error) from lost
-        if not isinstance(error, FileExistsError) and not is_refusal(error):
+        # A refused place is known before anything is asked of the storage.
+        known = isinstance(error, FileExistsError | PlaceRefused)
+        if not known and not is_refusal(error):
             raise CommitOutcomeUnknown(self._id, version, error) from error
         self.created += named
         if isinstance(error, FileExistsError):
