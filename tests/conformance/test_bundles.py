@@ -179,7 +179,7 @@ def test_a_wrong_answer_is_kept_with_the_least_table_that_shows_it(
     assert expected["versions"][-1]["rows"] == [{"a": "3"}]
     assert (path / "actual.arrow").exists()
     assert f"delta-tck replay {path.name} --impl=wrong" in (path / "README.md").read_text()
-    run = ["replay", str(path), "--tck-isolation=none"]
+    run = ["replay", str(path), "--isolation=none"]
     assert main([*run, f"--impl={named}:create_losing"]) == Status.NONCONFORMANT
     assert "silent wrong data" in capsys.readouterr().out
     assert main([*run, "--impl=ours"]) == Status.OK
@@ -196,7 +196,7 @@ def test_a_wrong_writer_is_kept_with_the_table_that_it_left(
     assert len(about.drawn.load()) == 2
     assert described["layout"] is None
     assert (path / "table" / "_delta_log").is_dir()
-    run = ["replay", str(path), "--tck-isolation=none"]
+    run = ["replay", str(path), "--isolation=none"]
     assert main([*run, f"--impl={named}:create_dropping"]) == Status.NONCONFORMANT
     assert main([*run, "--impl=ours"]) == Status.OK
 
