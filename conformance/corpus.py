@@ -36,7 +36,7 @@ __all__ = ["Corpus", "default_corpus_path", "load_corpus"]
 _T = TypeVar("_T")
 
 _COMMON: Final = frozenset(
-    {"type", "of", "title", "description", "requirements", "hazard", "needs"}
+    {"type", "of", "title", "description", "requirement", "requirements", "hazard", "needs"}
     | {"expected", "error", "contested"}
 )
 
@@ -166,6 +166,7 @@ class _Loader:
             expectation=_expectation(path, kind, document, folder),
             needs=frozenset(document.get("needs", ())),
             hazard=_hazard(path, document.get("hazard")),
+            requirement=document.get("requirement"),
         )
 
 
@@ -187,7 +188,8 @@ def _expectation(path: Path, kind: str, document: Mapping[str, Any], folder: Pat
                 entry["name"], entry["source"], _answer(path, kind, entry, folder / entry["name"])
             )
             for entry in document["contested"]["accepted"]
-        )
+        ),
+        bool(document["contested"].get("open", False)),
     )
 
 

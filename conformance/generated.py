@@ -14,6 +14,7 @@ from functools import cache, partial
 from conformance.cases import Case, Expected, Spec
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
+from conformance.judged import Judged
 from conformance.outcomes import FAILING, Outcome, Verdict
 from generators.materialise.arrow_rows import arrow_table
 from generators.materialise.builder import TableBuilder
@@ -137,5 +138,6 @@ def generated_items(plan: Plan) -> Iterator[Item]:
                     frozenset({*features, *layout.features}),
                     MODERN if features or layout.features else ALL_REVISIONS,
                     made.judge,
+                    Judged("read", layout.requirements),
                 )
             number += 1

@@ -17,6 +17,7 @@ from conformance.cases import Case, Expected, Spec
 from conformance.generated import MODERN, Plan
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
+from conformance.judged import Judged
 from conformance.outcomes import Verdict
 from generators.delta_schema import Decimal, Primitive, Struct
 from generators.materialise.arrow_rows import arrow_table
@@ -152,5 +153,6 @@ def generated_recipes(plan: Plan) -> Iterator[Item]:
                 frozenset(group.features),
                 MODERN if group.features else ALL_REVISIONS,
                 _Recipe(identity, group, plan, index).judge,
+                Judged("write", _REQUIREMENTS),
             )
             number += 1

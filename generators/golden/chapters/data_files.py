@@ -368,7 +368,9 @@ def _field_missing(case: CaseWriter, missing: _Missing) -> None:
     else:
         table.commit(_lacking(whole, missing))
     title = f"{missing.action} without {missing.field} is refused"
-    refusal = Refusal("invalid_table", "read", missing.requirement)
+    # Whoever passes over an action without a path applies a part of the commit.
+    judged = missing.requirement if missing.lenient else "LOG-006"
+    refusal = Refusal("invalid_table", "read", judged)
     if missing.lenient:
         refused = Accepted("refused", "the field is required", refusal=refusal)
         read = Accepted("read", missing.lenient, rows=table.rows())
