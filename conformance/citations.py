@@ -11,14 +11,14 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import schemas
 from conformance.judged import Judged, judged_of
-from conformance.registry import SELECTIONS, Registry
+from conformance.registry import SELECTIONS, Registry, load_registry
 from generators.spec_files import spec_files
 
 __all__ = [
@@ -79,7 +79,7 @@ class Citation:
     case: str
     requirements: tuple[str, ...]
     kind: Kind
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[Judged, ...] = field(default=(), compare=False)
     revisions: frozenset[str] = frozenset(SELECTIONS)
 
     def judges(self, registry: Registry, revision: str | None) -> frozenset[str]:
@@ -120,10 +120,10 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
             )
             ids = _requirements(document, spec)
             # The steps of a recipe judge what it names of writers, row by row.
-            judged = (_judged(document, ids),)
+            judged = [_judged(document, ids)]
             if kind == "recipe":
-                judged += tuple(Judged("write", (name,), refusing=True) for name in ids)
-            yield Citation(f"{case}/{spec.stem}", tuple(named), kind, judged, revisions)
+                judged += [Judged("write", (name,), refusing=True) for name in ids]
+            yield Citation(f"{case}/{spec.stem}", tuple(named), kind, tuple(judged), revisions)
 
 
 def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
@@ -163,7 +163,7 @@ def _cited_in(path: Path, module: str, kind: Kind) -> Iterator[Citation]:
         found.setdefault(case, []).extend(ids)
     for case, ids in found.items():
         named = tuple(dict.fromkeys(ids))
-        yield Citation(case, named, kind, _BY_KIND.get(kind, lambda _: ())(named))
+        yield Citation(case, named, kind, _BY_KIND[kind](named) if kind in _BY_KIND else ())
 
 
 def cited_in_schemas(folder: Path) -> Iterator[Citation]:
@@ -182,14 +182,20 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
 
 @cache
 def found_in_tables() -> frozenset[str]:
-    """Give the requirements that the kit finds broken in a table that somebody wrote."""
+    """Give the requirements of writers and files that the kit finds broken in a table."""
     root = Path(__file__).parent.parent
     cited = [
         *cited_in_source(root / "conformance" / "audit", "audit"),
         *cited_in_steps(root / "conformance"),
         *cited_in_schemas(Path(schemas.__file__).parent),
     ]
-    return frozenset(name for each in cited for name in each.requirements)
+    registry = load_registry()
+    return frozenset(
+        name
+        for each in cited
+        for name in each.requirements
+        if name in registry and registry[name].role != "reader"
+    )
 
 
 def cited_in_steps(folder: Path) -> Iterator[Citation]:

@@ -29,7 +29,7 @@ SUPPORTED: Final = frozenset({"CKC-011", "PQ-001", "PROP-005", "PROP-008"})
 
 _ADVISED: Final = SUPPORTED | {
     "CDC-019", "CM-006", "DVSTO-008", "ICT-013", "ICT-014", "ICT-015", "ICT-016", "ICT-017",
-    "PART-009", "WCON-004",
+    "PART-009",
 }  # fmt: skip
 """SHOULD rows of readers that say what the answer is. The others say how readers come to it, as
 by which checkpoint; whoever does otherwise may still answer right."""
@@ -131,8 +131,9 @@ class Judged:
         question = self._question
 
         def judges(name: str) -> bool:
+            own = self.alone and name == self.own
             return name in registry and judged_by(
-                registry[name], self.asked, revision, refusing=self.refusing
+                registry[name], self.asked, revision, refusing=self.refusing, own=own
             )
 
         if self.own is not None and (self.alone or judges(self.own)):
@@ -186,9 +187,15 @@ def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
     return row.role == "reader" or (refusing and "reader" in row.notice and row.ruling is not None)
 
 
-def judged_by(row: Requirement, asked: Asked, revision: str, *, refusing: bool = False) -> bool:
-    """Tell whether a row can be judged: it binds, can be broken, and is in force."""
-    if asked == "reader" and row.level == "SHOULD" and row.id not in _ADVISED:
+def judged_by(
+    row: Requirement, asked: Asked, revision: str, *, refusing: bool = False, own: bool = False
+) -> bool:
+    """Tell whether a row can be judged: it binds, can be broken, and is in force.
+
+    A SHOULD of readers that does not always say what the answer is counts only where a case says
+    that it judges it, its ``own``.
+    """
+    if asked == "reader" and row.level == "SHOULD" and not own and row.id not in _ADVISED:
         return False
     breakable = asked == "audit" or row.level in _FAILING
     return breakable and binds(row, asked, refusing=refusing) and row.holds_in(revision)

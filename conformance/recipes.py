@@ -244,8 +244,8 @@ def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict
         verdict.outcome is Outcome.UNSUPPORTED or verdict.hazard is Hazard.WRONG_REFUSAL
     )
     for each in accepted:
-        wanted = isinstance(each.answer, ExpectedError)
-        if refused if wanted else verdict is None:
+        refusal = isinstance(each.answer, ExpectedError)
+        if refused if refusal else verdict is None:
             return Verdict(Outcome.OPEN, f"contested: {each.name}", seen=each.name)
     if verdict is not None:
         return verdict

@@ -294,7 +294,7 @@ class CaseWriter:
         """Write a spec of any type that has to be refused."""
         self.spec(type, slug, title=title, error=refusal.document(), **options)
 
-    def contest(
+    def contest(  # noqa: PLR0913  one argument per field of the format
         self,
         type: str,  # noqa: A002  the word of the wire
         slug: str,

@@ -214,6 +214,7 @@ MUTATIONS: Final = (
         edit_action(4, "remove", lambda body: body.update(path=body["path"].replace("-", "%2D"))),
         base=PLAIN,
         reason="whether paths are the same after decoding or as spelled is read both ways",
+        open=True,
     ),
     _FILES.survived(
         "remove-bare",

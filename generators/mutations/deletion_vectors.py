@@ -203,6 +203,7 @@ MUTATIONS: Final = (
         _inline(_descending_keys()),
         base=VECTORS_INLINE,
         reason="a reader that does not mind the order gets the same set",
+        open=True,
     ),
     _BYTES.contested(
         "vector-rows-beyond-the-file",

@@ -247,6 +247,7 @@ MUTATIONS: Final = (
         _field(1, name="ID"),
         base=PLAIN,
         reason="a reader that tells letter case apart can read the table",
+        open=True,
     ),
     _SCHEMA.contested(
         "schema-field-without-nullable",

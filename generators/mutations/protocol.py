@@ -240,6 +240,7 @@ MUTATIONS: Final = (
         set_fields(0, "protocol", readerFeatures=[]),
         base=VECTORS,
         reason="a reader-writer feature belongs in both lists; engines differ on one alone",
+        open=True,
     ),
     _FEATURES.survived(
         "features-unknown-writer-feature",

@@ -343,6 +343,7 @@ def _void(case: CaseWriter) -> None:
             Accepted("null", "upstream: void reads as all null", rows=rows, schema=schema),
         ],
         title="The column is left out, or null throughout",
+        requirement="VOID-002",
     )
     case.read(
         "project-others",
