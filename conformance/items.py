@@ -9,21 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from conformance.cases import Case, ExpectedError, Spec
 from conformance.corpus import Corpus
 from conformance.judge import Judge
 from conformance.judged import Judged, judged_of
 from conformance.outcomes import Verdict
+from generators.histories.groups import Drawn
+from generators.materialise.layouts import Layout
+from generators.operations import History
 
-__all__ = ["ALL_REVISIONS", "Item", "Source", "golden_items", "judged_by"]
+__all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items", "judged_by"]
 
 Source: TypeAlias = Literal["golden", "generated", "mutations"]
 """Where an item comes from; each has one test module in :mod:`conformance.suite`."""
 
 ALL_REVISIONS = frozenset({"2021", "2025", "upstream"})
 """The revisions that a run can select."""
+
+
+class HistoryItem(Protocol):
+    """What is judged by a history, and can be judged by a smaller one."""
+
+    @property
+    def id(self) -> str:
+        """The id of the item."""
+
+    @property
+    def drawn(self) -> Drawn:
+        """The history that the item is about."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the kit lays it out, ``None`` where the implementation writes it."""
+
+    def judge_history(self, judge: Judge, history: History) -> Verdict:
+        """Judge by another history than the item's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +62,7 @@ class Item:
         revisions: protocol revisions under which its table applies.
         judge: takes the verdict.
         judged: the one requirement that it holds an implementation to.
+        history: judges by other histories, where the item is about one.
 
     """
 
@@ -52,6 +75,7 @@ class Item:
     revisions: frozenset[str]
     judge: Callable[[Judge], Verdict]
     judged: Judged
+    history: HistoryItem | None = None
 
     def requirement(self, revision: str) -> str | None:
         """Give the requirement that is judged under a revision; ``None`` where none is."""

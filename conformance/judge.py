@@ -18,7 +18,7 @@ from conformance.compare import Difference
 from conformance.faults import AdapterError
 from conformance.levels import ROWS_WRITTEN
 from conformance.limits import InProcessLimit
-from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.questions import ask, lacking, unclaimed_features
 from conformance.recipes import AdapterFaultError, replay_recipe
 from conformance.tables import TableStore
@@ -121,7 +121,7 @@ class Judge:
         answer, fault = self._run(ask(spec, table))
         altered = self.store.alterations(case)
         if altered:
-            message = f"reading altered the table: {', '.join(altered[:3])}"
+            message = f"{ALTERED}: {', '.join(altered[:3])}"
             return Verdict(
                 Outcome.FAIL,
                 message,

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 from conformance.audit.file_features import not_shredded, of_iceberg
 from conformance.audit.layout import layout_of
 from conformance.audit.log import Checkpoint, open_log
+from conformance.high_water_marks import fallen
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.features import FEATURES, active, supported
 from reference_impl.log_names import LOG_DIR, commit_name
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.storage import LocalStorage
 
 __all__ = ["Fault", "Watch"]
@@ -101,6 +102,7 @@ class Watch:
             return
         if step.get("cluster"):
             yield from _clustered(self.former, now)
+        yield from fallen(self.former, now)
         yield from self._upgraded(self.former, now)
         yield from self._timed(self.former, now)
         yield from self._new_files(self.former, now)

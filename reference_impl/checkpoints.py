@@ -38,10 +38,10 @@ from reference_impl.commits import parse_line
 from reference_impl.errors import CheckpointFileNotFound, InvalidCheckpoint, MalformedCommit
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import from_lines
-from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
-from reference_impl.paths import decode_path
+from reference_impl.log_names import LOG_DIR, LogFile
 from reference_impl.protocol import settled_protocol
-from reference_impl.storage import Storage, is_absolute, is_failure
+from reference_impl.sidecars import sidecar_path
+from reference_impl.storage import Storage, is_failure
 from reference_impl.threads import MAX_THREADS
 from reference_impl.wire import Place
 
@@ -116,8 +116,7 @@ class CheckpointReader:
             yield self._files(file, action)
         for item in self.actions():
             if isinstance(item, Sidecar):
-                path = decode_path(item.path)
-                yield self._columns(path if is_absolute(path) else f"{SIDECAR_DIR}/{path}", action)
+                yield self._columns(sidecar_path(self._storage, item.path), action)
 
     @property
     def threads(self) -> int:

@@ -16,11 +16,11 @@ from urllib.parse import quote
 import orjson
 
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR
+from reference_impl.ranges import INT64
 from reference_impl.storage import Storage
 
 __all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
 
-_LONG: Final = 2**63
 _MOST: Final = 1 << 24
 """Bytes of a hint at most: it may repeat the schema of the checkpoint."""
 
@@ -123,7 +123,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _long(value: Any) -> int | None:
-    if not isinstance(value, _Number) or len(value.text) > 20 or not value.text.isdigit():
+    if not isinstance(value, _Number) or not value.text.isdigit():
         return None
-    number = int(value.text)
-    return number if number < _LONG else None
+    return INT64.parse(value.text)

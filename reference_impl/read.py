@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.errors import TimestampNotFound
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan import scan
 from reference_impl.table import Table
-from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
-__all__ = ["read_table", "to_milliseconds"]
+__all__ = ["read_table"]
 
 
 def read_table(  # noqa: PLR0913  each keyword is one question about the same table
@@ -27,6 +26,9 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
     row_ids: bool = False,
     ratified: RatifiedCommits | None = None,
+    options: Mapping[str, str] | None = None,
+    outside: Outside = SAME_STORE,
+    stores: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """Read the rows of a table.
 
@@ -43,35 +45,16 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
             true are given.
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
         ratified: what the caller got from the catalog of a catalog-managed table.
+        options: configuration for an object store.
+        outside: which places outside of the root are read; see
+            :func:`reference_impl.storage.open_storage`.
+        stores: options of other stores, as there.
 
     Raises:
         DeltaError: a subclass that says what is wrong with the table, or with the request.
         ValueError: both ``version`` and ``timestamp`` are given.
 
     """
-    if version is not None and timestamp is not None:
-        raise ValueError("give a version or a timestamp, not both")
-    moment = None if timestamp is None else to_milliseconds(timestamp)
-    snapshot = Table(location, ratified=ratified).snapshot(version, moment)
+    table = Table(location, options=options, ratified=ratified, outside=outside, stores=stores)
+    snapshot = table.snapshot(version, timestamp)
     return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
-
-
-def to_milliseconds(timestamp: int | datetime | str) -> int:
-    """Give milliseconds since the epoch, rounded down, of a time in any spelling.
-
-    Raises:
-        TimestampNotFound: a text is no timestamp.
-
-    """
-    match timestamp:
-        case int():
-            return timestamp
-        case datetime():
-            zoned = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
-            micros = (zoned - EPOCH_UTC) // (datetime.resolution)
-        case str():
-            try:
-                micros = parse_timestamp(timestamp, zone=True)
-            except ValueError as error:
-                raise TimestampNotFound(str(error)) from None
-    return micros // 1000

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from reference_impl.cdf import read_changes
 from reference_impl.history import CommitRecord, History, to_millis
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.protocol import check_writable
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.segment import list_log
@@ -53,6 +54,8 @@ class Table:
         *,
         options: Mapping[str, str] | None = None,
         ratified: RatifiedCommits | None = None,
+        outside: Outside = SAME_STORE,
+        stores: Mapping[str, Any] | None = None,
     ) -> None:
         """Name a table; nothing is read yet.
 
@@ -61,11 +64,14 @@ class Table:
             options: configuration for an object store.
             ratified: what the caller got from the catalog of a catalog-managed table, which
                 cannot be read without.
+            outside: which places outside of the root are read; see
+                :func:`~reference_impl.storage.open_storage`.
+            stores: options of other stores, as there.
 
         """
         self.ratified = ratified
         if isinstance(location, str | os.PathLike):
-            self.storage: Storage = open_storage(location, options)
+            self.storage: Storage = open_storage(location, options, outside=outside, stores=stores)
         else:
             self.storage = location
 

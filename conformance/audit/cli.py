@@ -14,6 +14,7 @@ from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import SEVERITIES, Finding
 from conformance.audit.log import AuditError
 from conformance.registry import load_registry
+from reference_impl.places import OUTSIDE, SAME_STORE
 
 __all__ = ["CLEAN", "NONCONFORMING", "UNUSABLE", "run_audit_cli"]
 
@@ -41,6 +42,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output form")
     parser.add_argument(
         "--no-data", action="store_true", help="check the log alone, without opening data files"
+    )
+    parser.add_argument(
+        "--outside",
+        choices=OUTSIDE,
+        default=SAME_STORE,
+        help="which files outside of the table root are looked at (default: %(default)s)",
     )
     return parser
 
@@ -104,7 +111,7 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         sys.stderr.write("delta-tck audit: TABLE is missing; see --help\n")
         return UNUSABLE
     try:
-        findings = audit(options.table, data=not options.no_data)
+        findings = audit(options.table, data=not options.no_data, outside=options.outside)
     except AuditError as error:
         sys.stderr.write(f"delta-tck audit: {error}\n")
         return UNUSABLE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from conformance.audit.features import (
 )
 from conformance.audit.files import FILE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, finding
-from conformance.audit.log import Checkpoint, Log, open_log
+from conformance.audit.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
@@ -30,7 +30,9 @@ from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
 from conformance.audit.values import VALUE_CHECKS
+from reference_impl.errors import PlaceRefused
 from reference_impl.log_names import LOG_DIR
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
 __all__ = ["CHECKS", "audit"]
@@ -174,12 +176,21 @@ def _unique(findings: Iterator[Finding]) -> list[Finding]:
     return list(dict.fromkeys(findings))
 
 
-def audit(location: str, *, data: bool = True) -> list[Finding]:
+def audit(
+    location: str,
+    *,
+    data: bool = True,
+    outside: Outside = SAME_STORE,
+    stores: Mapping[str, Any] | None = None,
+) -> list[Finding]:
     """Check a table on disk or in an object store against the protocol.
 
     Args:
         location: path or URL of the table root.
         data: also open the live data files, to hold them against sizes, statistics and schema.
+        outside: which places outside of the root are looked at; see
+            :func:`reference_impl.storage.open_storage`.
+        stores: options of other stores, as there.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a
@@ -189,5 +200,9 @@ def audit(location: str, *, data: bool = True) -> list[Finding]:
         AuditError: there is no log at the location, or it cannot be listed.
 
     """
-    findings = _unique(chain(_Audit(open_storage(location), data=data).run()))
+    try:
+        storage = open_storage(location, outside=outside, stores=stores)
+    except PlaceRefused as error:
+        raise AuditError(location, error.message) from error
+    findings = _unique(chain(_Audit(storage, data=data).run()))
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

@@ -14,15 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.columns import read_columns
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, not_followed
 from conformance.audit.layout import Column
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
 from reference_impl.checkpoint_bounds import OPTIONS
-from reference_impl.errors import DeltaError
-from reference_impl.paths import decode_path
+from reference_impl.errors import DeltaError, PlaceRefused
+from reference_impl.places import decode_path
 from reference_impl.types.schema import parse_type
 from reference_impl.types.widening import is_widening
 
@@ -173,6 +173,8 @@ def change_files(view: VersionView) -> Findings:
                     yield from _kinds_of_change(file, source, line.place, path)
             except FileNotFoundError:
                 continue  # vacuum may have taken it
+            except PlaceRefused as error:
+                yield not_followed(error, line.place)
             except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
                 message = f"the change data file {path} cannot be read: {str(error)[:200]}"
                 yield finding("CDFF-007", line.place, message)
@@ -200,5 +202,5 @@ FEATURE_CHECKS: Final = (
 FEATURE_VERSION_CHECKS: Final = (Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),)
 """Checks of features at the latest version."""
 
-CHANGE_FILE_CHECKS: Final = (Check(change_files, ("CDFF-007", "CDFF-008")),)
+CHANGE_FILE_CHECKS: Final = (Check(change_files, ("ADD-002", "CDFF-007", "CDFF-008")),)
 """Checks of change data files that are still there."""

@@ -15,7 +15,14 @@ import pyarrow.parquet as pq
 
 from conformance.audit.bounds import Judged, wrong_statistics
 from conformance.audit.file_features import not_shredded, of_iceberg
-from conformance.audit.findings import Check, Finding, Findings, Severity, finding
+from conformance.audit.findings import (
+    Check,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_followed,
+)
 from conformance.audit.parquet_types import unfit
 from conformance.audit.state import Body, Key
 from conformance.audit.subjects import VersionView
@@ -23,8 +30,8 @@ from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
 from reference_impl.checkpoint_bounds import OPTIONS
 from reference_impl.deletion_vectors import MAGIC, Bitmap, VectorStore
-from reference_impl.errors import DeletionVectorNotFound, DeltaError
-from reference_impl.storage import is_absolute
+from reference_impl.errors import DeletionVectorNotFound, DeltaError, PlaceRefused
+from reference_impl.places import is_absolute
 
 __all__ = ["FILE_CHECKS"]
 
@@ -80,6 +87,8 @@ def _vector(store: VectorStore, body: Body, path: str) -> tuple[Bitmap | None, l
     except DeletionVectorNotFound as error:
         message = f"the deletion vector of {path} does not exist"
         return None, [finding("DVD-003", error.path or path, message)]
+    except PlaceRefused as error:
+        return None, [not_followed(error, path)]
     except (DeltaError, OSError, ValueError, OverflowError) as error:
         requirement = getattr(error, "requirement", "DVFMT-002")
         requirement = requirement if requirement in _VECTOR_REQUIREMENTS else "DVFMT-002"
@@ -91,6 +100,9 @@ def _vector(store: VectorStore, body: Body, path: str) -> tuple[Bitmap | None, l
 def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Findings:
     try:
         size = view.storage.head(path).size
+    except PlaceRefused as error:
+        yield not_followed(error, path)
+        return
     except (OSError, ValueError):
         message = "the file is live in the latest version and does not exist"
         yield finding("SNAP-004", path, message, "restore the file or remove it from the table")
@@ -213,6 +225,7 @@ FILE_CHECKS: Final = (
         live_files,
         (
             "REC-021",
+            "ADD-002",
             "DATA-001",
             "SNAP-004",
             "ADD-006",

@@ -11,8 +11,18 @@ from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from conformance.registry import load_registry
+from reference_impl.errors import PlaceRefused
 
-__all__ = ["SEVERITIES", "Check", "Finding", "Findings", "Severity", "finding", "severity_of"]
+__all__ = [
+    "SEVERITIES",
+    "Check",
+    "Finding",
+    "Findings",
+    "Severity",
+    "finding",
+    "not_followed",
+    "severity_of",
+]
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 """``error``: a clause that binds is broken. ``warning``: advice is not taken, or the clause is
@@ -84,3 +94,9 @@ def finding(
 ) -> Finding:
     """Make a finding, by default with the severity that the registry gives its requirement."""
     return Finding(requirement, severity or severity_of(requirement), place, message, hint)
+
+
+def not_followed(error: PlaceRefused, place: str) -> Finding:
+    """Say that a file was not looked at, because its path is not followed."""
+    message = f"the file was not looked at: {error.message}"
+    return finding("ADD-002", place, message, error.hint or "", severity="warning")

@@ -44,13 +44,14 @@ class Fault:
     Attributes:
         place: file, with line or row.
         message: what is wrong with it.
-        kind: ``empty`` for a file without bytes, ``blank`` for a line without any.
+        kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``elsewhere``
+            for a file that is not in the folder where it has to be.
 
     """
 
     place: str
     message: str
-    kind: Literal["broken", "empty", "blank"] = "broken"
+    kind: Literal["broken", "empty", "blank", "elsewhere"] = "broken"
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ def _common(left: Any, right: Any) -> tuple[Any, Any]:
     if kinds[0] == kinds[1]:
         return left, right
     if any(map(pa.types.is_floating, kinds)):
-        return left.cast(pa.float64(), safe=False), right.cast(pa.float64(), safe=False)
+        return _double(left), _double(right)
     if any(map(pa.types.is_decimal, kinds)):
         scale = max(k.scale if pa.types.is_decimal(k) else 0 for k in kinds)
         target = pa.decimal256(_WIDE, scale)
@@ -140,6 +140,13 @@ def _common(left: Any, right: Any) -> tuple[Any, Any]:
     if any(map(pa.types.is_timestamp, kinds)):
         return left.cast(pa.timestamp("us")), right.cast(pa.timestamp("us"))
     return left.cast(pa.int64()), right.cast(pa.int64())
+
+
+def _double(values: Any) -> Any:
+    # Arrow scales decimals by a rounded power of ten; through text the nearest double comes out.
+    if pa.types.is_decimal(values.type):
+        values = values.cast(pa.string())
+    return values.cast(pa.float64(), safe=False)
 
 
 def _decimal(values: Any, target: pa.DataType) -> Any:

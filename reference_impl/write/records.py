@@ -7,13 +7,14 @@ checkpoint without statistics stands for their commits.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 import pyarrow.parquet as pq
 
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
+from reference_impl.ranges import INT64
 from reference_impl.scan.data_file import at_file
 from reference_impl.storage import Storage
 from reference_impl.write.statistics import parse_exact, statistics_json
@@ -24,10 +25,10 @@ __all__ = ["records_of", "with_records"]
 def records_of(stats: Any) -> int | None:
     """Give the number of rows that statistics tell; ``None`` where they tell none."""
     try:
-        records = json.loads(stats)["numRecords"]
+        records = orjson.loads(stats)["numRecords"]
     except (KeyError, TypeError, ValueError):
         return None
-    return records if type(records) is int else None
+    return records if records in INT64 and records >= 0 else None
 
 
 def with_records(

@@ -35,6 +35,7 @@ from reference_impl.types.model import (
     Decimal,
     Struct,
 )
+from reference_impl.write.properties import INDEXED_COLUMNS, lenient
 
 __all__ = [
     "BOUNDED",
@@ -50,9 +51,7 @@ __all__ = [
 PREFIX: Final = 32
 """Characters of a string that a bound keeps."""
 
-_COUNT_PROPERTY: Final = "delta.dataSkippingNumIndexedCols"
 _NAMES_PROPERTY: Final = "delta.dataSkippingStatsColumns"
-_DEFAULT_COUNT: Final = 32
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _LAST_CODE_POINT: Final = 0x10FFFF
 _BEFORE_SURROGATES: Final = 0xD7FF
@@ -78,10 +77,7 @@ def indexed_leaves(
     if named is not None:
         paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}
         return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
-    try:
-        count = int(configuration.get(_COUNT_PROPERTY, _DEFAULT_COUNT))
-    except ValueError:
-        count = _DEFAULT_COUNT
+    count = lenient(configuration, INDEXED_COLUMNS)
     return found if count < 0 else found[:count]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from drills import DRILLS, complaints
+from wrong_marks import MARKS
 from wrong_rules import RULES
 from wrong_writers import MUTANTS as WRITERS
 from wrong_writers import WrongWriter, writing_wrong
@@ -25,7 +26,7 @@ from conformance.judge import Judge
 from conformance.outcomes import Outcome
 from conformance.tables import TableStore
 
-MUTANTS = {**WRITERS, **RULES}
+MUTANTS = {**WRITERS, **RULES, **MARKS}
 
 KILLED_BY = {
     "adds-names-that-are-taken": "schema-serialization-format/write-add-taken-name/write",
@@ -44,6 +45,8 @@ KILLED_BY = {
     "clusters-what-others-did": "clustered-table/write-cluster-run/write",
     "clusters-without-statistics": "clustered-table/write-cluster-later/write",
     "compacts-without-domains": "log-compaction-files/write-compaction-removes/write",
+    "compacts-without-metadata": "log-compaction-files/write-compaction-of-everything/write",
+    "compacts-without-progress": "log-compaction-files/write-compaction-of-everything/write",
     "compacts-without-tombstones": "log-compaction-files/write-compaction-removes/write",
     "counts-not-what-clusters": "clustered-table/write-append/write",
     "counts-too-few-rows": "data-files/write-append-types/write",
@@ -76,6 +79,7 @@ KILLED_BY = {
     "ignores-invariants": "column-invariants/write-false/write",
     "ignores-progress-of-others": "progress after progress",
     "ignores-rows-that-came": "delete after append",
+    "ignores-the-retention": "add-file-and-remove-file/write-vacuum-long-retention/write",
     "keeps-row-ids-in-files-too-early": "row-tracking/write-disabled/write",
     "knows-no-identity-at-6": "version-requirements/write-identity-6/write",
     "leaves-change-files-out": "change-data-files/write-merge/write",
@@ -114,7 +118,10 @@ KILLED_BY = {
     "refuses-what-goes-together": "delete beside append elsewhere",
     "repartitions-under-iceberg-1": "iceberg-compatibility-v1/write-replace-partitions/write",
     "repartitions-under-iceberg-2": "iceberg-compatibility-v2/write-replace-partitions/write",
+    "restores-identity-marks": "identity-columns/write-restore-then-append/write",
     "restores-rows-alone": "add-file-and-remove-file/write-restore/write",
+    "restores-the-column-mark": "column-mapping/write-restore-then-add/write",
+    "restores-the-row-mark": "row-tracking/write-restore-then-append/write",
     "restores-without-vectors": "deletion-vectors-design/write-restore-vectors/write",
     "resurrects-when-it-moves": "deletion-vectors-design/write-purge/write",
     "splits-parts-as-it-comes": "checkpoints/write-multi-part/write",

@@ -15,6 +15,7 @@ from generators.golden.chapters import (
     deletion_vectors,
     evolution,
     last_checkpoint,
+    lasting,
     located,
     log_compaction,
     log_entries,
@@ -22,6 +23,7 @@ from generators.golden.chapters import (
     partition_values,
     physical,
     protocol,
+    reading,
     reconciliation,
     row_tracking,
     statistics,
@@ -67,6 +69,7 @@ _MODULES = (
     writer_features,
     catalog_managed,
     located,
+    *reading.MODULES,
     writing,
     writing_columns,
     writing_features,
@@ -74,6 +77,7 @@ _MODULES = (
     writing_operations,
     writing_rules,
     writing_state,
+    lasting,
 )
 
 

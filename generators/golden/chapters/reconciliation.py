@@ -15,7 +15,7 @@ from generators.golden.table import DataFile, GoldenTable, add, domain, remove, 
 from generators.materialise.checkpoints import write_classic
 from generators.materialise.log_files import drop_commits, json_text
 
-__all__ = ["CHAPTERS"]
+__all__ = ["CHAPTERS", "domain_spec", "txn_spec"]
 
 RECONCILIATION = Chapter("action-reconciliation")
 TRANSACTIONS = Chapter("transaction-identifiers")
@@ -230,7 +230,8 @@ def _checkpoint_actions(case: CaseWriter) -> None:
     earlier_spec(case, table, 0)
 
 
-def _txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | None) -> None:
+def txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | None = None) -> None:
+    """Write the version that an application is at, in the newest table version for ``None``."""
     slug = f"txn-{app}" + ("" if version is None else f"-v{version}")
     parameters: dict[str, Any] = {"appId": app}
     case.spec(
@@ -257,9 +258,9 @@ def _txn_latest(case: CaseWriter) -> None:
     table.commit(txn("b", 2**40))
     publish(case, table)
     for app, expected in (("a", 2), ("b", 2**40), ("c", None)):
-        _txn_spec(case, app, expected, None)
-    _txn_spec(case, "a", 1, 0)
-    _txn_spec(case, "b", 10, 1)
+        txn_spec(case, app, expected, None)
+    txn_spec(case, "a", 1, 0)
+    txn_spec(case, "b", 10, 1)
 
 
 @TRANSACTIONS.case(
@@ -270,8 +271,8 @@ def _txn_lower(case: CaseWriter) -> None:
     table.create(txn("app", 7))
     table.commit(txn("app", 3))
     publish(case, table)
-    _txn_spec(case, "app", 3, None)
-    _txn_spec(case, "app", 7, 0)
+    txn_spec(case, "app", 3, None)
+    txn_spec(case, "app", 7, 0)
 
 
 @TRANSACTIONS.case(
@@ -286,7 +287,7 @@ def _txn_checkpoint(case: CaseWriter) -> None:
     drop_commits(table.root, 1)
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
     for app, expected in (("early", 1), ("both", 4), ("late", 5)):
-        _txn_spec(case, app, expected, None)
+        txn_spec(case, app, expected, None)
 
 
 _DOMAIN_WRITER = {
@@ -296,9 +297,10 @@ _DOMAIN_WRITER = {
 }
 
 
-def _domain_spec(
+def domain_spec(
     case: CaseWriter, name: str, expected: str | None, version: int | None = None
 ) -> None:
+    """Write the configuration of a domain, in the newest table version for ``None``."""
     slug = "domain-" + name.replace(".", "-").lower() + ("" if version is None else f"-v{version}")
     case.spec(
         "domain_metadata",
@@ -328,11 +330,11 @@ def _domains(case: CaseWriter) -> None:
         "domain-app-two": "REC-017",
         "domain-app-two-v2": "REC-016",
     }
-    _domain_spec(case, "app.one", '{"k":2}')
-    _domain_spec(case, "app.one", '{"k":1}', 0)
-    _domain_spec(case, "app.two", "")
-    _domain_spec(case, "app.two", None, 2)
-    _domain_spec(case, "never.set", None)
+    domain_spec(case, "app.one", '{"k":2}')
+    domain_spec(case, "app.one", '{"k":1}', 0)
+    domain_spec(case, "app.two", "")
+    domain_spec(case, "app.two", None, 2)
+    domain_spec(case, "never.set", None)
 
 
 @DOMAINS.case(
@@ -346,7 +348,7 @@ def _unknown_domains(case: CaseWriter) -> None:
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.commit(add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
-    _domain_spec(case, "vendor.x", "[1,2")
+    domain_spec(case, "vendor.x", "[1,2")
 
 
 @DOMAINS.case(
@@ -363,10 +365,10 @@ def _domain_checkpoint(case: CaseWriter) -> None:
     table.commit(domain("later", "3", removed=True))
     drop_commits(table.root, 1)
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
-    _domain_spec(case, "kept", "1")
-    _domain_spec(case, "gone", None)
-    _domain_spec(case, "later", None)
-    _domain_spec(case, "later", "3", 1)
+    domain_spec(case, "kept", "1")
+    domain_spec(case, "gone", None)
+    domain_spec(case, "later", None)
+    domain_spec(case, "later", "3", 1)
 
 
 CHAPTERS = (RECONCILIATION, TRANSACTIONS, DOMAINS)

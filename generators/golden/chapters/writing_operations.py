@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
+from urllib.parse import unquote
 
 from generators.delta_schema import field, struct
 from generators.filters import column, node
@@ -18,7 +19,7 @@ from generators.materialise.log_files import LOG_DIRECTORY, commit_name
 from generators.materialise.protocols import Protocol
 from generators.operations import MergeClause
 
-__all__ = ["CHAPTERS"]
+__all__ = ["CHAPTERS", "old_files", "removed_files"]
 
 FILES: Final = Chapter("add-file-and-remove-file")
 VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
@@ -304,14 +305,14 @@ def _restore_tracked(case: CaseWriter) -> None:
     recipe.append(_pairs(5)).publish(case)
 
 
-def _old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
+def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
     """Let every file of the table be old, and give those that the last version needs."""
 
     def kept(builder: TableBuilder) -> list[str]:
         adds = builder.states[builder.version].adds
         root = case.delta
         vectors = {str(dv) for _, dv in adds if dv is not None}
-        files = [path for path, _ in adds]
+        files = [unquote(path) for path, _ in adds]
         bins = [p.name for p in root.glob("*.bin")] if vectors else []
         for path in root.rglob("*"):
             if path.is_file():
@@ -321,18 +322,18 @@ def _old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
     return kept
 
 
-def _removed(builder: TableBuilder) -> list[str]:
+def removed_files(builder: TableBuilder) -> list[str]:
     """Give the data files that the last version does not need any more."""
     live = {path for path, _ in builder.states[builder.version].adds}
     ever = {path for version in range(builder.version) for path, _ in builder.states[version].adds}
-    return sorted(ever - live)
+    return sorted(map(unquote, ever - live))
 
 
 @FILES.case("write-vacuum", "A vacuum deletes what has expired, and nothing that is live", "FA-008")
 def _vacuum(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4)).append(_pairs(5))
     recipe.delete(is_in("id", [2, 4], "long")).given()
-    recipe.keep("vacuum", version=False, kept=_old_files(case), gone=_removed).publish(case)
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
 
 
 @FILES.case(
@@ -354,7 +355,7 @@ def _vacuum_vectors(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3, 4))
     recipe.append(_pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
     recipe.delete(compare("id", "=", 5, "long")).given()
-    recipe.keep("vacuum", version=False, kept=_old_files(case), gone=_removed).publish(case)
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
 
 
 @VACUUM.case(
@@ -367,7 +368,7 @@ def _vacuum_unknown(case: CaseWriter) -> None:
     protocol = Protocol(3, 7, ("vacuumProtocolCheck",), listed)
     recipe = Recipe(_PAIR, protocol=protocol).append(_pairs(1)).append(_pairs(2))
     recipe.delete(compare("id", "=", 1, "long")).given()
-    recipe.keep("vacuum", version=False, kept=lambda b: [*_old_files(case)(b), *_removed(b)])
+    recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
 
 
@@ -397,7 +398,7 @@ def _cleanup(case: CaseWriter) -> None:
     recipe.checkpoint().append(_pairs(9)).given()
 
     def kept(builder: TableBuilder) -> list[str]:
-        _old_files(case)(builder)
+        old_files(case)(builder)
         return [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (5, 6)]
 
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).publish(case)

@@ -10,7 +10,12 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import read_table
-from reference_impl.errors import InvalidFilter, UnknownColumn, UnsupportedExpression
+from reference_impl.errors import (
+    InvalidFilter,
+    LimitExceeded,
+    UnknownColumn,
+    UnsupportedExpression,
+)
 from reference_impl.filters import parse_predicate
 
 _FIELDS = [
@@ -205,10 +210,17 @@ def test_nesting_is_bounded(root: Any) -> None:
         tree = _op("not", tree)
     with pytest.raises(InvalidFilter):
         read_table(root, filter=tree)
-    with pytest.raises(InvalidFilter):
+    with pytest.raises(LimitExceeded):
         parse_predicate("NOT " * 20_000 + "b")
 
 
 def test_a_filter_may_look_at_columns_that_are_not_given(root: Any) -> None:
     found = read_table(root, filter="i = 2", columns=["s"])
     assert found.to_pydict() == {"s": [""]}
+
+
+@pytest.mark.parametrize("value", [0.1 + 2**-56, 0.10000000149011612, 1 / 3, 1.0e-7, 123456.789])
+def test_a_decimal_literal_is_compared_as_the_nearest_double(table: Any, value: float) -> None:
+    table.create([("d", "double")])
+    table.commit(table.add(pa.table({"d": [value, 0.0]})))
+    assert read_table(table.root, filter=f"d = {Number(repr(value)):f}").num_rows == 1

@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
 
-from reference_impl import storage as storage_module
-from reference_impl.errors import FileTooLarge
+from reference_impl.errors import FileTooLarge, PlaceRefused
 from reference_impl.last_checkpoint import read_hint
-from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
+from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage, protocol
 from reference_impl.table import Table
 
 LOG = "_delta_log"
@@ -75,7 +74,7 @@ def test_a_file_beyond_measure_is_not_read_as_a_whole(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage.put("a", b"12345")
-    monkeypatch.setattr(storage_module, "MOST_AT_ONCE", 4)
+    monkeypatch.setattr(protocol, "MOST_AT_ONCE", 4)
     with pytest.raises(FileTooLarge) as caught:
         storage.get("a")
     assert caught.value.path == "a"
@@ -157,7 +156,7 @@ def test_absolute_paths_and_file_urls_leave_the_root(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "table")
     for path in (str(other), f"file://{other}", f"file:{other}", f"file://localhost{other}"):
         assert storage.get(path) == b"x"
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PlaceRefused):
         storage.get("s3://bucket/f")
 
 

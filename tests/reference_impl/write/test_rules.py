@@ -13,6 +13,7 @@ from reference_impl import Table, read_table
 from reference_impl.errors import (
     ConstraintViolation,
     DeltaError,
+    InvalidFilter,
     InvalidMetadata,
     SchemaMismatch,
     UnknownColumn,
@@ -76,7 +77,8 @@ def test_rows_that_are_there_are_held_against_a_new_constraint(table: Table) -> 
         ("a IN (SELECT 1)", UnsupportedExpression),
         ("a >", DeltaError),
         ("a + 1", SchemaMismatch),
-        ("t LIKE 'x\\\\%'", UnsupportedExpression),
+        ("t LIKE 'x\\\\y'", InvalidFilter),
+        ("t LIKE concat(t, '%')", UnsupportedExpression),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(

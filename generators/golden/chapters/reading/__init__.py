@@ -1,0 +1,15 @@
+"""Golden cases that a reader of one particular fault answers wrongly, by the kind of fault."""
+
+from __future__ import annotations
+
+from generators.golden.chapters.reading import (
+    bounds,
+    changed_after,
+    feed_times,
+    mapped_names,
+    texts,
+)
+
+__all__ = ["MODULES"]
+
+MODULES = (changed_after, mapped_names, bounds, texts, feed_times)

@@ -1,0 +1,199 @@
+"""Cases of bounds at the ends of every type, where arithmetic that is nearly right loses rows.
+
+Serves "Per-file Statistics". Every file has exact bounds; each probe asks for a value that only
+an exact comparison in the column's own type finds.
+"""
+
+from __future__ import annotations
+
+import math
+import struct as packing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from generators.delta_schema import field, struct
+from generators.golden.case import Accepted, CaseWriter
+from generators.golden.catalog import Chapter
+from generators.golden.chapters.types import local, utc
+from generators.golden.filters import compare, is_in, is_not_null, is_null, negate
+from generators.golden.publish import filtered, publish
+from generators.golden.table import GoldenTable, add, feature_protocol
+from generators.materialise.checkpoints import CheckpointStyle, write_classic
+
+__all__ = ["CHAPTERS"]
+
+BOUNDS: Final = Chapter("per-file-statistics")
+
+
+def _single(value: float) -> float:
+    """Give the value that a column of type float holds."""
+    return float(packing.unpack("<f", packing.pack("<f", value))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """A type and values of it that lie close together or far out, one file each.
+
+    Attributes:
+        type: the Delta type.
+        values: the values, each asked for by equality and order.
+        features: reader features that the type needs.
+
+    """
+
+    type: str
+    values: Sequence[Any]
+    features: tuple[str, ...] = ()
+
+
+_ENDS: Final[Mapping[str, _Ends]] = {
+    "byte": _Ends("byte", (-128, -1, 0, 127)),
+    "short": _Ends("short", (-(2**15), -129, 128, 2**15 - 1)),
+    "integer": _Ends("integer", (-(2**31), -(2**24) - 1, 2**24 + 1, 2**31 - 1)),
+    "long": _Ends("long", (-(2**63), -(2**62) - 1, 2**53, 2**53 + 1, 2**62 + 1, 2**63 - 1)),
+    "float": _Ends("float", (_single(-3.4e38), _single(0.1), _single(1 / 3), _single(1.2e-38))),
+    "double": _Ends("double", (-1.7e308, 0.1, 0.1 + 2**-56, 5e-324, 1.7e308)),
+    "decimal": _Ends(
+        "decimal(38,18)",
+        (
+            Decimal("-99999999999999999999.999999999999999999"),
+            Decimal("0.100000000000000001"),
+            Decimal("0.100000000000000002"),
+            Decimal("99999999999999999999.999999999999999999"),
+        ),
+    ),
+    "date": _Ends(
+        "date", (date(1, 1, 1), date(1582, 10, 4), date(1582, 10, 15), date(9999, 12, 31))
+    ),
+    "timestamp": _Ends(
+        "timestamp",
+        (
+            utc(1, 1, 2),
+            utc(1582, 10, 4, 23, 59, 59, 999999),
+            utc(1969, 12, 31, 23, 59, 59, 999999),
+            utc(1970, 1, 1, 0, 0, 0, 1),
+            utc(9999, 12, 30),
+        ),
+    ),
+    "timestamp-ntz": _Ends(
+        "timestamp_ntz",
+        (
+            local(1, 1, 2),
+            local(1582, 10, 4, 23, 59, 59, 999999),
+            local(1969, 12, 31, 23, 59, 59, 999999),
+            local(9999, 12, 30),
+        ),
+        ("timestampNtz",),
+    ),
+}
+
+
+def _ends(case: CaseWriter, ends: _Ends) -> None:
+    schema = struct(field("id", "long"), field("v", ends.type))
+    options: dict[str, Any] = {}
+    if ends.features:
+        options["protocol"] = feature_protocol(ends.features)
+    table = GoldenTable(case.delta, schema, seed=case.info.id, **options)
+    table.create()
+    for number, value in enumerate(ends.values):
+        table.commit(add(table.file([{"id": number, "v": value}])))
+    table.commit(add(table.file([{"id": 90, "v": None}, {"id": 91, "v": ends.values[0]}])))
+    at = table.version - 1
+    write_classic(table.root, at, table.states[at], CheckpointStyle(stats_parsed=True))
+    publish(case, table, versions=[], log_info={"lastCheckpointVersion": at})
+    for number, value in enumerate(ends.values):
+        for slug, operator in (("equal", "="), ("below", "<"), ("above", ">"), ("unequal", "<>")):
+            probe = compare("v", operator, value, ends.type)
+            title = "Bounds are compared exactly, in the type of their column"
+            filtered(case, table, f"{slug}-{number}", probe, title)
+    title = "A file with a null among its values is not all null"
+    filtered(case, table, "null", is_null("v"), title)
+    filtered(case, table, "not-null", is_not_null("v"), title)
+
+
+for _name, _of in _ENDS.items():
+    BOUNDS.define(
+        f"ends-of-{_name}",
+        f"Bounds at the ends of type {_of.type} lose no row",
+        "STAT-012 STAT-006",
+        partial(_ends, ends=_of),
+        since="2025" if _of.features else None,
+        features=_of.features,
+    )
+
+
+_ORDERED: Final[Mapping[tuple[str, float], tuple[int, ...]]] = {
+    ("=", 1): (1,),
+    ("=", -1): (0,),
+    (">=", 1): (1, 2),
+    (">=", -1): (0, 1, 2),
+    ("<=", 1): (0, 1),
+    ("<=", -1): (0,),
+    ("<>", 1): (0, 2),
+    ("<>", -1): (1, 2),
+}
+"""Which of the rows -0.0, 0.0 and 1.0 an operator keeps beside a signed zero, if -0 is below +0."""
+
+
+@BOUNDS.case(
+    "negative-zero", "Whether both zeros are one value to bounds is open", "STAT-012 STAT-006"
+)
+def _zeros(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for number, value in enumerate((-0.0, 0.0, 1.0)):
+        table.commit(add(table.file([{"id": number, "f": value, "d": value}])))
+    publish(case, table, versions=[])
+    rows = table.rows()
+    words = {"=": "equal", ">=": "from", "<=": "to", "<>": "unequal"}
+    for name, kind in (("f", "float"), ("d", "double")):
+        for (operator, sign), ordered in _ORDERED.items():
+            probe = compare(name, operator, math.copysign(0.0, sign), kind)
+            kept = [row for row in rows if probe.keeps(row)]
+            apart = [rows[number] for number in ordered]
+            answers = [Accepted("equal", "IEEE 754: the zeros compare equal", rows=kept)]
+            if apart != kept:
+                answers.append(Accepted("apart", "IEEE 754 totalOrder: -0 below +0", rows=apart))
+            case.contest(
+                "read",
+                f"{name}-{words[operator]}-{'plus' if sign > 0 else 'minus'}",
+                answers,
+                title=f"Zeros of column {name} are one value, or two in order",
+                schema=schema,
+                parameters={"filter": dict(probe.tree), "predicate": probe.sql},
+            )
+
+
+@BOUNDS.case(
+    "one-value-per-file",
+    "A file of one value is skipped for no other question",
+    "STAT-012 STAT-006",
+)
+def _constant(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "integer"), field("s", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for number, (value, text) in enumerate(((5, "same"), (6, "other"))):
+        rows: list[dict[str, Any]] = [{"id": 10 * number, "v": value, "s": text}]
+        rows.append({"id": 10 * number + 1, "v": None, "s": None})
+        table.commit(add(table.file(rows)))
+    publish(case, table, versions=[])
+    probes = {
+        "unequal": compare("v", "<>", 5, "integer"),
+        "not-equal": negate(compare("v", "=", 5, "integer")),
+        "not-in": negate(is_in("v", [5], "integer")),
+        "null-safe": compare("v", "<=>", None, "integer"),
+        "not-null-safe": negate(compare("v", "<=>", 5, "integer")),
+        "text-unequal": compare("s", "<>", "same", "string"),
+        "text-not-null-safe": negate(compare("s", "<=>", "same", "string")),
+    }
+    for slug, probe in probes.items():
+        filtered(case, table, slug, probe, "Nulls and other values are found beside one value")
+
+
+CHAPTERS = (BOUNDS,)

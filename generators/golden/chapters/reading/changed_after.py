@@ -1,0 +1,198 @@
+"""Cases of state that changes after the summary that a reader starts from.
+
+Serves "Action Reconciliation", "Checkpoints" and "Log Compaction Files". A checkpoint or a log
+compaction holds the protocol, metadata, transactions, domains and files of its version. Commits
+after it replace all of them, so that a reader whose summary beats newer commits is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from generators.delta_schema import field, struct
+from generators.golden.case import CaseWriter
+from generators.golden.catalog import Chapter
+from generators.golden.chapters.deletion_vectors import store
+from generators.golden.chapters.reconciliation import domain_spec, txn_spec
+from generators.golden.publish import files_spec, publish
+from generators.golden.table import GoldenTable, add, domain, feature_protocol, remove, txn
+from generators.materialise.checkpoints import write_classic, write_multi_part, write_v2
+from generators.materialise.hints import write_compaction, write_last_checkpoint
+
+__all__ = ["CHAPTERS"]
+
+AFTER: Final = Chapter("action-reconciliation", since="2025")
+
+_SUMMARY: Final = 2
+"""The version that the summary is of."""
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_READERS = ("deletionVectors", "v2Checkpoint")
+_WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
+
+
+def _classic(table: GoldenTable) -> None:
+    state = table.states[_SUMMARY]
+    write_last_checkpoint(table.root, write_classic(table.root, _SUMMARY, state))
+
+
+def _multi_part(table: GoldenTable) -> None:
+    write_multi_part(table.root, _SUMMARY, table.states[_SUMMARY], 3)
+
+
+def _v2(table: GoldenTable, extension: str, sidecars: int) -> None:
+    written = write_v2(
+        table.root,
+        _SUMMARY,
+        table.states[_SUMMARY],
+        identity=table.unique_name("checkpoint"),
+        extension=extension,
+        sidecars=sidecars,
+        sidecar_names=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
+    )
+    write_last_checkpoint(table.root, written)
+
+
+def _compaction(table: GoldenTable, start: int, end: int) -> None:
+    commits = [
+        [each for each in table.actions[version] if not isinstance(each, str)]
+        for version in range(start, end + 1)
+    ]
+    write_compaction(
+        table.root,
+        start,
+        end,
+        [[each for each in actions if "commitInfo" not in each] for actions in commits],
+    )
+
+
+_SHAPES: Final[dict[str, tuple[str, Callable[[GoldenTable], None]]]] = {
+    "classic": ("REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005", _classic),
+    "multi-part": ("REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005", _multi_part),
+    "v2-parquet": (
+        "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005",
+        partial(_v2, extension="parquet", sidecars=0),
+    ),
+    "v2-json-sidecars": (
+        "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005",
+        partial(_v2, extension="json", sidecars=2),
+    ),
+    "compaction": (
+        "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012",
+        partial(_compaction, start=1, end=_SUMMARY),
+    ),
+    "compaction-of-the-changes": (
+        "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012",
+        partial(_compaction, start=_SUMMARY, end=6),
+    ),
+}
+
+
+def _changed(case: CaseWriter, summarise: Callable[[GoldenTable], None]) -> None:
+    table = GoldenTable(
+        case.delta,
+        _PAIR,
+        seed=case.info.id,
+        name="before",
+        protocol=feature_protocol(_READERS, _WRITERS),
+        properties={"app.kept": "1", "app.changed": "1", "app.unset": "1"},
+    )
+    files = [table.file([{"id": 10 * n + m, "name": f"n{m}"} for m in (0, 1, 2)]) for n in range(4)]
+    table.create(
+        *(add(file) for file in files),
+        txn("down", 9),
+        txn("up", 1),
+        domain("app.changed", "before"),
+        domain("app.removed", "before"),
+    )
+    table.commit(table.metadata(description="before"), operation="SET TBLPROPERTIES")
+    table.commit(
+        add(table.file([{"id": 90, "name": "kept"}])), txn("kept", 5), domain("app.kept", "before")
+    )
+    table.commit(
+        txn("down", 3),
+        txn("up", 2),
+        txn("late", 2**53 + 1),
+        domain("app.changed", "after"),
+        domain("app.removed", "before", removed=True),
+        domain("app.late", "after"),
+        operation="STREAMING UPDATE",
+    )
+    (descriptor,) = store(table, [0, 2])
+    table.commit(
+        remove(files[0]),
+        remove(files[1]),
+        add(files[1], deletionVector=descriptor),
+        add(files[2], dataChange=False, tags={"app.tag": "after"}, modificationTime=1),
+        operation="DELETE",
+    )
+    table.name = None
+    table.schema = table.schema.with_fields(field("extra", "double"))
+    table.properties = {"app.kept": "1", "app.changed": "2"}
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    table.protocol = feature_protocol(_READERS, (*_WRITERS, "checkConstraints"))
+    table.commit(
+        table.protocol_action(),
+        add(table.file([{"id": 91, "name": "new", "extra": 0.5}])),
+        operation="UPGRADE PROTOCOL",
+    )
+    summarise(table)
+    publish(case, table, versions=range(_SUMMARY, table.version + 1))
+    files_spec(case, table, _SUMMARY)
+    for version in (None, _SUMMARY):
+        for app in ("down", "up", "kept", "late"):
+            known = table.states[table.version if version is None else version].transactions
+            txn_spec(case, app, known[app]["version"] if app in known else None, version)
+        for name in ("app.changed", "app.removed", "app.kept", "app.late"):
+            held = table.states[table.version if version is None else version].domains.get(name)
+            live = held is not None and not held["removed"]
+            domain_spec(case, name, held["configuration"] if held and live else None, version)
+
+
+for _name, (_requirements, _summarise) in _SHAPES.items():
+    AFTER.define(
+        f"changed-after-{_name}",
+        "What commits change after a summary is as they left it",
+        _requirements,
+        partial(_changed, summarise=_summarise),
+        features=("deletionVectors", "v2Checkpoint", "domainMetadata"),
+    )
+
+
+def _lowered(case: CaseWriter, summarise: Callable[[GoldenTable], None]) -> None:
+    table = GoldenTable(
+        case.delta,
+        _PAIR,
+        seed=case.info.id,
+        protocol=feature_protocol(["deletionVectors"], ["appendOnly", "domainMetadata"]),
+    )
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.commit(add(table.file([{"id": 3, "name": "c"}])))
+    table.protocol = {
+        "minReaderVersion": 1,
+        "minWriterVersion": 7,
+        "writerFeatures": ["appendOnly"],
+    }
+    table.commit(table.protocol_action(), operation="DROP FEATURE")
+    table.protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
+    table.commit(table.protocol_action(), operation="DROP FEATURE")
+    table.commit(add(table.file([{"id": 4, "name": "d"}])))
+    summarise(table)
+    publish(case, table)
+
+
+LOWERED: Final = Chapter("action-reconciliation", since="upstream")
+
+for _name, _summarise in {"commits": lambda _table: None, "checkpoint": _classic}.items():
+    LOWERED.define(
+        f"protocol-lowered-after-{_name}",
+        "A protocol that lists less than before is in force as it stands",
+        "REC-012 REC-002",
+        partial(_lowered, summarise=_summarise),
+    )
+
+
+CHAPTERS = (AFTER, LOWERED)

@@ -1,0 +1,157 @@
+"""Cases of column mapping whose physical names are the logical names of other columns.
+
+Serves "Column Mapping". A reader that looks anything up by logical name finds another column
+there instead of nothing: statistics, partition values, nested fields, columns of data files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from generators.delta_schema import (
+    ID_KEY,
+    PHYSICAL_NAME_KEY,
+    DataType,
+    Field,
+    Struct,
+    array,
+    field,
+    map_of,
+    struct,
+)
+from generators.golden.case import CaseWriter
+from generators.golden.catalog import Chapter
+from generators.golden.chapters.column_mapping import MAPPED_PROTOCOL
+from generators.golden.filters import Filter, all_of, compare, is_null
+from generators.golden.publish import filtered, projected, publish
+from generators.golden.table import GoldenTable, add
+from generators.materialise.checkpoints import CheckpointStyle, write_classic
+
+__all__ = ["CHAPTERS"]
+
+MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
+
+_TURNED: Final = {"a": "b", "b": "c", "c": "a", "p": "q", "q": "p"}
+"""Logical name to physical name; each is the logical name of another column."""
+
+
+def _turned(columns: Struct) -> Struct:
+    """Give every column, nested ones too, an id and the physical name of another column."""
+    counter = 0
+
+    def mapped(column: Field) -> Field:
+        nonlocal counter
+        counter += 1
+        metadata = {
+            ID_KEY: counter,
+            PHYSICAL_NAME_KEY: _TURNED.get(column.name, column.name),
+        }
+        return replace(column, metadata=metadata, type=inner(column.type))
+
+    def inner(kind: DataType) -> Any:
+        match kind:
+            case Struct(fields):
+                return Struct(tuple(mapped(each) for each in fields))
+            case _ if hasattr(kind, "element"):
+                return replace(kind, element=inner(kind.element))
+            case _ if hasattr(kind, "value"):
+                return replace(kind, value=inner(kind.value))
+            case _:
+                return kind
+
+    return Struct(tuple(mapped(each) for each in columns))
+
+
+def _table(case: CaseWriter, mode: str, columns: Struct, **options: Any) -> GoldenTable:
+    properties = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "20"}
+    return GoldenTable(
+        case.delta,
+        _turned(columns),
+        seed=case.info.id,
+        protocol=MAPPED_PROTOCOL,
+        properties=properties,
+        **options,
+    )
+
+
+_FLAT = struct(
+    field("a", "long"),
+    field("b", "long"),
+    field("c", "long"),
+    field("p", "string"),
+    field("q", "string"),
+)
+
+_FLAT_PROBES: Mapping[str, Filter] = {
+    "a": compare("a", "<", 10, "long"),
+    "b": all_of(compare("b", ">=", 100, "long"), compare("b", "<", 200, "long")),
+    "c": compare("c", ">", 1000, "long"),
+    "c-null": is_null("c"),
+    "p": compare("p", "=", "left", "string"),
+    "q": compare("q", "=", "left", "string"),
+}
+
+
+def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
+    table = _table(case, mode, _FLAT, partition_columns=("p", "q"))
+    table.create()
+    for number, (p, q) in enumerate((("left", "right"), ("right", "left"), (None, "left"))):
+        rows: list[dict[str, Any]] = [
+            {"a": number, "b": 100 + number, "c": 1000 + number},
+            {"a": number + 5, "b": 105 + number, "c": None if number else 1005},
+        ]
+        table.commit(add(table.file(rows, partition={"p": p, "q": q})))
+    if parsed:
+        style = CheckpointStyle(stats_json=False, stats_parsed=True)
+        write_classic(table.root, 3, table.states[3], style)
+    publish(case, table, versions=[], log_info={"lastCheckpointVersion": 3} if parsed else None)
+    for slug, probe in _FLAT_PROBES.items():
+        filtered(case, table, f"filter-{slug}", probe, "Another column's bounds skip no file")
+    projected(case, table, "project-b", ["b"], "A column is read by its physical name alone")
+    projected(case, table, "project-q", ["q"], "So is a partition column")
+
+
+_INNER = struct(field("a", "integer"), field("b", "integer"), field("c", "integer"))
+_DEEP = struct(field("a", _INNER), field("b", array(_INNER)), field("c", map_of("string", _INNER)))
+
+
+def _deep(case: CaseWriter, mode: str) -> None:
+    table = _table(case, mode, _DEEP)
+    table.create()
+    for n in (0, 10):
+        value = {"a": n, "b": 100 + n, "c": None}
+        table.commit(add(table.file([{"a": value, "b": [value, None], "c": {"key": value}}])))
+    publish(case, table, versions=[])
+    probes = {
+        "a": compare("a.a", "<", 10, "integer"),
+        "b": compare("a.b", ">", 105, "integer"),
+        "c": is_null("a.c"),
+    }
+    for slug, probe in probes.items():
+        filtered(case, table, f"filter-{slug}", probe, "A nested field has bounds of its own")
+
+
+def _define() -> None:
+    found = {"name": "CM-029 CM-030", "id": "CM-025 CM-026"}
+    for mode, requirements in found.items():
+        for slug, parsed in (("", False), ("-parsed-statistics", True)):
+            MAPPING.define(
+                f"turned-names-{mode}{slug}",
+                "Names that belong to other columns mislead no lookup",
+                requirements,
+                partial(_flat, mode=mode, parsed=parsed),
+            )
+        MAPPING.define(
+            f"turned-nested-names-{mode}",
+            "Nested names that belong to other fields mislead no lookup",
+            requirements,
+            partial(_deep, mode=mode),
+        )
+
+
+_define()
+
+CHAPTERS = (MAPPING,)

@@ -1,0 +1,137 @@
+"""Cases of texts that look alike: paths, values and numbers that may not be made equal.
+
+Serves "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers" and "Type
+Widening". A reader that normalises Unicode, folds case, pads, takes a path for a URL with a
+query or lets a number pass through a double or a decimal text gives another answer.
+"""
+
+from __future__ import annotations
+
+import struct as packing
+import unicodedata
+from typing import Any, Final
+
+from generators.delta_schema import field, struct
+from generators.golden.case import CaseWriter
+from generators.golden.catalog import Chapter
+from generators.golden.chapters.reconciliation import txn_spec
+from generators.golden.filters import compare
+from generators.golden.publish import filtered, publish
+from generators.golden.table import GoldenTable, add, feature_protocol, remove, txn
+from generators.materialise.checkpoints import write_classic
+
+__all__ = ["CHAPTERS"]
+
+PATHS: Final = Chapter("add-file-and-remove-file")
+VALUES: Final = Chapter("per-file-statistics")
+TRANSACTIONS: Final = Chapter("transaction-identifiers")
+WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_DECOMPOSED = unicodedata.normalize("NFD", "é")
+_COMPOSED = unicodedata.normalize("NFC", "é")
+
+
+@PATHS.case(
+    "look-alike-paths",
+    "Paths that look alike are paths of their own",
+    "ADD-002 ADD-003 REM-002 REC-018",
+)
+def _paths(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    names = (
+        f"composed-{_COMPOSED}.parquet",
+        f"decomposed-{_DECOMPOSED}.parquet",
+        "asked?x=1.parquet",
+        "part#1.parquet",
+        "plus+plus.parquet",
+        "two words.parquet",
+        "semi;colon,comma.parquet",
+        "percent%20literal.parquet",
+    )
+    files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(names)]
+    table.create(*(add(file) for file in files))
+    gone = [table.file([{"id": 90, "name": "gone"}], path="gone?x=1.parquet")]
+    table.commit(*(add(file) for file in gone))
+    table.commit(*(remove(file) for file in gone), operation="DELETE")
+    publish(case, table)
+
+
+@VALUES.case(
+    "look-alike-texts", "Texts that look alike are values of their own", "STAT-012 STAT-006"
+)
+def _texts(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("s", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    texts = (
+        "a",
+        "A",
+        "a ",
+        " a",
+        "a\t",
+        _COMPOSED,
+        _DECOMPOSED,
+        "\uff41",
+        "a\u200b",
+        "1",
+        "1.0",
+        "",
+    )
+    for number, text in enumerate(texts):
+        table.commit(add(table.file([{"id": number, "s": text}])))
+    publish(case, table, versions=[])
+    for number, text in enumerate(texts):
+        title = "A text is equal to itself alone"
+        filtered(case, table, f"equal-{number}", compare("s", "=", text, "string"), title)
+        filtered(case, table, f"unequal-{number}", compare("s", "<>", text, "string"), title)
+
+
+@TRANSACTIONS.case(
+    "beyond-double", "The version of an application is exact to 64 bits", "TXN-002 REC-004"
+)
+def _beyond_double(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    versions = {"odd": 2**53 + 1, "most": 2**63 - 1, "other": 2**62 + 1}
+    table.create(*(txn(app, version) for app, version in versions.items()))
+    table.commit(add(table.file([{"id": 1, "name": "a"}])))
+    write_classic(table.root, 1, table.states[1])
+    table.commit(txn("other", 2**62 + 3))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+    for app, version in {**versions, "other": 2**62 + 3}.items():
+        txn_spec(case, app, version)
+    txn_spec(case, "other", versions["other"], 0)
+
+
+@WIDENING.case(
+    "float-to-double-inexact",
+    "A float that is widened keeps its value, not its text",
+    "TW-012",
+)
+def _inexact(case: CaseWriter) -> None:
+    before = struct(field("id", "long"), field("v", "float"))
+    table = GoldenTable(
+        case.delta,
+        before,
+        seed=case.info.id,
+        protocol=feature_protocol(["typeWidening"]),
+        properties={"delta.enableTypeWidening": "true"},
+    )
+    table.create()
+    values = [
+        float(packing.unpack("<f", packing.pack("<f", value))[0]) for value in (0.1, 1 / 3, 3.4e38)
+    ]
+    old: list[dict[str, Any]] = [{"id": n, "v": value} for n, value in enumerate(values)]
+    table.commit(add(table.file(old)))
+    change = {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}
+    table.schema = struct(field("id", "long"), field("v", "double", metadata=change))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.commit(add(table.file([{"id": 9, "v": 0.1}])))
+    publish(case, table)
+    for number, value in enumerate((*values, 0.1)):
+        probe = compare("v", "=", value, "double")
+        title = "Bounds of the narrow type are widened exactly"
+        filtered(case, table, f"equal-{number}", probe, title)
+
+
+CHAPTERS = (PATHS, VALUES, TRANSACTIONS, WIDENING)

@@ -1,0 +1,1 @@
+"""SQL expressions: read under bounds, rendered for DuckDB, evaluated over Arrow."""

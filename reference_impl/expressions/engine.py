@@ -1,0 +1,188 @@
+"""The database that evaluates expressions over Arrow: locked, bounded and interruptible.
+
+Nothing that it is asked can change its settings, open a file or the network, or load an
+extension: it is started so, and its configuration is locked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from reference_impl.errors import LimitExceeded, SchemaMismatch
+from reference_impl.expressions.limits import SqlLimits, current_limits
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["connect", "not_evaluated", "run"]
+
+_GROWTH: Final = 16
+"""A result up to so many times the size of the rows that it is computed from is let pass."""
+
+_BATCH: Final = 100_000
+"""Rows of a batch of the result."""
+
+_PATIENCE: Final = 1.0
+"""Seconds to wait for an interrupted query, before it is left to end by itself."""
+
+_SETTINGS: Final = {
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "enable_external_access": False,
+    "preserve_insertion_order": True,
+    "python_enable_replacements": False,
+    "python_scan_all_frames": False,
+    "temp_directory": "",
+    "threads": 1,
+}
+_UNUSED: Final = (
+    "common_subexpressions",
+    "expression_rewriter",
+    "filter_pullup",
+    "filter_pushdown",
+    "in_clause",
+    "regex_range",
+    "statistics_propagation",
+)
+"""Rules that take time with the square of a long condition, or rewrite what matches text."""
+
+_AFTERWARDS: Final = (
+    "SET GLOBAL TimeZone = 'UTC'",
+    f"SET GLOBAL disabled_optimizers = '{','.join(_UNUSED)}'",
+    "SET GLOBAL lock_configuration = true",
+)
+
+
+@lru_cache(maxsize=4)
+def _database(memory_bytes: int) -> duckdb.DuckDBPyConnection:
+    """Start a database in memory; it holds nothing between two expressions."""
+    import duckdb  # noqa: PLC0415  it is slow to import, and most tables carry no SQL
+
+    memory = f"{max(memory_bytes // 2**20, 16)}MiB"
+    database = duckdb.connect(config={**_SETTINGS, "memory_limit": memory})
+    for statement in _AFTERWARDS:
+        database.execute(statement)
+    return database
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """Give a connection to the database, under the limits in force; the caller closes it."""
+    return _database(current_limits().memory_bytes).cursor()
+
+
+@dataclass(slots=True)
+class _Query:
+    """A query that runs in a thread of its own, so that the caller can be interrupted."""
+
+    connection: duckdb.DuckDBPyConnection
+    text: str
+    relations: Mapping[str, pa.Table]
+    allowed: int
+    done: threading.Event = field(default_factory=threading.Event)
+    found: pa.Table | None = None
+    error: BaseException | None = None
+    stopped: bool = False
+
+    def work(self) -> None:
+        """Evaluate, and keep what came of it."""
+        try:
+            with self.connection as connection:
+                for name, rows in self.relations.items():
+                    connection.register(name, rows)
+                self.found = self._collected(connection.execute(self.text))
+        except BaseException as error:  # noqa: BLE001  raised again in the thread that asked
+            self.error = error
+        finally:
+            self.done.set()
+
+    def interrupt(self) -> None:
+        """Ask the query to end; it may have ended by now, and closed its connection."""
+        import duckdb  # noqa: PLC0415  as above
+
+        self.stopped = True
+        with suppress(duckdb.Error):
+            self.connection.interrupt()
+
+    def _collected(self, result: Any) -> pa.Table:
+        reader = result.to_arrow_reader(_BATCH)
+        batches, size = [], 0
+        for batch in reader:
+            size += batch.nbytes
+            if size > self.allowed:
+                raise _exceeded("sql_result_bytes", self.allowed, "gives more bytes than")
+            if self.stopped:
+                break
+            batches.append(batch)
+        return pa.Table.from_batches(batches, reader.schema)
+
+
+def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
+    """Evaluate a query over relations.
+
+    Args:
+        query: in DuckDB's SQL, rendered from a checked tree.
+        relations: name to rows.
+        text: the expression as it was given, for messages.
+
+    Raises:
+        SchemaMismatch: a value overflows or does not fit.
+        LimitExceeded: it takes more time or memory than the limits allow.
+
+    """
+    import duckdb  # noqa: PLC0415  as above
+
+    limits = current_limits()
+    given = sum(rows.nbytes for rows in relations.values())
+    allowed = max(limits.result_bytes, _GROWTH * given)
+    asked = _Query(connect(), query, relations, allowed)
+    _await(asked, limits)
+    match asked.error:
+        case None:
+            assert asked.found is not None
+            return asked.found
+        case duckdb.OutOfMemoryException():
+            raise _exceeded("sql_memory_bytes", limits.memory_bytes, "needs more bytes than")
+        case duckdb.Error() | pa.ArrowInvalid() | pa.ArrowNotImplementedError() as error:
+            raise not_evaluated(text, error) from None
+        case UnicodeEncodeError() as error:
+            raise not_evaluated(text, error) from None
+        case error:
+            raise error
+
+
+def _await(asked: _Query, limits: SqlLimits) -> None:
+    """Wait for a query; interrupt it when the time is over, or the wait itself is interrupted."""
+    # No daemon: one that is inside of the database when the interpreter ends aborts the process.
+    threading.Thread(target=asked.work, name="sql").start()
+    finished = False
+    try:
+        finished = asked.done.wait(limits.seconds)
+    finally:
+        if not finished:
+            asked.interrupt()
+            asked.done.wait(_PATIENCE)
+    if not finished:
+        raise _exceeded("sql_seconds", int(limits.seconds), "takes more seconds than")
+
+
+def _exceeded(limit: str, allowed: int, what: str) -> LimitExceeded:
+    return LimitExceeded(
+        f"an SQL expression {what} the limit {limit} of {allowed}",
+        limit=limit,
+        allowed=allowed,
+        hint="raise the limit if the rows and the expression are trusted",
+    )
+
+
+def not_evaluated(text: str, error: Exception) -> SchemaMismatch:
+    """Give the error for an expression that a database or a cast refuses."""
+    return SchemaMismatch(f"the expression {text[:200]!r} cannot be evaluated: {str(error)[:200]}")

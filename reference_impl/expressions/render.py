@@ -1,0 +1,320 @@
+"""Spark SQL expressions as DuckDB's, node by node: what is not on the list is refused.
+
+Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". What
+is on the list means the same in both, or is spelled so that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from reference_impl.errors import InvalidFilter, UnsupportedExpression
+from reference_impl.expressions.like import like_regex
+from reference_impl.expressions.tree import Node, fold
+from reference_impl.types.model import (
+    BYTE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    Decimal,
+    Struct,
+)
+
+__all__ = ["Find", "Place", "Rendered", "quoted", "render"]
+
+Family: TypeAlias = Literal["integer", "decimal", "float", "text", "time", "other"]
+"""Families of types, as far as they matter to the meaning of a cast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a name leads.
+
+    Attributes:
+        relation: the relation.
+        column: as its schema spells it.
+        fields: names in the column, from the outside to the inside.
+        type: of the column.
+
+    """
+
+    relation: str
+    column: str
+    fields: tuple[str, ...]
+    type: DataType
+
+
+Find: TypeAlias = Callable[[tuple[str, ...]], Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An expression for DuckDB, and the family of its type."""
+
+    sql: str
+    family: Family
+
+
+_INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
+_CASTS: Final[Mapping[str, tuple[str, Family]]] = {
+    "DATE": ("DATE", "other"),
+    "BIGINT": ("BIGINT", "integer"),
+    "INT": ("INTEGER", "integer"),
+    "SMALLINT": ("SMALLINT", "integer"),
+    "TINYINT": ("TINYINT", "integer"),
+    "DOUBLE": ("DOUBLE", "float"),
+    "FLOAT": ("REAL", "float"),
+    "BOOLEAN": ("BOOLEAN", "other"),
+    "DECIMAL": ("DECIMAL", "decimal"),
+}
+"""Targets of casts that mean the same in both; a cast to text spells numbers differently."""
+
+_OF_LITERALS: Final[Mapping[str, tuple[str, Family]]] = {
+    "TIMESTAMP": ("TIMESTAMPTZ", "time"),
+    "TIMESTAMP_NTZ": ("TIMESTAMP", "time"),
+    "STRING": ("VARCHAR", "text"),
+}
+"""Targets for text and null alone: how another value is spelled, and in which time zone it is
+meant, differs."""
+
+_FAMILIES: Final[Mapping[DataType, Family]] = {
+    **dict.fromkeys((BYTE, SHORT, INTEGER, LONG), "integer"),
+    **dict.fromkeys((FLOAT, DOUBLE), "float"),
+    **dict.fromkeys((TIMESTAMP, TIMESTAMP_NTZ), "time"),
+    STRING: "text",
+}
+_OPERATORS: Final = {
+    sign: sign for sign in ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "%")
+} | {"<=>": "IS NOT DISTINCT FROM"}
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "%"})
+_WIDTHS: Final = 38
+_PLAIN_CALLS: Final[Mapping[str, tuple[str, Family | None]]] = {
+    "ABS": ("abs({})", None),
+    "UPPER": ("upper({})", "text"),
+    "LOWER": ("lower({})", "text"),
+    "LENGTH": ("length({})", "integer"),
+    "YEAR": ("year({})", "integer"),
+    "MONTH": ("month({})", "integer"),
+    "DAY": ("day({})", "integer"),
+    "STARTSWITH": ("starts_with({})", "other"),
+    "NULLIF": ("nullif({})", None),
+    "GREATEST": ("greatest({})", None),
+    "LEAST": ("least({})", None),
+    "COALESCE": ("coalesce({})", None),
+    "IFNULL": ("coalesce({})", None),
+    "TO_DATE": ("CAST({} AS DATE)", "other"),
+    "ISNULL": ("({} IS NULL)", "other"),
+    "ISNOTNULL": ("({} IS NOT NULL)", "other"),
+}
+"""Functions by a template of their arguments, and the family; that of the arguments if ``None``."""
+
+
+def quoted(name: str) -> str:
+    """Quote an identifier for DuckDB."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def render(root: Node, text: str, find: Find) -> str:
+    """Spell a tree for DuckDB.
+
+    Args:
+        root: the tree.
+        text: what it was parsed from, for messages.
+        find: gives the place of a name.
+
+    Raises:
+        UnsupportedExpression: a node is not on the list.
+        UnknownColumn: a name leads nowhere.
+        InvalidFilter: a pattern or literal is malformed.
+        LimitExceeded: a pattern has too many wildcards.
+
+    """
+
+    def make(at: Node, args: list[Rendered]) -> Rendered:
+        if at.kind == "column":
+            return _column(find(at.value))
+        maker = _MAKERS.get(at.kind)
+        made = None if maker is None else maker(at, args)
+        if made is None:
+            raise UnsupportedExpression(
+                f"an expression uses {text[at.start : at.end][:100]!r}, which is not evaluated",
+                hint="comparisons, logic, plain arithmetic, CASE and a few functions are",
+            )
+        return made
+
+    return fold(root, make).sql
+
+
+def _column(place: Place) -> Rendered:
+    sql = f"{quoted(place.relation)}.{quoted(place.column)}"
+    of: DataType | None = place.type
+    for name in place.fields:
+        sql = f"({sql}).{quoted(name)}"
+        inner = None
+        if isinstance(of, Struct):
+            inner = next((f.type for f in of.fields if f.name.lower() == name.lower()), None)
+        of = inner
+    family = "decimal" if isinstance(of, Decimal) else _FAMILIES.get(of or Struct(()), "other")
+    return Rendered(sql, family)
+
+
+def _string(value: str) -> str:
+    """Spell text; DuckDB ends a statement at a NUL character."""
+    parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\0")]
+    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+
+
+def _joint(args: list[Rendered]) -> Family:
+    """Give the family of a value that is one of several, or computed from them."""
+    found = {arg.family for arg in args}
+    for family in ("float", "decimal", "time", "text", "integer"):
+        if family in found:
+            return family
+    return "other"
+
+
+def _number(at: Node, _: list[Rendered]) -> Rendered:
+    spelled = str(at.value)
+    if "E" in spelled:
+        return Rendered(spelled, "float")
+    if "." in spelled:
+        whole, _dot, fraction = spelled.partition(".")
+        return Rendered(f"{whole or '0'}.{fraction}", "decimal")
+    return Rendered(spelled, "integer")
+
+
+def _negative(at: Node, args: list[Rendered]) -> Rendered:
+    if at.args[0].kind == "number" and at.args[0].value == str(2**63):
+        return Rendered(f"CAST('-{2**63}' AS BIGINT)", "integer")
+    return Rendered(f"(- {args[0].sql})", args[0].family)
+
+
+def _operation(at: Node, args: list[Rendered]) -> Rendered | None:
+    sign = _OPERATORS.get(at.value)
+    if sign is None:
+        return None
+    family = _joint(args) if at.value in _ARITHMETIC else "other"
+    return Rendered(f"({args[0].sql} {sign} {args[1].sql})", family)
+
+
+def _joined(at: Node, args: list[Rendered]) -> Rendered:
+    return Rendered("(" + f" {at.kind.upper()} ".join(arg.sql for arg in args) + ")", "other")
+
+
+def _like(at: Node, args: list[Rendered]) -> Rendered | None:
+    pattern = at.args[1]
+    if pattern.kind != "string":
+        return None
+    regex = _string(like_regex(pattern.value, at.value))
+    return Rendered(f"regexp_full_match({args[0].sql}, {regex})", "other")
+
+
+def _case(at: Node, args: list[Rendered]) -> Rendered:
+    operand, otherwise = at.value
+    left = [arg.sql for arg in args]
+    head = f"CASE {left.pop(0)}" if operand else "CASE"
+    tail = f" ELSE {left.pop()} END" if otherwise else " END"
+    whens = zip(left[::2], left[1::2], strict=True)
+    sql = head + "".join(f" WHEN {when} THEN {then}" for when, then in whens) + tail
+    return Rendered(sql, _joint(args[1 + operand :: 2] + (args[-1:] if otherwise else [])))
+
+
+def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
+    target, sizes, lenient = at.value
+    of_literal = at.args[0].kind in {"string", "null"}
+    found = _CASTS.get(target) or (_OF_LITERALS.get(target) if of_literal else None)
+    if found is None:
+        return None
+    name, family = found
+    if target == "DECIMAL":
+        # Without sizes Spark means (10,0), DuckDB (18,3).
+        precision, scale = (*(sizes or (10,)), 0)[:2]
+        if not 0 < precision <= _WIDTHS or scale > precision:
+            raise InvalidFilter(f"there is no type decimal({precision},{scale})")
+        name = f"DECIMAL({precision},{scale})"
+    value = args[0].sql
+    if target in _INTEGERS and args[0].family in {"decimal", "float"}:
+        # Spark cuts off what DuckDB rounds.
+        value = f"trunc({value})"
+    elif target in _INTEGERS and args[0].family == "text":
+        # Spark reads whole numbers alone, where DuckDB rounds fractions as well.
+        value = f"regexp_replace({value}, '[^-+0-9\\s]', 'x', 'g')"
+    return Rendered(f"{'TRY_' * lenient}CAST({value} AS {name})", family)
+
+
+def _call(at: Node, args: list[Rendered]) -> Rendered | None:
+    listed = ", ".join(arg.sql for arg in args)
+    match at.value:
+        case "CONCAT":
+            return _concatenated(args)
+        case "IF":
+            condition, then, otherwise = (arg.sql for arg in args)
+            sql = f"CASE WHEN {condition} THEN {then} ELSE {otherwise} END"
+            return Rendered(sql, _joint(args[1:]))
+        case "MOD":
+            return Rendered(f"({args[0].sql} % {args[1].sql})", _joint(args))
+        case "SUBSTRING":
+            start = at.args[1]
+            if start.kind != "number" or not start.value.isdecimal() or not int(start.value):
+                return None
+            return Rendered(f"substring({listed})", "text")
+        case _:
+            template, family = _PLAIN_CALLS[at.value]
+            return Rendered(template.format(listed), family or _joint(args))
+
+
+def _concatenated(args: list[Rendered]) -> Rendered | None:
+    """Join text in pairs, so that neither nesting nor copying grows with their number."""
+    if any(arg.family in {"float", "time"} for arg in args):
+        # How these are spelled differs.
+        return None
+    parts = [arg.sql for arg in args]
+    if len(parts) == 1:
+        return args[0]
+    while len(parts) > 1:
+        pairs = [f"({a} || {b})" for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = pairs + (parts[-1:] if len(parts) % 2 else [])
+    return Rendered(parts[0], "text")
+
+
+def _plain(template: str) -> Callable[[Node, list[Rendered]], Rendered]:
+    return lambda _, args: Rendered(template.format(*(arg.sql for arg in args)), "other")
+
+
+def _in(_: Node, args: list[Rendered]) -> Rendered:
+    first, *choices = (arg.sql for arg in args)
+    return Rendered(f"({first} IN ({', '.join(choices)}))", "other")
+
+
+def _row(_: Node, args: list[Rendered]) -> Rendered:
+    return Rendered("row(" + ", ".join(arg.sql for arg in args) + ")", "other")
+
+
+_MAKERS: Final[Mapping[str, Callable[[Node, list[Rendered]], Rendered | None]]] = {
+    "string": lambda at, _: Rendered(_string(at.value), "text"),
+    "number": _number,
+    "boolean": lambda at, _: Rendered("TRUE" if at.value else "FALSE", "other"),
+    "null": lambda _, __: Rendered("NULL", "other"),
+    "field": lambda at, args: Rendered(f"({args[0].sql}).{quoted(at.value)}", "other"),
+    "op": _operation,
+    "and": _joined,
+    "or": _joined,
+    "not": _plain("(NOT {})"),
+    "neg": _negative,
+    "is_null": _plain("({} IS NULL)"),
+    "in": _in,
+    "between": _plain("({} BETWEEN {} AND {})"),
+    "row": _row,
+    "like": _like,
+    "case": _case,
+    "cast": _cast,
+    "call": _call,
+}

@@ -1,0 +1,100 @@
+"""No text makes the reader of SQL hang, crash or exhaust memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reference_impl.errors import LimitExceeded
+from reference_impl.sql import parse_expression
+from reference_impl.types.arrow import from_arrow
+from reference_impl.types.model import Struct
+
+from .hostile import ROWS, SINGLE, texts
+
+HOSTILE = Path(__file__).with_name("hostile.py")
+SECONDS = 600
+MEMORY = 3 << 30
+LIMITED = (
+    "import resource, runpy, sys; "
+    f"resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY})); "
+    "runpy.run_path(sys.argv[1], run_name='__main__')"
+)
+REFUSALS = {
+    "InvalidFilter",
+    "LimitExceeded",
+    "SchemaMismatch",
+    "UnknownColumn",
+    "UnsupportedExpression",
+}
+VALUES = {
+    "like of many wildcards",
+    "like of hundreds of wildcards",
+    "concat of 800",
+    "coalesce of 20000",
+    "and of 5000",
+    "or of 5000",
+    "sum of 400",
+    "list of 20000",
+    "whens of 2000",
+    "a NUL",
+    "a division by zero",
+    "a string of DuckDB",
+}
+LIMITS = {
+    "like beyond the wildcards": "sql_like_wildcards",
+    "sum of 5000": "sql_operators",
+    "too long": "sql_text",
+    "too many tokens": "sql_tokens",
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, str]:
+    """Evaluate every text in a process of its own, under a limit of time and of memory."""
+    done = subprocess.run(  # noqa: S603  our own program
+        [sys.executable, "-c", LIMITED, str(HOSTILE)],
+        check=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name, _ in texts()])
+def test_a_hostile_text_gives_values_or_a_typed_error(name: str, outcomes: dict[str, str]) -> None:
+    assert outcomes[name] in {"value", *REFUSALS}
+
+
+@pytest.mark.parametrize("name", sorted(VALUES))
+def test_a_long_text_that_is_harmless_is_evaluated(name: str, outcomes: dict[str, str]) -> None:
+    assert outcomes[name] == "value"
+
+
+@pytest.mark.parametrize("name", sorted(LIMITS))
+def test_a_bound_is_named_and_does_not_blame_the_table(name: str) -> None:
+    with pytest.raises(LimitExceeded, match="limit") as caught:
+        parse_expression(SINGLE[name], from_arrow(ROWS.schema))
+    assert (caught.value.limit, caught.value.kind) == (LIMITS[name], "unsupported")
+    assert str(caught.value.allowed) in caught.value.message
+
+
+def test_a_caller_deep_in_the_stack_gets_a_typed_error() -> None:
+    def deep(levels: int) -> None:
+        if levels:
+            deep(levels - 1)
+        else:
+            parse_expression("(" * 60 + "1" + ")" * 60, Struct(()))
+
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(400)
+        with pytest.raises(LimitExceeded):
+            deep(150)
+    finally:
+        sys.setrecursionlimit(limit)
