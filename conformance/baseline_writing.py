@@ -21,7 +21,7 @@ import yaml
 
 from conformance.baseline import UNTRIAGED, Baseline, Entry, is_pattern, load_baseline
 from conformance.faults import OutputError
-from conformance.judged import Share
+from conformance.share import Share
 
 __all__ = ["BaselineFile", "Outcomes", "merged"]
 

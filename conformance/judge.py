@@ -17,6 +17,7 @@ from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
 from conformance.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference
 from conformance.faults import AdapterError
+from conformance.levels import ROWS_WRITTEN
 from conformance.limits import InProcessLimit
 from conformance.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.questions import ask, lacking, unclaimed_features
@@ -52,6 +53,7 @@ class Judge:
         selected: ids of the specs of this run, ``None`` for all: a spec is blocked only by
             one that the run shows.
         witness: reads what recipes leave, too.
+        revision: the protocol revision, whose clauses alone an audit goes by.
 
     """
 
@@ -61,6 +63,7 @@ class Judge:
     limit: InProcessLimit = field(default_factory=InProcessLimit)
     selected: Collection[str] | None = None
     witness: Witness | None = None
+    revision: str = "upstream"
     _roots: dict[str, Verdict] = field(default_factory=dict)
     _current: Case | None = None
 
@@ -128,6 +131,7 @@ class Judge:
                 Hazard.CORRUPTING_WRITE,
                 "the table is left as it was",
                 message,
+                ROWS_WRITTEN,
                 details=tuple(altered),
             )
         if fault is not None or answer is None:
@@ -141,7 +145,7 @@ class Judge:
     def _replay(self, case: Case, spec: Spec) -> Verdict:
         table = self.store.fresh(case if "given" in spec.parameters else None)
         try:
-            verdict = replay_recipe(self._run, self.claims, spec, table)
+            verdict = replay_recipe(self._run, self.claims, spec, table, self.revision)
         except AdapterFaultError as error:
             return _error(error.fault, table)
         return _without_place(self._witnessed(verdict, table), table)
@@ -225,12 +229,20 @@ def _unsupported(unclaimed: list[str], message: str) -> Verdict:
 def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
     hazard = spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA)
     wanted = describe_expected(spec.type, expected)
+    requirement = None
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
         wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
+        requirement = "TF-001"
     return Verdict(
-        Outcome.FAIL, found.summary, hazard, wanted, found.summary, details=found.details
+        Outcome.FAIL,
+        found.summary,
+        hazard,
+        wanted,
+        found.summary,
+        requirement,
+        details=found.details,
     )
 
 
@@ -246,20 +258,11 @@ def _decide_refusal(
                 spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
                 wanted,
                 f"an answer: {_brief(payload)}",
-                error.requirement,
             )
         case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
             return _unsupported(unclaimed, message)
-        case Refused(kind, _, message) if kind not in (None, error.kind):
-            return Verdict(
-                Outcome.FAIL,
-                f"refused as {kind} where {error.kind} is due: {message}",
-                Hazard.COSMETIC,
-                wanted,
-                f"refused as {kind}: {message}",
-                error.requirement,
-            )
         case Refused(_, _, message):
+            # No clause names kinds of refusal.
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
@@ -282,6 +285,9 @@ def _decide_contested(
                 seen = False
         if seen:
             return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
+    if contested.open:
+        what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
+        return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
     wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
     match answer:
         case Refused(_, _, message) if unclaimed:

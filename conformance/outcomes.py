@@ -144,7 +144,7 @@ class Verdict:
     Attributes:
         outcome: how it ended.
         message: one line that is the same whenever the same thing happens; baselines match it.
-        hazard: what the failure does; set exactly when the outcome is ``FAIL``.
+        hazard: what the failure does; set exactly when the outcome is ``FAIL`` or ``ADVICE``.
         expected: what the protocol demands, for people.
         actual: what was seen, for people.
         requirement: the id that is broken, where the judge knows better than the spec.

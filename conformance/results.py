@@ -21,8 +21,8 @@ from typing import IO, Any, Final, Self
 import schemas
 from conformance.faults import KitError, OutputError
 from conformance.items import Item
-from conformance.judged import share_of
 from conformance.outcomes import Verdict
+from conformance.share import share_of
 from conformance.untrusted import MIB, DocumentError, lines_of, parse_json
 
 __all__ = [

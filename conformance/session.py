@@ -18,12 +18,12 @@ from conformance.breaker import Breaker
 from conformance.claims import as_document
 from conformance.faults import AdapterError, KitError
 from conformance.items import Item
-from conformance.judged import share_of
 from conformance.lifetime import interrupt_on_termination
 from conformance.partial import partial_reasons
 from conformance.results import ResultsWriter
 from conformance.run import Judgement, Run, decide_status
 from conformance.settings import SEED, read_settings
+from conformance.share import share_of
 from conformance.status import Status, status_of_error
 from conformance.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.untrusted import printable

@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from conformance.judged import Share, least_judged, share_of, unclaimed_words
 from conformance.outcomes import ALTERED, HAZARDS, MEANINGS, Hazard, Outcome
 from conformance.registry import Registry
+from conformance.share import Share, least_judged, share_of, unclaimed_words
 from conformance.terminal import printable
 
 __all__ = ["Summary", "counts_line", "lead_line", "reproduce_command"]
@@ -112,7 +112,7 @@ class Summary:
         yield from self._chapters()
         news = [record for record in self.records if not _known(record)]
         for hazard in HAZARDS:
-            failures = [record for record in news if record["hazard"] == hazard]
+            failures = [r for r in news if r["hazard"] == hazard and r["outcome"] == Outcome.FAIL]
             if failures:
                 yield from self._hazard(hazard, failures)
         yield from self._errors([r for r in news if r["outcome"] == Outcome.ERROR])

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from conformance.claims import fewer_claims
 from conformance.faults import KitError
-from conformance.judged import Share, share_of
 from conformance.outcomes import MEANINGS, Outcome
 from conformance.results import Results
+from conformance.share import Share, share_of
 
 __all__ = ["Change", "Difference", "DifferentRunsError"]
 

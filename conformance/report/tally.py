@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.judged import Share, share_of
 from conformance.outcomes import HAZARDS, JUDGED, Outcome
 from conformance.results import Results
+from conformance.share import Share, share_of
 
 __all__ = ["Cell", "Column", "chapters_of", "column_of"]
 
@@ -92,7 +92,7 @@ def chapters_of(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _cell(records: Sequence[Mapping[str, Any]]) -> Cell:
-    hazards = [record["hazard"] for record in records if record["hazard"]]
+    hazards = [record["hazard"] for record in records if record["outcome"] == Outcome.FAIL]
     return Cell(
         Counter(record["outcome"] for record in records),
         min(hazards, key=_rank, default=None),

@@ -31,7 +31,7 @@ NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
 Expectation: TypeAlias = Literal["refused", "same_rows", "contested"]
 """What a reader must do: refuse, give the rows of before, or either by a ruling."""
 
-Outcome: TypeAlias = Literal["refused", "same_rows", "other_rows"]
+Outcome: TypeAlias = Literal["refused", "same_rows"]
 """What a reader is seen to do, when it does not give other rows."""
 
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
@@ -73,6 +73,7 @@ class Mutation:
         kind: the kind of the expected refusal.
         stage: when the refusal is expected at the latest.
         tolerated: outcomes that a ruling leaves open beside ``expect``.
+        open: nobody can derive the rows, so that others than those of before fail nobody.
         reason: for tolerated and contested outcomes, why.
 
     """
@@ -89,6 +90,7 @@ class Mutation:
     stage: Stage = "read"
     tolerated: tuple[Outcome, ...] = ()
     reason: str = ""
+    open: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a description that contradicts itself."""
@@ -187,12 +189,11 @@ class Chapter:
         base: Base,
         reason: str,
         noticed_by: NoticedBy = "audit",
-        tolerated: tuple[Outcome, ...] = (),
+        open: bool = False,  # noqa: A002  the word of the corpus
     ) -> Mutation:
         """Give a change after which the text leaves a reader free to refuse or go on.
 
-        Where the text lets a reader that goes on take what the change says for what holds,
-        ``other_rows`` is tolerated.
+        Whoever goes on gives the rows of before, but where it is ``open`` which rows there are.
         """
         return Mutation(
             slug,
@@ -204,8 +205,8 @@ class Chapter:
             base,
             change,
             kind="invalid_table",
-            tolerated=tolerated,
             reason=reason,
+            open=open,
         )
 
 

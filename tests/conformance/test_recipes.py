@@ -501,12 +501,12 @@ def test_a_refusal_that_commits_nevertheless_is_caught(tmp_path: Path) -> None:
     assert verdict.hazard is Hazard.CORRUPTING_WRITE
 
 
-def test_a_refusal_of_another_kind_is_cosmetic(tmp_path: Path) -> None:
+def test_no_clause_names_kinds_of_refusal(tmp_path: Path) -> None:
     def lie(request: Write) -> Answer | None:
         return Refused("conflict", "commit", "no") if request.operation == "delete" else None
 
     verdict = judged(tmp_path, recipe(LOCKED, APPEND, DELETE, expectation=REFUSED), lie)
-    assert verdict.hazard is Hazard.COSMETIC
+    assert verdict.outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(

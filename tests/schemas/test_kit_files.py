@@ -25,10 +25,11 @@ from conformance.baseline import Baseline
 from conformance.baseline_writing import BaselineFile, Outcomes
 from conformance.claims import WORDS, as_document
 from conformance.items import Item
-from conformance.judged import Share
+from conformance.judged import Judged
 from conformance.outcomes import FAILING, Hazard, Outcome, Verdict
 from conformance.results import ResultsWriter, record_of
 from conformance.selection import Selection
+from conformance.share import Share
 from conformance.wire import REQUEST_NAMES, encode_answer, encode_description, encode_request
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +103,15 @@ def test_an_answer_on_the_wire_has_its_shape(answer: Answer) -> None:
 )
 def test_a_results_file_has_its_shape(verdict: Verdict, tmp_path: Path) -> None:
     item = Item(
-        "a/b/c", "golden", "a", "t", ("REC-002",), frozenset({"f"}), frozenset(), lambda _: verdict
+        "a/b/c",
+        "golden",
+        "a",
+        "t",
+        ("REC-002",),
+        frozenset({"f"}),
+        frozenset(),
+        lambda _: verdict,
+        Judged("read", ("REC-002",)),
     )
     header = {
         "kit_version": "1",
