@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from conformance.cases import Case, Expected, Spec
 from conformance.faults import CorpusError
@@ -86,7 +87,10 @@ class ReadHistory:
 
     def judge_history(self, judge: Judge, history: History) -> Verdict:
         """Judge another history in the same way, as a smaller one."""
-        root = judge.store.fresh(None)
+        with judge.store.fresh(None) as root:
+            return self._judge_at(root, judge, history)
+
+    def _judge_at(self, root: Path, judge: Judge, history: History) -> Verdict:
         laid = lay_out(root, history, self.layout)
         case = Case(
             self.id,

@@ -35,7 +35,10 @@ class _ForReader:
 
     def judge(self, judge: Judge) -> Verdict:
         """Ask for the rows of the changed table."""
-        root = judge.store.fresh(None)
+        with judge.store.fresh(None) as root:
+            return self._judge_at(root, judge)
+
+    def _judge_at(self, root: Path, judge: Judge) -> Verdict:
         builder = self.mutation.build(root)
         same = _same_rows(builder)
         verdict = self._ask(judge, root, self._expectation(same))

@@ -32,7 +32,11 @@ def judge_mutation(mutation: Mutation, judge: Judge) -> Verdict:
 
     A finding about something else is luck: it may be gone with the next change of the audit.
     """
-    root = judge.store.fresh(None)
+    with judge.store.fresh(None) as root:
+        return _verdict_of(mutation, root)
+
+
+def _verdict_of(mutation: Mutation, root: Path) -> Verdict:
     mutation.build(root)
     try:
         # The base is clean, so whatever is found is of the change.

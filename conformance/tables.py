@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -125,7 +127,7 @@ class TableStore:
     def table(self, case: Case) -> Path:
         """Give the copy that specs of a case read."""
         if case.id not in self._copies:
-            path = self.fresh(case)
+            path = self._made_for(case)
             self._copies[case.id] = _Copy(path, fingerprint(path))
         return self._copies[case.id].path
 
@@ -133,8 +135,16 @@ class TableStore:
         """Take the table of a case, which was made by :meth:`fresh`, for its copy."""
         self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
 
-    def fresh(self, case: Case | None) -> Path:
-        """Give a folder of its own to write to: a copy of a case's table, or a new name."""
+    @contextmanager
+    def fresh(self, case: Case | None) -> Iterator[Path]:
+        """Lend a folder to write to: a copy of a case's table, or a name that is not taken."""
+        path = self._made_for(case)
+        try:
+            yield path
+        finally:
+            self._scratch.remove(path.parent.name)
+
+    def _made_for(self, case: Case | None) -> Path:
         self._made += 1
         parent = self._scratch.path / str(self._made)
         name = (case.root if case is not None else None) or _DEFAULT_NAME

@@ -143,3 +143,9 @@ def test_a_baseline_with_a_bent_head_is_refused(kit: Kit, more: dict[str, Any]) 
     kit.case("one")
     assert kit(kit.baseline(**more)) is Status.USAGE
     assert "baseline.yaml:" in kit.output
+
+
+def test_an_expression_that_backtracks_without_end_is_matched_at_once() -> None:
+    entry = Entry("a/b/c", "SNAP-001", "/(a+)+$/", "known")
+    assert not entry.says("a" * 5_000 + "b")
+    assert entry.says("b" + "a" * 5_000)

@@ -123,7 +123,7 @@ def test_expected_rows_are_read_as_they_are_stored() -> None:
     [
         ("{", "1:2"),
         ("[]", "not a JSON object"),
-        ('{"id": "a/b", "id": "a/b"}', "a key is doubled"),
+        ('{"id": "a/b", "id": "a/b"}', "twice in one object"),
         ('{"id": "a/c"}', "is not its folder's"),
         ('{"id": "a/b"}', "the case asks nothing"),
     ],
