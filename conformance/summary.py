@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from conformance.outcomes import HAZARDS, Hazard, Outcome
 from conformance.registry import Registry
+from conformance.terminal import printable
 
 __all__ = ["counts_line", "reproduce_command", "summary_lines"]
 
@@ -53,9 +54,15 @@ def summary_lines(
         reproduce: gives the command that repeats one item.
 
     Yields:
-        Lines without ends.
+        Lines without ends, in which nothing steers a terminal.
 
     """
+    yield from map(printable, _lines(records, registry, reproduce))
+
+
+def _lines(
+    records: Sequence[Record], registry: Registry, reproduce: Callable[[str], str]
+) -> Iterator[str]:
     news = [record for record in records if not _known(record)]
     for hazard in HAZARDS:
         failures = [record for record in news if record["hazard"] == hazard]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from reference_impl.errors import DeltaError
+from reference_impl.errors import DeltaError, LimitExceeded
+from reference_impl.limits import Limits
 from reference_impl.ratified import InlineCommit, RatifiedCommits, StagedCommit
 from reference_impl.read import read_table
 from reference_impl.snapshot import Snapshot
@@ -13,6 +14,8 @@ from reference_impl.write.clauses import When
 __all__ = [
     "DeltaError",
     "InlineCommit",
+    "LimitExceeded",
+    "Limits",
     "RatifiedCommits",
     "Snapshot",
     "Sql",

@@ -31,11 +31,12 @@ from reference_impl.errors import (
 )
 from reference_impl.features import active
 from reference_impl.file_lines import from_lines
+from reference_impl.limits import Account, budget
 from reference_impl.metadata import validate_metadata
 from reference_impl.paths import decode_path
 from reference_impl.protocol import check_readable
 from reference_impl.ratified import RatifiedCommits
-from reference_impl.scan.reader import FileReader
+from reference_impl.scan.reader import FileReader, kept_within
 from reference_impl.scan.tasks import FileTask, TableSchema, file_tasks, table_schema
 from reference_impl.segment import Listing, list_log
 from reference_impl.snapshot import Snapshot, in_commit_timestamp, read_commit
@@ -133,7 +134,8 @@ def read_changes(
         ]
     )
     changes = (change for one in versions for change in _changes(storage, listing, one, table))
-    reads = in_order(lambda change: _read(reader, change, schema), changes, MAX_THREADS)
+    account = Account(budget().limits)
+    reads = in_order(lambda change: _read(reader, change, schema, account), changes, MAX_THREADS)
     batches = [batch for read in reads for batch in read]
     return pa.Table.from_batches(batches, schema=schema)
 
@@ -142,6 +144,7 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
     first = Snapshot(storage, listing, start)
     protocol, metadata = first.protocol, first.metadata
     for version in range(start, end + 1):
+        budget().check_time()
         file = listing.commits.get(version)
         if file is None:
             raise VersionNotFound(f"the log does not hold the commit of version {version}")
@@ -315,10 +318,13 @@ def _with_partition_values(removed: pa.Table, values: Sequence[Any]) -> pa.Table
     return removed.set_column(at, "partitionValues", column)
 
 
-def _read(reader: FileReader, change: _Change, schema: pa.Schema) -> list[pa.RecordBatch]:
+def _read(
+    reader: FileReader, change: _Change, schema: pa.Schema, account: Account
+) -> list[pa.RecordBatch]:
     reader = replace(reader, extra=[_TYPE]) if change.kind is None else reader
     try:
-        return [_labelled(batch, change, schema) for batch in reader.read(change.task)]
+        read = (_labelled(batch, change, schema) for batch in reader.read(change.task, account))
+        return list(kept_within(account, read, change.task.path))
     except DeltaError as error:
         error.version = error.version if error.version is not None else change.at.version
         raise

@@ -12,18 +12,14 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reference_impl.errors import DataFileTooLarge, LimitExceeded
+from reference_impl.limits import budget, exceeded
 from reference_impl.parquet_bounds import Bounded
 
-__all__ = ["BATCH_ROWS", "OPTIONS", "bounded", "refuse_bomb", "refuse_repeated"]
-
-OPTIONS: Final = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 22}
-"""Bounds on what the footer of a checkpoint may hold, in bytes and elements."""
+__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_repeated"]
 
 BATCH_ROWS: Final = 65_536
 """Rows that are decoded at a time: enough for speed, little enough for memory."""
-
-_ALWAYS_FINE: Final = 1 << 26
-_MAX_GROWTH: Final = 200
 
 
 def bounded(
@@ -32,30 +28,42 @@ def bounded(
     """Decode columns of an opened file in batches.
 
     Raises:
-        ValueError: they unfold to more than a file of its size may, or the file is damaged.
+        DataFileTooLarge: they unfold to more than a file of its size may.
+        ValueError: the file is damaged.
 
     """
-    size = source.size()
-    left = limit = _ALWAYS_FINE + _MAX_GROWTH * size
-    for batch in Bounded(source, file, limit, columns).batches(BATCH_ROWS, use_threads=use_threads):
+    size = int(source.size())
+    left = limit = _most(size)
+    held = Bounded(source, file, limit, columns, name="checkpoint")
+    for batch in held.batches(BATCH_ROWS, use_threads=use_threads):
+        budget().check_time()
         left -= batch.nbytes
         if left < 0:
-            raise ValueError(f"{size} bytes unpack to more than {_MAX_GROWTH} times as many")
+            raise _too_large(f"{size} bytes unfold to more than {limit}")
         yield batch
+
+
+def _most(size: int) -> int:
+    limits = budget().limits
+    return limits.checkpoint + limits.checkpoint_growth * size
+
+
+def _too_large(found: str) -> LimitExceeded:
+    return exceeded("checkpoint", found, error=DataFileTooLarge)
 
 
 def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
     """Refuse a file whose own footer claims that it grows out of all proportion.
 
     Raises:
-        ValueError: it does.
+        DataFileTooLarge: it does.
 
     """
     groups = range(metadata.num_row_groups)
     unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)
     rows = metadata.num_rows
-    if rows > size or unpacked > _ALWAYS_FINE + _MAX_GROWTH * size:
-        raise ValueError(f"{size} bytes claim {rows} rows of {unpacked} bytes")
+    if rows > size or unpacked > _most(size):
+        raise _too_large(f"{size} bytes claim {rows} rows of {unpacked} bytes")
 
 
 def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:

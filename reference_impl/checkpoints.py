@@ -27,7 +27,6 @@ from reference_impl.actions import (
 )
 from reference_impl.checkpoint_bounds import (
     BATCH_ROWS,
-    OPTIONS,
     bounded,
     refuse_bomb,
     refuse_repeated,
@@ -35,10 +34,17 @@ from reference_impl.checkpoint_bounds import (
 from reference_impl.checkpoint_columns import conform
 from reference_impl.commit_lines import Lines, sort_lines
 from reference_impl.commits import parse_line
-from reference_impl.errors import CheckpointFileNotFound, InvalidCheckpoint, MalformedCommit
+from reference_impl.errors import (
+    CheckpointFileNotFound,
+    DataFileTooLarge,
+    InvalidCheckpoint,
+    MalformedCommit,
+)
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import from_lines
+from reference_impl.limits import out_of_memory
 from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
+from reference_impl.parquet_bounds import open_parquet
 from reference_impl.paths import decode_path
 from reference_impl.protocol import settled_protocol
 from reference_impl.storage import Storage, is_absolute, is_failure
@@ -63,7 +69,7 @@ _FEW_ROWS: Final = 1_000
 """Rows for which opening a file again takes longer than reading all that it holds at once."""
 _SMALL_SIDECARS: Final = 1 << 22
 """Bytes of sidecars below which threads cost more than they save."""
-_READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+_READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
 Portion: TypeAlias = Iterator[Callable[[], pa.RecordBatch]]
@@ -278,6 +284,11 @@ class CheckpointReader:
             yield from self._tiny[path]
         except FileNotFoundError:
             raise self._gone(path) from None
+        except MemoryError as error:  # Arrow's is one as well
+            raise out_of_memory(error, path) from error
+        except DataFileTooLarge as error:
+            error.path = error.path or path
+            raise
         except _READ_ERRORS as error:
             if is_failure(error):
                 raise  # the file may be as good as any
@@ -286,7 +297,7 @@ class CheckpointReader:
     def _open(self, path: str, source: Any) -> pq.ParquetFile:
         """Open a file, and check its footer when that is read for the first time."""
         known = self._footers.get(path)
-        file = pq.ParquetFile(source, metadata=known, **OPTIONS)
+        file = open_parquet(source, metadata=known)
         if known is None:
             refuse_bomb(file.metadata, source.size())
             refuse_repeated(file.schema_arrow, "the schema")

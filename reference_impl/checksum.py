@@ -23,6 +23,7 @@ from reference_impl.log_names import LOG_DIR, checksum_name
 from reference_impl.replay_keys import decode_paths, logical_keys
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage
+from reference_impl.untrusted import too_deep
 from reference_impl.wire import Decoder, Place, decode, int64, string, wire
 
 __all__ = ["Checksum", "Discrepancy", "Histogram", "read_checksum", "verify_checksum"]
@@ -155,6 +156,8 @@ def read_checksum(storage: Storage, version: int) -> Checksum | None:
     except FileNotFoundError:
         return None
     except orjson.JSONDecodeError as error:
+        if deep := too_deep(error, path):
+            raise deep from None
         message, requirement = f"a checksum file is not JSON: {error}", "CRC-005"
     except InvalidAction as error:
         message, requirement = error.message, error.requirement

@@ -16,6 +16,7 @@ from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommi
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import known_actions, parse_body
 from reference_impl.protocol import settled_protocol
+from reference_impl.untrusted import too_deep
 from reference_impl.wire import Place
 
 __all__ = ["Commit", "parse_commit", "parse_line"]
@@ -121,6 +122,7 @@ def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
     """Give name and JSON value of the known action on a line, if there is one.
 
     Raises:
+        LimitExceeded: the line is nested too deep.
         MalformedCommit: the line is not a JSON object with one action.
 
     """
@@ -129,6 +131,8 @@ def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
+        if deep := too_deep(error, place.path):
+            raise deep from None
         raise _malformed(f"line {number} is not JSON: {error}", place) from None
     if type(value) is not dict:
         raise _malformed(f"line {number} is not a JSON object", place)

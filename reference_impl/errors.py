@@ -473,17 +473,31 @@ class RowsNotTracked(UnsupportedError):
     stage = "plan"
 
 
-class DataFileTooLarge(UnsupportedError):
-    """A data file is small on disk and unfolds to more than this implementation takes on."""
+class LimitExceeded(UnsupportedError):
+    """A limit of ``reference_impl.limits`` ended the operation; the table may be valid.
+
+    Attributes:
+        limit: name of the limit, a field of ``Limits``.
+        value: what the limit was.
+
+    """
+
+    clause = "Delta Table Specification"
+    requirement = "SNAP-001"
+    stage = "read"
+    limit: str = ""
+    value: float | None = None
+
+
+class DataFileTooLarge(LimitExceeded):
+    """A data file is small on disk and unfolds to more than the limits allow."""
 
     clause = "Data Files"
     requirement = "DATA-001"
-    stage = "read"
 
 
-class FileTooLarge(UnsupportedError):
-    """A file of the log or of vectors has more bytes than this implementation reads at once."""
+class FileTooLarge(LimitExceeded):
+    """A file of the log or of vectors has more bytes than the limits allow to be read at once."""
 
     clause = "Delta Log Entries"
     requirement = "LOG-004"
-    stage = "read"

@@ -24,6 +24,7 @@ from reference_impl.commit_lines import Lines
 from reference_impl.errors import DeltaError, InvalidAction, MalformedCommit
 from reference_impl.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.file_actions import STRING_MAP as _MAP
+from reference_impl.untrusted import too_deep
 from reference_impl.wire import Place
 
 __all__ = ["Run", "from_lines", "known_actions", "parse_body"]
@@ -84,6 +85,8 @@ def parse_body(action: str, line: bytes, place: Place) -> Any:
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
+        if deep := too_deep(error, place.path):
+            raise deep from None
         problem = f"a line is not JSON: {error}: {line[:80].decode(errors='replace')}"
     else:
         actions = known_actions(found)

@@ -15,9 +15,11 @@ from typing import Final
 from reference_impl.actions import CommitInfo
 from reference_impl.errors import InvalidMetadata, TimestampNotFound
 from reference_impl.features import active
+from reference_impl.limits import budget
 from reference_impl.segment import Listing
 from reference_impl.snapshot import Snapshot, in_commit_timestamp, read_commit
 from reference_impl.storage import Storage
+from reference_impl.untrusted import long_property
 
 __all__ = ["CommitRecord", "History", "to_millis"]
 
@@ -131,6 +133,7 @@ class History:
         return self._record(version).timestamp
 
     def _record(self, version: int) -> CommitRecord:
+        budget().check_time()
         commit = read_commit(self._storage, self._listing.commits[version], files=False)
         info = commit.info
         if self._enabled_at is not None and version >= self._enabled_at:
@@ -145,11 +148,7 @@ def _integer(snapshot: Snapshot, name: str) -> int | None:
     if text is None:
         return None
     try:
-        return int(text)
-    except ValueError:
-        raise InvalidMetadata(
-            f"{name} is {text!r}, not an integer",
-            action="metaData",
-            version=snapshot.version,
-            requirement="ICT-010",
-        ) from None
+        return long_property(name, text)
+    except InvalidMetadata as error:
+        error.version, error.requirement = snapshot.version, "ICT-010"
+        raise

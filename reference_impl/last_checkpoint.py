@@ -15,14 +15,16 @@ from urllib.parse import quote
 
 import orjson
 
+from reference_impl.limits import budget
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR
 from reference_impl.storage import Storage
 
 __all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
 
 _LONG: Final = 2**63
-_MOST: Final = 1 << 24
-"""Bytes of a hint at most: it may repeat the schema of the checkpoint."""
+_NO_MORE: Final = object()
+_GROWTH: Final = 4
+"""Characters that the canonical form of a hint may have for each byte of the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,11 @@ class Hint:
 def read_hint(storage: Storage) -> Hint | None:
     """Read the hint of a table; ``None`` when there is none that can be trusted."""
     try:
-        data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, _MOST + 1)
+        most = budget().limits.hint
+        data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, most + 1)
     except FileNotFoundError:
         return None
-    return parse_hint(data) if len(data) <= _MOST else None
+    return parse_hint(data) if len(data) <= most else None
 
 
 def parse_hint(data: bytes) -> Hint | None:
@@ -59,12 +62,12 @@ def parse_hint(data: bytes) -> Hint | None:
         document = json.loads(
             data, object_pairs_hook=_unique, parse_int=_Number, parse_float=_Number
         )
+        if not isinstance(document, dict):
+            return None
+        checksum = document.get("checksum")
+        if checksum is not None and checksum != json_checksum(document):
+            return None
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict):
-        return None
-    checksum = document.get("checksum")
-    if checksum is not None and checksum != json_checksum(document):
         return None
     version, size, parts = (_long(document.get(name)) for name in ("version", "size", "parts"))
     return Hint(version, size, parts) if version is not None else None
@@ -80,22 +83,39 @@ def canonical_json(document: Mapping[str, Any]) -> str:
     """Give the canonical form: sorted ``path=value`` pairs, without a top-level checksum.
 
     Empty objects and arrays vanish; array positions are names and sort as such.
+
+    Raises:
+        ValueError: deep paths make it many times as long as a hint may be.
+
     """
     top = {key: value for key, value in document.items() if key != "checksum"}
-    pairs = sorted(_pairs(top, ()), key=lambda pair: pair[0].encode())
+    left = _GROWTH * budget().limits.hint
+    pairs = []
+    for pair in _pairs(top):
+        left -= sum(map(len, pair))
+        if left < 0:
+            raise ValueError("the canonical form is too long")
+        pairs.append(pair)
+    pairs.sort(key=lambda pair: pair[0].encode())
     return ",".join(f"{path}={value}" for path, value in pairs)
 
 
-def _pairs(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    match value:
-        case Mapping():
-            for key, item in value.items():
-                yield from _pairs(item, (*path, _string(key)))
-        case list():
-            for position, item in enumerate(value):
-                yield from _pairs(item, (*path, str(position)))
-        case _:
-            yield "+".join(path), _scalar(value)
+def _pairs(top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    waiting = [_members("", top)]
+    while waiting:
+        path, value = next(waiting[-1], ("", _NO_MORE))
+        if value is _NO_MORE:
+            waiting.pop()
+        elif isinstance(value, Mapping | list):
+            waiting.append(_members(f"{path}+", value))
+        else:
+            yield path, _scalar(value)
+
+
+def _members(prefix: str, of: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(of, list):
+        return ((f"{prefix}{position}", item) for position, item in enumerate(of))
+    return ((prefix + _string(key), item) for key, item in of.items())
 
 
 def _scalar(value: Any) -> str:

@@ -12,25 +12,33 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference_impl.parquet_pages import Chunk, Page, read_footer, read_pages, reading
+from reference_impl.errors import DataFileTooLarge, LimitExceeded
+from reference_impl.limits import budget, exceeded
+from reference_impl.parquet_pages import (
+    Chunk,
+    Page,
+    read_footer,
+    read_pages,
+    reading,
+    refuse_large_footer,
+)
 from reference_impl.parquet_strings import longest_string, spread
 
-__all__ = ["Bounded", "Unfolds"]
-
-_BATCH: Final = 1 << 27
-"""Bytes that a batch may take at worst."""
+__all__ = ["Bounded", "open_parquet"]
 
 _GLUED: Final = 1 << 26
 """Bytes at which small batches are handed on, however few rows they have."""
 
-_PAGES: Final = 1 << 29
 _PAGES_GROWTH: Final = 8
-"""Pages that are held at once may take the one, or so many times what they take in the file."""
+"""Pages that are held at once may take so many times what they take in the file."""
+
+_MAX_STRING: Final = 1 << 24
+"""Bytes of a string in a footer at most."""
 
 _FEW: Final = 256
 """Rows of a batch below which it pays to look how long the strings of a dictionary are."""
@@ -60,8 +68,38 @@ _LEVELS: Final = 4
 _PREFIX: Final = 4
 
 
-class Unfolds(ValueError):  # noqa: N818  it names the fault, as the errors module does
-    """A file is small and would be large in memory."""
+def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
+    """Open a file whose footer is within the limits.
+
+    Args:
+        source: the file; it stays open when this fails.
+        options: of ``pq.ParquetFile``.
+
+    Raises:
+        DataFileTooLarge: the footer is beyond a limit.
+        pa.ArrowException: the footer is damaged.
+        OSError: the same, or the storage failed.
+
+    """
+    limits = budget().limits
+    # A store is asked once only; what it reads ahead holds most footers.
+    if options.get("metadata") is None and not isinstance(source, pa.PythonFile):
+        size = int(source.size())
+        length = int.from_bytes(source.read_at(8, max(size - 8, 0))[:4], "little")
+        if length <= size:  # another is damaged, and no footer is read
+            refuse_large_footer(length)
+    try:
+        return pq.ParquetFile(
+            source,
+            thrift_string_size_limit=_MAX_STRING,
+            thrift_container_size_limit=limits.footer_items,
+            **options,
+        )
+    except OSError as error:
+        if "Exceeded size limit" not in str(error):
+            raise
+        found = "a list in the footer is longer"
+        raise exceeded("footer_items", found, error=DataFileTooLarge) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +126,13 @@ class Bounded:
     """Columns of one opened file, to be decoded within bounds."""
 
     def __init__(
-        self, source: pa.NativeFile, file: pq.ParquetFile, limit: int, columns: Sequence[str]
+        self,
+        source: pa.NativeFile,
+        file: pq.ParquetFile,
+        limit: int,
+        columns: Sequence[str],
+        *,
+        name: str,
     ) -> None:
         """Look at the headers of the pages that the columns have.
 
@@ -97,19 +141,23 @@ class Bounded:
             file: the opened file.
             limit: bytes that it may unfold to.
             columns: paths of leaves, or of what holds them.
+            name: the limit that ``limit`` comes from, for messages.
 
         Raises:
-            Unfolds: the columns unfold to more.
+            DataFileTooLarge: the columns unfold to more.
             ValueError: the footer or a page header is damaged.
 
         """
-        self._source, self._file, self._limit = source, file, limit
+        self._source, self._file, self._limit, self._name = source, file, limit, name
+        limits = budget().limits
+        self._batch, self._at_once = limits.batch, limits.pages
+        self._largest = 0
         self._read = reading(source)
         self._size = int(source.size())
         self._columns = list(columns)
         self._leaves = _leaves(file, columns)
         self._risks: list[_Risk] = []
-        self._most = _BATCH
+        self._most = self._batch
         self._unfolded = self._listed = 0
         metadata = file.metadata
         if metadata.num_rows > limit:
@@ -123,6 +171,11 @@ class Bounded:
                 self._look(start, rows, chunks)
             start += rows
 
+    @property
+    def most(self) -> int:
+        """Bytes that are there at once while the columns are decoded, about."""
+        return self._largest + min(self._batch, max(self._unfolded, self._listed))
+
     def batches(
         self, most: int, *, width: int = 0, use_threads: bool = False
     ) -> Iterator[pa.RecordBatch]:
@@ -135,9 +188,9 @@ class Bounded:
 
         """
         width += sum(leaf.width for leaf in self._leaves)
-        if width > _BATCH:
-            raise self._unfolds(f"{width} bytes in each row")
-        most = min(most, self._most, _BATCH // max(width, 1))
+        if width > self._batch:
+            raise self._unfolds(f"{width} bytes in each row", "batch")
+        most = min(most, self._most, self._batch // max(width, 1))
         plain = not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
         at = held = rows = 0
         risks = deque(self._risks)
@@ -171,7 +224,7 @@ class Bounded:
         held = self._pages(rows, chunks)
         self._weigh(held)
         lengths = {leaf: _longest(pages) for leaf, pages in held.items() if leaf.strings}
-        if _FEW * sum(lengths.values()) > _BATCH:
+        if _FEW * sum(lengths.values()) > self._batch:
             for leaf, pages in held.items():
                 if lengths.get(leaf):
                     lengths[leaf] = self._looked_up(chunks[leaf.index], pages)
@@ -183,11 +236,11 @@ class Bounded:
         at = 0
         for until in sorted(set(ends.values())):
             longest = sum(lengths[leaf] for leaf, end in ends.items() if end >= until)
-            self._risks.append(_Risk(start + at, start + until, max(_BATCH // longest, 1)))
+            self._risks.append(_Risk(start + at, start + until, max(self._batch // longest, 1)))
             at = until
         for leaf, length in lengths.items():
-            if leaf.repeated and length * sum(map(_values, held[leaf])) > _BATCH:
-                self._spread(leaf, max(_BATCH // length, 1))
+            if leaf.repeated and length * sum(map(_values, held[leaf])) > self._batch:
+                self._spread(leaf, max(self._batch // length, 1))
 
     def _pages(self, rows: int, chunks: Sequence[Chunk]) -> dict[_Leaf, list[Page]]:
         """Read the headers of pages, but for numbers that no codec lets grow much."""
@@ -218,8 +271,9 @@ class Bounded:
                     self._listed += 2 * _PREFIX * page.values
         if max(self._unfolded, self._listed) > self._limit:
             raise self._unfolds(f"{max(self._unfolded, self._listed)} bytes")
-        if at_once > max(_PAGES, _PAGES_GROWTH * stored):
-            raise self._unfolds(f"{at_once} bytes in a row")
+        self._largest = max(self._largest, at_once)
+        if at_once > max(self._at_once, _PAGES_GROWTH * stored):
+            raise self._unfolds(f"{at_once} bytes of pages at once", "pages")
 
     def _looked_up(self, chunk: Chunk, pages: Sequence[Page]) -> int:
         """Give the length of the longest string that may come again and again."""
@@ -230,17 +284,18 @@ class Bounded:
         """Find out how many rows of lists of strings fit into a batch.
 
         Raises:
-            Unfolds: one row does not.
+            DataFileTooLarge: one row does not.
 
         """
-        while spread(self._source, self._file, leaf.path, rows) > _BATCH:
+        while spread(self._source, self._file, leaf.path, rows) > self._batch:
             if rows == 1:
-                raise self._unfolds("more in one row than a batch may have")
+                raise self._unfolds("more in one row than a batch may have", "batch")
             rows = max(rows // 16, 1)
         self._most = min(self._most, rows)
 
-    def _unfolds(self, what: str) -> Unfolds:
-        return Unfolds(f"{self._size} bytes unfold to {what}")
+    def _unfolds(self, what: str, name: str = "") -> LimitExceeded:
+        found = f"{self._size} bytes unfold to {what}"
+        return exceeded(name or self._name, found, error=DataFileTooLarge)
 
 
 def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:

@@ -14,14 +14,15 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
+from reference_impl.errors import DataFileTooLarge
+from reference_impl.limits import budget, exceeded
 from reference_impl.thrift import INTEGER, LIST, RECORD, Wanted, read_record
 
-__all__ = ["Chunk", "Page", "Read", "read_footer", "read_pages", "reading"]
+__all__ = ["Chunk", "Page", "Read", "read_footer", "read_pages", "reading", "refuse_large_footer"]
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """Gives so many bytes of a file from a place on; fewer where it ends."""
 
-_MAX_FOOTER: Final = 1 << 24
 _TAIL: Final = 1 << 13
 _RECENT: Final = 128
 _SHORT: Final = 1 << 15
@@ -103,19 +104,32 @@ def read_footer(read: Read, size: int, leaves: int) -> Sequence[Sequence[Chunk]]
         leaves: how many columns each row group has to have, of the schema.
 
     Raises:
+        DataFileTooLarge: the footer is beyond the limit.
         ValueError: the footer is damaged, or a row group has other columns than the schema.
 
     """
     tail = read(max(size - _TAIL, 0), _TAIL)
     length = int.from_bytes(tail[-8:-4], "little")
-    if tail[-4:] != b"PAR1" or not 0 < length <= min(size - 8, _MAX_FOOTER):
+    if tail[-4:] != b"PAR1" or not 0 < length <= size - 8:
         raise ValueError(f"a footer of {length} bytes, or none")
+    refuse_large_footer(length)
     at = size - 8 - length
     data = tail[-8 - length : -8] if length + 8 <= len(tail) else read(at, length)
     groups = _recent(data) if length <= _SHORT else _chunks(data)
     if any(len(chunks) != leaves for chunks in groups):
         raise ValueError(f"a row group has not {leaves} columns, as the schema has")
     return groups
+
+
+def refuse_large_footer(length: int) -> None:
+    """Refuse a footer of more bytes than the limit.
+
+    Raises:
+        DataFileTooLarge: it has more.
+
+    """
+    if length > budget().limits.footer:
+        raise exceeded("footer", f"a footer has {length} bytes", error=DataFileTooLarge)
 
 
 def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:

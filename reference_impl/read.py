@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from reference_impl.errors import TimestampNotFound
+from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan import scan
 from reference_impl.table import Table
@@ -27,6 +28,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
     row_ids: bool = False,
     ratified: RatifiedCommits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> pa.Table:
     """Read the rows of a table.
 
@@ -43,8 +45,10 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
             true are given.
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
         ratified: what the caller got from the catalog of a catalog-managed table.
+        limits: what the operation may take.
 
     Raises:
+        LimitExceeded: it takes more, whether the table is valid or not.
         DeltaError: a subclass that says what is wrong with the table, or with the request.
         ValueError: both ``version`` and ``timestamp`` are given.
 
@@ -52,8 +56,9 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     if version is not None and timestamp is not None:
         raise ValueError("give a version or a timestamp, not both")
     moment = None if timestamp is None else to_milliseconds(timestamp)
-    snapshot = Table(location, ratified=ratified).snapshot(version, moment)
-    return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
+    with within_limits(limits):
+        snapshot = Table(location, ratified=ratified, limits=limits).snapshot(version, moment)
+        return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
 
 
 def to_milliseconds(timestamp: int | datetime | str) -> int:

@@ -33,11 +33,13 @@ from reference_impl.errors import (
     InvalidLogSegment,
     InvalidRatifiedCommits,
     InvalidTableError,
+    LimitExceeded,
     MalformedCommit,
     MissingMetadata,
     MissingProtocol,
 )
 from reference_impl.features import active, supported
+from reference_impl.limits import Limits, budget, limited
 from reference_impl.live_files import typed_files
 from reference_impl.log_names import LOG_DIR, LogFile, commit_name
 from reference_impl.metadata import validate_metadata
@@ -94,6 +96,7 @@ def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
     return info.in_commit_timestamp
 
 
+@limited
 class Snapshot:
     """One version of a table.
 
@@ -105,6 +108,7 @@ class Snapshot:
         txns: application id to its latest transaction.
         domain_metadata: domain to its configuration, removed domains left out.
         storage: the table's storage.
+        limits: those of the operation that loaded it; they hold for what it is asked later.
 
     """
 
@@ -119,6 +123,7 @@ class Snapshot:
 
         """
         self.storage = storage
+        self.limits: Limits = budget().limits
         self._listing = listing
         self._segments = segments(listing, version)
         self._reconciled: Reconciled | None = None
@@ -313,6 +318,7 @@ class Snapshot:
         """Read commits, each with whether it is a compaction."""
         found = []
         for file in files:
+            budget().check_time()
             compacted = file.kind == "compaction"
             with _blaming() if compacted else nullcontext():
                 found.append((read_commit(self.storage, file, files=whole), compacted))
@@ -373,5 +379,5 @@ def _call_blamed(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
 def _blaming() -> Iterator[None]:
     try:
         yield
-    except (InvalidTableError, CheckpointFileNotFound) as error:
+    except (InvalidTableError, CheckpointFileNotFound, LimitExceeded) as error:
         raise _Fault(error) from error

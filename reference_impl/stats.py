@@ -9,7 +9,6 @@ by physical name and given by logical path.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number
@@ -21,6 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from reference_impl.column_mapping import Mode, physical_name
+from reference_impl.errors import LimitExceeded
+from reference_impl.limits import budget
 from reference_impl.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import (
@@ -40,6 +41,7 @@ from reference_impl.types.model import (
     Struct,
 )
 from reference_impl.types.temporal import parse_date, parse_timestamp
+from reference_impl.untrusted import decimal_of, parse_json
 
 __all__ = ["ColumnStatistics", "Leaf", "Statistics", "leaves", "parse_statistics", "to_struct"]
 
@@ -134,15 +136,16 @@ def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) 
     parts = list(in_order(lambda batch: _parse(batch, schema), batches, threads))
     parsed = pa.concat_tables(parts) if parts else schema.empty_table()
     columns = {}
+    pick = _Picker(parsed)
     for leaf in wanted:
-        count = _pick(parsed, ("nullCount", *leaf.physical))
+        count = pick("nullCount", *leaf.physical)
         if leaf.has_bounds:
-            low = _typed(_pick(parsed, ("minValues", *leaf.physical)), leaf.type)
-            high = _typed(_pick(parsed, ("maxValues", *leaf.physical)), leaf.type)
+            low = _typed(pick("minValues", *leaf.physical), leaf.type)
+            high = _typed(pick("maxValues", *leaf.physical), leaf.type)
         else:
             low = high = pa.nulls(len(parsed), arrow_type(leaf.type))
         columns[leaf.path] = ColumnStatistics(low, high, count)
-    return Statistics(_pick(parsed, ("numRecords",)), _pick(parsed, ("tightBounds",)), columns)
+    return Statistics(pick("numRecords"), pick("tightBounds"), columns)
 
 
 def to_struct(statistics: Statistics) -> pa.StructArray:
@@ -196,39 +199,42 @@ def _nested_type(tree: Mapping[str, Any]) -> pa.DataType:
 def _parse(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     """Parse a batch as a whole; one by one when a text in it is not as it ought to be."""
     given = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.array([], pa.string())
-    empty = pc.fill_null(pc.equal(given, ""), True)  # noqa: FBT003  a value
+    unknown = pc.or_(
+        pc.equal(given, ""), pc.greater(pc.binary_length(given), budget().limits.statistics)
+    )
+    empty = pc.fill_null(unknown, True)  # noqa: FBT003  a value
     filled = pc.if_else(empty, "{}", given)
     whole = pa.ListArray.from_arrays(pa.array([0, len(filled)], pa.int32()), filled)
     lines = pc.binary_join(whole, "\n")[0].as_buffer()
     feeds = np.count_nonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
     if feeds != len(filled) - 1 or not pc.all(pc.starts_with(filled, "{")).as_py():
         # A line that is no object, or a text of several lines, would shift what follows.
-        return _parse_singly(texts, schema)
+        return _parse_singly(filled, schema)
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     reading = pj.ReadOptions(use_threads=False, block_size=max(lines.size, 1) + 1)
     try:
         parsed = pj.read_json(
             pa.BufferReader(lines), parse_options=options, read_options=reading
         ).select(schema.names)
-        if len(parsed) == len(texts) and parsed.schema.equals(schema):
+        if len(parsed) == len(filled) and parsed.schema.equals(schema):
             return parsed
     except (pa.ArrowException, KeyError, UnicodeDecodeError):
         pass
-    return _parse_singly(texts, schema)
+    return _parse_singly(filled, schema)
 
 
-def _parse_singly(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
-    rows = [_document(text) for text in texts.to_pylist()]
+def _parse_singly(texts: pa.Array | pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
+    rows = [_document(text or "{}") for text in texts.to_pylist()]
     return pa.table(
         [pa.array([_fit(r.get(f.name), f.type) for r in rows], f.type) for f in schema],
         schema=schema,
     )
 
 
-def _document(text: str | None) -> Mapping[str, Any]:
+def _document(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text or "{}", parse_float=Number)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except (ValueError, LimitExceeded):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -242,19 +248,30 @@ def _fit(value: Any, of: pa.DataType) -> Any:
         return None
     try:
         if pa.types.is_decimal(of) and isinstance(value, int | str):
-            value = Number(value)
+            value = decimal_of(value) if isinstance(value, str) else Number(value)
         if pa.types.is_floating(of) and isinstance(value, int | Number | str):
             value = float(value)
         return pa.scalar(value, of).as_py()
-    except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
+    except (pa.ArrowException, ValueError, TypeError, ArithmeticError, LimitExceeded):
         return None
 
 
-def _pick(parsed: pa.Table, path: tuple[str, ...]) -> pa.Array:
-    values = parsed.column(path[0]).combine_chunks()
-    for name in path[1:]:
-        values = pc.struct_field(values, values.type.get_field_index(name))
-    return values
+class _Picker:
+    """Gives columns by their path; each struct is taken apart once, however many it has."""
+
+    def __init__(self, parsed: pa.Table) -> None:
+        self._parsed = parsed
+        self._structs: dict[tuple[str, ...], dict[str, pa.Array]] = {}
+
+    def __call__(self, *path: str) -> pa.Array:
+        if len(path) == 1:
+            return self._parsed.column(path[0]).combine_chunks()
+        outer = path[:-1]
+        if outer not in self._structs:
+            struct = self(*outer)
+            names = (field.name for field in struct.type)
+            self._structs[outer] = dict(zip(names, struct.flatten(), strict=True))
+        return self._structs[outer][path[-1]]
 
 
 def _typed(values: pa.Array, of: DataType) -> pa.Array:

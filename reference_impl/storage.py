@@ -33,9 +33,9 @@ from obstore.exceptions import (
 from obstore.store import from_url
 
 from reference_impl.errors import FileTooLarge
+from reference_impl.limits import budget, exceeded
 
 __all__ = [
-    "MOST_AT_ONCE",
     "STAGED",
     "Entry",
     "LocalStorage",
@@ -45,9 +45,6 @@ __all__ = [
     "is_failure",
     "open_storage",
 ]
-
-MOST_AT_ONCE: Final = 1 << 30
-"""Bytes of a file that is read as a whole at most; a commit of a million files has half of it."""
 
 STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
 """Names of files on their way: what a writer that is killed leaves beside the target."""
@@ -103,7 +100,7 @@ class Storage(Protocol):
         """Describe a file."""
 
     def get(self, path: str) -> bytes:
-        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -155,8 +152,9 @@ def is_failure(error: BaseException) -> bool:
 
 
 def _refuse_large(path: str, size: int) -> None:
-    if size > MOST_AT_ONCE:
-        raise FileTooLarge(f"the file has {size} bytes, more than {MOST_AT_ONCE}", path=path)
+    if size > budget().limits.log_file:
+        found = f"the file has {size} bytes"
+        raise exceeded("log_file", found, error=FileTooLarge, path=path)
 
 
 @contextmanager
@@ -250,7 +248,7 @@ class LocalStorage:
         return Entry(path, stat.st_size, stat.st_mtime_ns // 1_000_000)
 
     def get(self, path: str) -> bytes:
-        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
         with self._open(path) as file:
             _refuse_large(path, os.fstat(file.fileno()).st_size)
             return file.read()
@@ -380,7 +378,7 @@ class ObjectStorage:
             return _entry(path, obstore.head(store, key))
 
     def get(self, path: str) -> bytes:
-        """Read a whole file; :class:`FileTooLarge` beyond :data:`MOST_AT_ONCE`."""
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
         store, key = self._resolve(path)
         with _as_os_error(path):
             found = obstore.get(store, key)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from reference_impl.cdf import read_changes
 from reference_impl.history import CommitRecord, History, to_millis
+from reference_impl.limits import DEFAULT_LIMITS, Limits, limited
 from reference_impl.protocol import check_writable
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.segment import list_log
@@ -38,12 +39,14 @@ from reference_impl.write.vacuum import vacuum
 __all__ = ["Table"]
 
 
+@limited
 class Table:
     """A Delta table.
 
     Attributes:
         storage: the storage bound to the table root.
         ratified: what the table's catalog ratified, as it was handed in.
+        limits: what each operation may take.
 
     """
 
@@ -53,6 +56,7 @@ class Table:
         *,
         options: Mapping[str, str] | None = None,
         ratified: RatifiedCommits | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Name a table; nothing is read yet.
 
@@ -61,9 +65,11 @@ class Table:
             options: configuration for an object store.
             ratified: what the caller got from the catalog of a catalog-managed table, which
                 cannot be read without.
+            limits: what each operation may take; beyond it, it ends with ``LimitExceeded``.
 
         """
         self.ratified = ratified
+        self.limits = limits
         if isinstance(location, str | os.PathLike):
             self.storage: Storage = open_storage(location, options)
         else:

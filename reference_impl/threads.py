@@ -6,7 +6,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Final, TypeVar
+
+from reference_impl.limits import budget
 
 __all__ = ["MAX_THREADS", "in_order"]
 
@@ -24,15 +27,22 @@ def in_order(work: Callable[[_T], _R], items: Iterable[_T], threads: int) -> Ite
     """Do work on threads and give the results in the order of the items.
 
     The first error ends it: what has not begun is dropped. One thread is the caller's own.
+
+    Raises:
+        LimitExceeded: the time of the operation is up.
+
     """
     if threads <= 1:
-        yield from map(work, items)
+        for item in items:
+            budget().check_time()
+            yield work(item)
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[_R]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
+                budget().check_time()
+                waiting.append(pool.submit(copy_context().run, work, item))
                 if len(waiting) > threads * _AHEAD:
                     yield waiting.popleft().result()
             while waiting:

@@ -16,13 +16,14 @@ that they enforce, so a :class:`Violation` says not only what is wrong but by wh
 """
 
 from schemas.catalog import UnknownSchemaError, load, names, requirements
-from schemas.validation import Rule, Violation, errors, locate, validator
+from schemas.validation import Rule, Violation, errors, is_valid, locate, validator
 
 __all__ = [
     "Rule",
     "UnknownSchemaError",
     "Violation",
     "errors",
+    "is_valid",
     "load",
     "locate",
     "names",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from schemas.catalog import registry, urn
@@ -39,8 +40,10 @@ _TYPES: Final[Mapping[str, Test]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "integer": _is_integer,
-    # Statistics come with exact fractions, which only the general validator takes for numbers.
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    # Statistics come with exact fractions.
+    "number": lambda value: (
+        isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    ),
 }
 
 

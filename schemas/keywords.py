@@ -92,8 +92,9 @@ def _within(
     inner, outer = (instance.get(name) for name in names)
     if not isinstance(inner, list) or not isinstance(outer, list | None):
         return
+    known = {item for item in outer or () if isinstance(item, str)}
     for item in inner:
-        if item not in (outer or ()):
+        if item not in (known if isinstance(item, str) else outer or ()):
             yield ValidationError(f"{item!r} is in {names[0]} but not in {names[1]}")
 
 

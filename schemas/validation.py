@@ -8,20 +8,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
+from schemas import compiled
 from schemas.catalog import UnknownSchemaError, names, registry, urn
-from schemas.compiled import is_valid
 from schemas.keywords import EXTENSIONS
+from schemas.nesting import TooDeep, deeply
 
-__all__ = ["Rule", "Violation", "errors", "locate", "validator"]
+__all__ = ["Rule", "Violation", "errors", "is_valid", "locate", "validator"]
 
 _LONGEST_MESSAGE: Final = 300
 """Characters; a longer message repeats the document instead of explaining it."""
+
+_MOST: Final = 100
+"""Violations of one document that are explained."""
 
 _Validator: Final = extend(Draft202012Validator, EXTENSIONS)  # type: ignore[no-untyped-call] # jsonschema is untyped here
 
@@ -52,6 +57,7 @@ class Violation:
         message: what is wrong there.
         rule: see :attr:`Rule.location`.
         requirement: see :attr:`Rule.requirement`.
+        limit: nothing is broken: the document is beyond a limit and was not looked at further.
 
     """
 
@@ -59,6 +65,7 @@ class Violation:
     message: str
     rule: str
     requirement: tuple[str, ...]
+    limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,18 +186,40 @@ def _violation(name: str, error: ValidationError) -> Violation:
 
 
 def errors(name: str, document: Any) -> list[Violation]:
-    """Return every violation of the schema ``name`` by a parsed JSON document, ordered by place.
+    """Return the violations of the schema ``name`` by a parsed JSON document, ordered by place.
 
-    A document nested deeper than the interpreter can follow is a violation too.
+    Of a great many the first are given. A document that is nested deeper than the limit gives one
+    whose ``limit`` is true, which says nothing against it.
 
     Raises:
         UnknownSchemaError: no schema has this name.
 
     """
     judge = validator(name)
-    try:
-        if is_valid(name, document):
+
+    def violations(given: Any) -> list[Violation]:
+        if compiled.is_valid(name, given):
             return []
-        return sorted(_violation(name, error) for error in judge.iter_errors(document))
-    except RecursionError:
-        return [Violation("", "the document is nested too deeply to be checked", f"{name}#", ())]
+        return sorted(_violation(name, error) for error in islice(judge.iter_errors(given), _MOST))
+
+    try:
+        return deeply(violations, document)
+    except TooDeep as error:
+        return [Violation("", f"not checked: {error}", f"{name}#", (), limit=True)]
+
+
+def is_valid(name: str, document: Any) -> bool:
+    """Tell in microseconds whether a document is valid; true beyond the limit on nesting.
+
+    Of the schemas with ``uniqueItems``, which are the kit's own, it may be false for valid ones.
+
+    Raises:
+        UnknownSchemaError: no schema has this name.
+
+    """
+    if name not in names():
+        raise UnknownSchemaError(name)
+    try:
+        return deeply(lambda given: compiled.is_valid(name, given), document)
+    except TooDeep:
+        return True

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import schemas
-from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.commits import fault_finding, line_findings
+from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.log import Checkpoint, sidecar_path
 from conformance.audit.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
@@ -56,17 +56,16 @@ def readable(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that cannot be read."""
     checkpoint = subject.checkpoint
     for fault in checkpoint.top.faults:
-        severity: Severity | None = "warning" if fault.kind == "blank" else None
-        yield finding("CKPT-005", fault.place, f"checkpoint: {fault.message}", severity=severity)
+        yield fault_finding("CKPT-005", fault, "checkpoint: ")
     for lines in checkpoint.sidecars.values():
         for fault in lines.faults:
-            yield finding("SIDE-005", fault.place, f"sidecar: {fault.message}")
+            yield fault_finding("SIDE-005", fault, "sidecar: ")
 
 
 def valid_rows(subject: CheckpointView) -> Findings:
     """Report rows that break the schema of a checkpoint row."""
-    for line in subject.checkpoint.all.lines:
-        yield from schema_findings("log/checkpoint-row", line.document, line.place, "CKC-001")
+    documents = ((line.document, line.place) for line in subject.checkpoint.all.lines)
+    yield from line_findings("log/checkpoint-row", documents, "CKC-001")
 
 
 def exactly_one(subject: CheckpointView) -> Findings:
@@ -262,6 +261,7 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
     struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
     log = subject.view.state.adds
+    left_out: set[tuple[str, str | None] | None] | None = None
     for line in subject.checkpoint.all.of("add"):
         have, key = line.body, file_key(line.body)
         counted = key in log and bool(log[key].get("stats"))
@@ -276,7 +276,9 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
             (text and counted and not have.get("stats"), "CKC-018", "stats"),
         )
         for broken, requirement, field in rules:
-            if broken and (requirement == "CKC-015" or key not in _left_out(subject)):
+            if broken and requirement != "CKC-015" and left_out is None:
+                left_out = _left_out(subject)
+            if broken and (requirement == "CKC-015" or key not in (left_out or ())):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
                 yield finding(requirement, place, message)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.raw import Document
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import VersionView
@@ -41,6 +41,9 @@ class ChecksumView:
 
 def valid(subject: ChecksumView) -> Findings:
     """Report a checksum file that is no JSON object or breaks its schema."""
+    if subject.document.limit is not None:
+        yield unchecked("CRC-005", subject.place, subject.document.limit)
+        return
     if subject.document.fault is not None:
         message = f"the checksum is not one JSON object: {subject.document.fault}"
         yield finding("CRC-005", subject.place, message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,8 +15,11 @@ from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import SEVERITIES, Finding
 from conformance.audit.log import AuditError
 from conformance.registry import load_registry
+from conformance.terminal import emit, printable
+from reference_impl.errors import LimitExceeded
+from reference_impl.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["CLEAN", "NONCONFORMING", "UNUSABLE", "run_audit_cli"]
+__all__ = ["BROKEN", "CLEAN", "LIMITED", "NONCONFORMING", "UNUSABLE", "run_audit_cli"]
 
 CLEAN: Final = 0
 """No finding of severity ``error``."""
@@ -26,15 +30,29 @@ NONCONFORMING: Final = 1
 UNUSABLE: Final = 2
 """Nothing was audited: bad arguments, or no table at the location."""
 
+BROKEN: Final = 3
+"""The audit itself failed."""
+
+LIMITED: Final = 4
+"""No finding of severity ``error``, but a limit kept something from being checked."""
+
+_STATUSES: Final = (
+    "0 no errors, 1 errors found, 2 nothing audited, 3 the audit failed, "
+    "4 no errors, but a limit kept something from being checked"
+)
+
+_SECONDS: Final = 3600
+"""How long an audit may take unless told otherwise: a table must not hold up who checks it."""
+
 _SHOWN: Final = 10
-"""Findings of one requirement that the text form shows; JSON has them all."""
+"""Places of one requirement that the text form shows; JSON has more."""
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="delta-tck audit",
         description="Check a Delta table against the protocol.",
-        epilog="exit status: 0 no errors, 1 errors found, 2 nothing audited",
+        epilog=f"exit status: {_STATUSES}",
     )
     parser.add_argument("table", metavar="TABLE", nargs="?", help="path or URL of the table root")
     parser.add_argument("--checks", action="store_true", help="list what is checked and stop")
@@ -42,11 +60,49 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-data", action="store_true", help="check the log alone, without opening data files"
     )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=_SECONDS,
+        metavar="SECONDS",
+        help=f"stop after so long; 0 for never (default: {_SECONDS})",
+    )
+    parser.add_argument(
+        "--memory", type=_mebibytes, metavar="MIB", help="for what is decoded of one data file"
+    )
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        type=_limit,
+        metavar="NAME=NUMBER",
+        help="another limit, by its name in docs/limits.md; may be repeated",
+    )
     return parser
 
 
+def _mebibytes(text: str) -> int:
+    return int(text) << 20
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if name == "seconds" or not hasattr(DEFAULT_LIMITS, name):
+        raise argparse.ArgumentTypeError(f"there is no limit {name!r}")
+    return name, int(number)
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    given: dict[str, int] = dict(options.limit)
+    if options.memory is not None:
+        given["memory"] = options.memory
+    return Limits(seconds=options.time_limit or None, **given)
+
+
 def _counts(findings: Sequence[Finding]) -> dict[str, int]:
-    counted = Counter(finding.severity for finding in findings)
+    counted: Counter[str] = Counter()
+    for finding in findings:
+        counted[finding.severity] += finding.count
     return {severity: counted[severity] for severity in SEVERITIES}
 
 
@@ -56,7 +112,8 @@ def _write_json(table: str, findings: Sequence[Finding], out: TextIO) -> None:
         "counts": _counts(findings),
         "findings": [asdict(finding) for finding in findings],
     }
-    json.dump(document, out, indent=2, ensure_ascii=False)
+    # Escapes whatever is not ASCII: a path may have no other spelling.
+    json.dump(document, out, indent=2)
     out.write("\n")
 
 
@@ -67,20 +124,24 @@ def _write_text(table: str, findings: Sequence[Finding], out: TextIO) -> None:
     registry = load_registry()
     for (severity, requirement), members in groups.items():
         row = registry[requirement]
-        out.write(f"{severity}: {requirement} ({row.section}): {row.statement}\n")
-        for member in members[:_SHOWN]:
+        emit(out, f"{severity}: {requirement} ({row.section}): {row.statement}\n")
+        shown = 0
+        for member in members:
             hint = f" ({member.hint})" if member.hint else ""
-            out.write(f"  {member.place}: {member.message}{hint}\n")
-        if len(members) > _SHOWN:
-            out.write(f"  … and {len(members) - _SHOWN} more\n")
+            for place in (member.places or (member.place,))[: max(_SHOWN - shown, 0)]:
+                shown += 1
+                emit(out, f"  {printable(f'{place}: {member.message}{hint}')}\n")
+        found = sum(member.count for member in members)
+        if found > shown:
+            emit(out, f"  … and {found - shown} more\n")
     told = ", ".join(f"{count} {severity}" for severity, count in _counts(findings).items())
-    out.write(f"{table}: {told}\n")
+    emit(out, f"{printable(table)}: {told}\n")
 
 
 def _write_checks(out: TextIO) -> None:
     for check in CHECKS:
         summary = (check.run.__doc__ or "").partition("\n")[0]
-        out.write(f"{summary}\n  {', '.join(check.requirements)}\n")
+        emit(out, f"{summary}\n  {', '.join(check.requirements)}\n")
 
 
 def run_audit_cli(argv: Sequence[str]) -> int:
@@ -90,7 +151,8 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         argv: arguments after ``delta-tck audit``.
 
     Returns:
-        :data:`CLEAN`, :data:`NONCONFORMING` or :data:`UNUSABLE`.
+        :data:`CLEAN`, :data:`NONCONFORMING`, :data:`UNUSABLE`, :data:`BROKEN` or
+        :data:`LIMITED`.
 
     """
     try:
@@ -104,11 +166,22 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         sys.stderr.write("delta-tck audit: TABLE is missing; see --help\n")
         return UNUSABLE
     try:
-        findings = audit(options.table, data=not options.no_data)
+        return _audit(options)
     except AuditError as error:
-        sys.stderr.write(f"delta-tck audit: {error}\n")
-        return UNUSABLE
+        status, message = UNUSABLE, str(error)
+    except LimitExceeded as error:
+        status, message = LIMITED, str(error)
+    except Exception:  # noqa: BLE001  a status of its own: a fault of the audit is no finding
+        status, message = BROKEN, traceback.format_exc()
+    lines = "\n".join(printable(line) for line in message.splitlines())
+    emit(sys.stderr, f"delta-tck audit: {lines}\n")
+    return status
+
+
+def _audit(options: argparse.Namespace) -> int:
+    findings = audit(options.table, data=not options.no_data, limits=_limits(options))
     write = _write_json if options.format == "json" else _write_text
     write(options.table, findings, sys.stdout)
-    failed = any(finding.severity == "error" for finding in findings)
-    return NONCONFORMING if failed else CLEAN
+    if any(finding.severity == "error" for finding in findings):
+        return NONCONFORMING
+    return LIMITED if any(finding.limit for finding in findings) else CLEAN

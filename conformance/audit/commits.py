@@ -6,15 +6,28 @@ Serves "Delta Log Entries", "Actions" and "Requirements for Writers".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import schemas
-from conformance.audit.findings import Check, Findings, Severity, finding, severity_of
+from conformance.audit.findings import (
+    Check,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    severity_of,
+    unchecked,
+)
+from conformance.audit.raw import Fault
 from conformance.audit.state import dv_id, file_key
 from conformance.audit.subjects import Step
+from reference_impl.limits import budget
 
-__all__ = ["COMMIT_CHECKS", "schema_findings"]
+__all__ = ["COMMIT_CHECKS", "fault_finding", "line_findings", "schema_findings"]
+
+_EXPLAINED: Final = 100
+"""Documents of one file whose violations are explained: to explain one takes a millisecond."""
 
 
 def schema_findings(
@@ -31,6 +44,10 @@ def schema_findings(
 
     """
     for violation in schemas.errors(name, document):
+        if violation.limit:
+            message = f"{within or 'the document'} is {violation.message}"
+            yield finding(fallback, place, message, severity="warning", limit="nesting")
+            continue
         requirement = (violation.requirement or (fallback,))[0]
         where = f"{within}{violation.path}"
         message = f"{where}: {violation.message}" if where else violation.message
@@ -41,23 +58,53 @@ def schema_findings(
         yield finding(requirement, place, message, severity=severity)
 
 
+def line_findings(
+    name: str, documents: Iterable[tuple[Any, str]], fallback: str, within: str = ""
+) -> Findings:
+    """Do the same for documents of one file with their places; of many that fail most are counted.
+
+    Args:
+        name: of the schema.
+        documents: parsed JSON with its place.
+        fallback: the requirement of a rule that cites none.
+        within: what a document is, for messages about nested JSON text.
+
+    """
+    explained = 0
+    for document, place in documents:
+        budget().check_time()
+        if explained < _EXPLAINED:
+            found = list(schema_findings(name, document, place, fallback, within))
+            explained += bool(found)
+            yield from found
+        elif not schemas.is_valid(name, document):
+            message = f"this one of more than {_EXPLAINED} breaks {name} as well"
+            yield finding(fallback, place, message, severity="error")
+
+
+def fault_finding(requirement: str, fault: Fault, prefix: str = "", hint: str = "") -> Finding:
+    """Make the finding for what cannot be read; a blank line is worth a warning."""
+    if fault.limit is not None:
+        return unchecked(requirement, fault.place, fault.limit)
+    severity: Severity | None = "warning" if fault.kind == "blank" else None
+    message = f"{prefix}{fault.message}"
+    return finding(requirement, fault.place, message, hint, severity=severity, count=fault.count)
+
+
 def readable(step: Step) -> Findings:
     """Report lines that are not JSON and commits without content."""
     for fault in step.commit.content.faults:
-        severity: Severity | None = None
         if fault.kind == "empty":
-            severity = "error" if step.version == 0 else None
+            severity: Severity | None = "error" if step.version == 0 else None
             yield finding("LOG-007", fault.place, "the commit is empty", severity=severity)
         else:
-            severity = "warning" if fault.kind == "blank" else None
-            hint = "each line is one JSON object"
-            yield finding("LOG-004", fault.place, fault.message, hint, severity=severity)
+            yield fault_finding("LOG-004", fault, hint="each line is one JSON object")
 
 
 def valid_actions(step: Step) -> Findings:
     """Report actions that break their schemas."""
-    for line in step.commit.content.lines:
-        yield from schema_findings("log/commit-line", line.document, line.place, "LOG-004")
+    documents = ((line.document, line.place) for line in step.commit.content.lines)
+    yield from line_findings("log/commit-line", documents, "LOG-004")
 
 
 def one_file_action_per_path(step: Step) -> Findings:

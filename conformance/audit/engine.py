@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any, Final
 
 from conformance.audit.checkpoint_forms import FORM_CHECKS
@@ -17,7 +15,7 @@ from conformance.audit.features import (
     FEATURE_VERSION_CHECKS,
 )
 from conformance.audit.files import FILE_CHECKS
-from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, finding
+from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
 from conformance.audit.log import Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
@@ -30,6 +28,7 @@ from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
 from conformance.audit.values import VALUE_CHECKS
+from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
 from reference_impl.log_names import LOG_DIR
 from reference_impl.storage import Storage, open_storage
 
@@ -96,6 +95,10 @@ class _Audit:
         self._log = open_log(storage)
         self._layouts = Layouts()
         self._visited: set[Checkpoint] = set()
+        self._complete: dict[int, list[Checkpoint]] = {}
+        for checkpoint in self._log.checkpoints:
+            if checkpoint.complete:
+                self._complete.setdefault(checkpoint.version, []).append(checkpoint)
         self._now = int(time.time() * 1000)
 
     def run(self) -> Findings:
@@ -126,11 +129,11 @@ class _Audit:
 
     def _version(self, state: State, *, replayed: bool) -> Findings:
         view = self._view(state, last=False)
-        for checkpoint in self._log.checkpoints:
-            if checkpoint.version == state.version and checkpoint.complete:
-                yield from self._checkpoint(checkpoint, state, replayed=replayed)
-                if not state.known and not checkpoint.all.damaged:
-                    self._adopt(state, _content(checkpoint))
+        budget().check_time()
+        for checkpoint in self._complete.get(state.version, ()):
+            yield from self._checkpoint(checkpoint, state, replayed=replayed)
+            if not state.known and not checkpoint.all.damaged:
+                self._adopt(state, _content(checkpoint))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
             for checksum_check in CHECKSUM_CHECKS:
@@ -170,16 +173,14 @@ class _Audit:
                 yield from file_check.run(view)
 
 
-def _unique(findings: Iterator[Finding]) -> list[Finding]:
-    return list(dict.fromkeys(findings))
-
-
-def audit(location: str, *, data: bool = True) -> list[Finding]:
+def audit(location: str, *, data: bool = True, limits: Limits = DEFAULT_LIMITS) -> list[Finding]:
     """Check a table on disk or in an object store against the protocol.
 
     Args:
         location: path or URL of the table root.
         data: also open the live data files, to hold them against sizes, statistics and schema.
+        limits: what the audit may take. What is beyond one of them, such as a data file, is not
+            checked, and a finding with ``limit`` says so.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a
@@ -187,7 +188,9 @@ def audit(location: str, *, data: bool = True) -> list[Finding]:
 
     Raises:
         AuditError: there is no log at the location, or it cannot be listed.
+        LimitExceeded: the time is up, or the system has no memory left.
 
     """
-    findings = _unique(chain(_Audit(open_storage(location), data=data).run()))
+    with within_limits(limits):
+        findings = collect(_Audit(open_storage(location), data=data).run())
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

@@ -14,14 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.columns import read_columns
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.layout import Column
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
-from reference_impl.checkpoint_bounds import OPTIONS
-from reference_impl.errors import DeltaError
+from reference_impl.errors import DeltaError, LimitExceeded
+from reference_impl.limits import out_of_memory
+from reference_impl.parquet_bounds import open_parquet
 from reference_impl.paths import decode_path
 from reference_impl.types.schema import parse_type
 from reference_impl.types.widening import is_widening
@@ -169,10 +170,14 @@ def change_files(view: VersionView) -> Findings:
                 continue
             try:
                 with view.storage.open_input(decode_path(path)) as source:
-                    file = pq.ParquetFile(source, **OPTIONS)
+                    file = open_parquet(source)
                     yield from _kinds_of_change(file, source, line.place, path)
             except FileNotFoundError:
                 continue  # vacuum may have taken it
+            except MemoryError as error:  # Arrow's is one as well
+                yield unchecked("CDFF-007", line.place, out_of_memory(error, path))
+            except LimitExceeded as error:
+                yield unchecked("CDFF-007", line.place, error)
             except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
                 message = f"the change data file {path} cannot be read: {str(error)[:200]}"
                 yield finding("CDFF-007", line.place, message)

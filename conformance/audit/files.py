@@ -15,15 +15,16 @@ import pyarrow.parquet as pq
 
 from conformance.audit.bounds import Judged, wrong_statistics
 from conformance.audit.file_features import not_shredded, of_iceberg
-from conformance.audit.findings import Check, Finding, Findings, Severity, finding
+from conformance.audit.findings import Check, Finding, Findings, Severity, finding, unchecked
 from conformance.audit.parquet_types import unfit
 from conformance.audit.state import Body, Key
 from conformance.audit.subjects import VersionView
 from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
-from reference_impl.checkpoint_bounds import OPTIONS
 from reference_impl.deletion_vectors import MAGIC, Bitmap, VectorStore
-from reference_impl.errors import DeletionVectorNotFound, DeltaError
+from reference_impl.errors import DeletionVectorNotFound, DeltaError, LimitExceeded
+from reference_impl.limits import budget, out_of_memory
+from reference_impl.parquet_bounds import open_parquet
 from reference_impl.storage import is_absolute
 
 __all__ = ["FILE_CHECKS"]
@@ -53,6 +54,7 @@ def live_files(view: VersionView) -> Findings:
     vectors = VectorStore(view.storage)
     seen: dict[str, Key] = {}
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
+        budget().check_time()
         path = key[0]
         if path in seen:
             message = f"the path is live twice, with deletion vectors {seen[path][1]} and {key[1]}"
@@ -80,6 +82,8 @@ def _vector(store: VectorStore, body: Body, path: str) -> tuple[Bitmap | None, l
     except DeletionVectorNotFound as error:
         message = f"the deletion vector of {path} does not exist"
         return None, [finding("DVD-003", error.path or path, message)]
+    except LimitExceeded as error:
+        return None, [unchecked("DVFMT-002", path, error)]
     except (DeltaError, OSError, ValueError, OverflowError) as error:
         requirement = getattr(error, "requirement", "DVFMT-002")
         requirement = requirement if requirement in _VECTOR_REQUIREMENTS else "DVFMT-002"
@@ -102,8 +106,12 @@ def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Fi
     try:
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
-            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us", **OPTIONS)
+            file = open_parquet(source, coerce_int96_timestamp_unit="us")
             yield from _contents(_Opened(path, body, view, source, file, vector))
+    except MemoryError as error:  # Arrow's is one as well
+        yield unchecked("META-012", path, out_of_memory(error, path))
+    except LimitExceeded as error:
+        yield unchecked("META-012", path, error)
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         message = f"the file cannot be read as Parquet: {str(error)[:200]}"
         yield finding("META-012", path, message)

@@ -6,13 +6,25 @@ can report; tables of checks stand at the end of the modules that hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from conformance.registry import load_registry
+from reference_impl.errors import LimitExceeded
 
-__all__ = ["SEVERITIES", "Check", "Finding", "Findings", "Severity", "finding", "severity_of"]
+__all__ = [
+    "SEVERITIES",
+    "Check",
+    "Finding",
+    "Findings",
+    "Severity",
+    "collect",
+    "finding",
+    "severity_of",
+    "unchecked",
+]
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 """``error``: a clause that binds is broken. ``warning``: advice is not taken, or the clause is
@@ -38,6 +50,10 @@ class Finding:
         place: file of the table, relative to its root, with line or row where that helps.
         message: what is there and what the clause wants.
         hint: what a person can do about it; empty when there is nothing to add.
+        count: how often the same is found, here and at other places.
+        places: the first of those places, this one among them; empty when there is no other.
+        limit: name of the limit that kept the audit from looking further; empty when none did.
+            Then nothing is said against the table.
 
     """
 
@@ -46,6 +62,9 @@ class Finding:
     place: str
     message: str
     hint: str = ""
+    count: int = 1
+    places: tuple[str, ...] = ()
+    limit: str = ""
 
 
 Findings: TypeAlias = Iterator[Finding]
@@ -74,13 +93,69 @@ def severity_of(requirement: str) -> Severity:
     return "warning" if severity == "error" and row.contested else severity
 
 
-def finding(
+def finding(  # noqa: PLR0913  each keyword is one fact about what is found
     requirement: str,
     place: str,
     message: str,
     hint: str = "",
     *,
     severity: Severity | None = None,
+    count: int = 1,
+    limit: str = "",
 ) -> Finding:
     """Make a finding, by default with the severity that the registry gives its requirement."""
-    return Finding(requirement, severity or severity_of(requirement), place, message, hint)
+    found = severity or severity_of(requirement)
+    return Finding(requirement, found, place, message, hint, count, limit=limit)
+
+
+def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
+    """Make the finding for what a limit kept from being checked against a requirement.
+
+    Raises:
+        LimitExceeded: the limit is that on time, which ends the audit.
+
+    """
+    if error.limit == "seconds":
+        raise error
+    message = f"not checked: {error.message}"
+    return Finding(
+        requirement, "warning", place, message, "raise the limit to check it", limit=error.limit
+    )
+
+
+_PLACES: Final = 100
+"""Places that are kept of what is found again and again."""
+
+_DISTINCT: Final = 100_000
+"""Findings of one requirement and severity that are kept; the rest is counted."""
+
+
+def collect(findings: Iterable[Finding]) -> list[Finding]:
+    """Put findings that differ by their place alone into one, and bound how many there are.
+
+    Gives them in the order of their first places. Memory is bounded whatever the table holds.
+    """
+    kept: dict[tuple[str, ...], Finding] = {}
+    places: dict[tuple[str, ...], dict[str, None]] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    distinct: Counter[tuple[str, str]] = Counter()
+    for found in findings:
+        kind = (found.requirement, found.severity)
+        key = (*kind, found.message, found.hint, found.limit)
+        if key not in kept:
+            distinct[kind] += 1
+            if distinct[kind] > _DISTINCT:
+                message = f"more findings of {found.requirement} than are listed"
+                found = replace(found, message=message, hint="")  # noqa: PLW2901  as if found so
+                key = (*kind, message, "", found.limit)
+            kept.setdefault(key, found)
+        known = places.setdefault(key, {})
+        if found.place in known:
+            continue  # two checks see the same
+        if len(known) < _PLACES:
+            known[found.place] = None
+        counts[key] += found.count
+    return [
+        replace(found, count=counts[key], places=tuple(places[key]) if len(places[key]) > 1 else ())
+        for key, found in kept.items()
+    ]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.layout import Column, Layout
 from conformance.audit.raw import parse_json
 from conformance.audit.subjects import Step
@@ -54,7 +54,9 @@ def valid_schema(step: Step) -> Findings:
         if not isinstance(text, str):
             continue  # the action's own schema reports it
         parsed = parse_json(text)
-        if parsed.fault is not None:
+        if parsed.limit is not None:
+            yield unchecked("SCH-001", line.place, parsed.limit)
+        elif parsed.fault is not None:
             yield finding("SCH-001", line.place, f"schemaString is not JSON: {parsed.fault}")
         else:
             yield from schema_findings(
@@ -252,7 +254,9 @@ def clustered_tables_have_no_partitions(step: Step) -> Findings:
             continue
         text = line.body.get("configuration")
         parsed = parse_json(text) if isinstance(text, str) else None
-        if parsed is None or parsed.fault is not None:
+        if parsed is not None and parsed.limit is not None:
+            yield unchecked("CLUS-007", line.place, parsed.limit)
+        elif parsed is None or parsed.fault is not None:
             yield finding("CLUS-007", line.place, "the configuration is not JSON")
         else:
             yield from schema_findings(

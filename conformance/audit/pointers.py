@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.canonical_json import broken_rules, canonical_form, digest
-from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.commits import fault_finding, line_findings, schema_findings
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.log import Checkpoint
 from conformance.audit.raw import Lines
 from conformance.audit.state import State
@@ -29,6 +29,9 @@ def valid_hint(view: LogView) -> Findings:
     if hint is None:
         return
     advice = "readers fall back to listing the log"
+    if hint.limit is not None:
+        yield unchecked("LASTS-001", _PLACE, hint.limit)
+        return
     if hint.fault is not None:
         message = f"_last_checkpoint is not JSON: {hint.fault}"
         yield finding("LASTS-001", _PLACE, message, advice)
@@ -106,10 +109,9 @@ def compactions(view: LogView) -> Findings:
     for file, content in view.log.compactions:
         place = f"{LOG_DIR}/{file.name}"
         for fault in content.faults:
-            severity: Severity | None = "warning" if fault.kind == "blank" else None
-            yield finding("COMP-005", fault.place, fault.message, severity=severity)
-        for line in content.lines:
-            yield from schema_findings("log/commit-line", line.document, line.place, "COMP-005")
+            yield fault_finding("COMP-005", fault)
+        documents = ((line.document, line.place) for line in content.lines)
+        yield from line_findings("log/commit-line", documents, "COMP-005")
         if file.end > max(view.log.commits, default=file.end):
             message = f"the compaction reaches to version {file.end}, which is not committed"
             yield finding("COMP-012", place, message, severity="warning")

@@ -7,17 +7,18 @@ is kept, so that one broken line does not hide the next.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from reference_impl.checkpoint_bounds import OPTIONS, bounded, refuse_bomb
+from reference_impl import untrusted
+from reference_impl.checkpoint_bounds import bounded, refuse_bomb
+from reference_impl.errors import LimitExceeded
+from reference_impl.limits import budget, out_of_memory
+from reference_impl.parquet_bounds import open_parquet
 from reference_impl.storage import Storage
 
 __all__ = ["Document", "Fault", "Line", "Lines", "parse_json", "read_lines", "read_parquet_rows"]
@@ -45,21 +46,29 @@ class Fault:
         place: file, with line or row.
         message: what is wrong with it.
         kind: ``empty`` for a file without bytes, ``blank`` for a line without any.
+        count: how many lines in a row are blank.
+        limit: the limit that it is beyond, where nothing is wrong with it otherwise.
 
     """
 
     place: str
     message: str
     kind: Literal["broken", "empty", "blank"] = "broken"
+    count: int = 1
+    limit: LimitExceeded | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value with the keys that it repeats; ``value`` is ``None`` when there is a fault."""
+    """A JSON value with the keys that it repeats; ``value`` is ``None`` when there is a fault.
+
+    ``limit`` is the limit that it is beyond, where that is the fault.
+    """
 
     value: Any
     duplicates: tuple[str, ...] = ()
     fault: str | None = None
+    limit: LimitExceeded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +128,11 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
         return found
 
     try:
-        text = data.decode("utf-8") if isinstance(data, bytes) else data
-        value = json.loads(
-            text,
-            object_pairs_hook=collect,
-            parse_constant=_refuse_constant,
-            parse_float=Decimal if exact else float,
-        )
-    except (ValueError, RecursionError, ArithmeticError) as error:
-        return Document(None, fault=str(error) or type(error).__name__)
+        value = untrusted.parse_json(data, exact=exact, pairs=collect, constant=_refuse_constant)
+    except LimitExceeded as error:
+        return Document(None, fault=error.message, limit=error)
+    except ValueError as error:
+        return Document(None, fault=str(error)[:300])
     return Document(value, tuple(duplicates))
 
 
@@ -142,28 +147,45 @@ def read_lines(storage: Storage, path: str) -> Lines:
     """Read newline-delimited JSON."""
     try:
         data = storage.get(path)
+    except LimitExceeded as error:
+        return Lines(faults=(Fault(path, error.message, limit=error),))
     except OSError as error:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
         return Lines(faults=(Fault(path, "the file is empty", "empty"),))
-    lines, faults = [], []
+    lines: list[Line] = []
+    faults: list[Fault] = []
+    blank = 0
     for number, text in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
-        place = f"{path}:{number}"
-        if not text.strip():
-            faults.append(Fault(place, "the line is blank", "blank"))
+        if not text or text.isspace():
+            blank += 1
             continue
+        if blank:
+            faults.append(_blank(path, number - blank, blank))
+            blank = 0
+        place = f"{path}:{number}"
         parsed = parse_json(text)
-        if parsed.fault is not None:
+        if parsed.limit is not None:
+            faults.append(Fault(place, parsed.limit.message, limit=parsed.limit))
+        elif parsed.fault is not None:
             faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
         else:
             lines.append(_line(place, parsed.value))
+    if blank:
+        faults.append(_blank(path, number - blank + 1, blank))
     return Lines(tuple(lines), tuple(faults))
+
+
+def _blank(path: str, number: int, count: int) -> Fault:
+    return Fault(f"{path}:{number}", "the line is blank", "blank", count)
 
 
 def read_document(storage: Storage, path: str) -> Document | None:
     """Read a file of one JSON value; ``None`` when the file does not exist."""
     try:
         return parse_json(storage.get(path))
+    except LimitExceeded as error:
+        return Document(None, fault=error.message, limit=error)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -189,11 +211,12 @@ def read_parquet_rows(storage: Storage, path: str) -> Lines:
     lines: list[Line] = []
     try:
         with storage.open_input(path) as source:
-            file = pq.ParquetFile(source, **OPTIONS)
+            file = open_parquet(source)
             names = [name for name in ACTIONS if name in file.schema_arrow.names]
             row = 0
             refuse_bomb(file.metadata, source.size())
             for batch in bounded(source, file, names, use_threads=True):
+                budget().check_time()
                 types = [batch.schema.field(name).type for name in batch.schema.names]
                 columns = [column.to_pylist() for column in batch.columns]
                 for values in zip(*columns, strict=True):
@@ -203,6 +226,10 @@ def read_parquet_rows(storage: Storage, path: str) -> Lines:
                     }
                     lines.append(_line(f"{path}#{row}", document))
                     row += 1
+    except MemoryError as error:  # Arrow's is one as well
+        return Lines(tuple(lines), (Fault(path, "no memory", limit=out_of_memory(error, path)),))
+    except LimitExceeded as error:
+        return Lines(tuple(lines), (Fault(path, error.message, limit=error),))
     except (OSError, pa.ArrowException, ValueError, KeyError, RecursionError) as error:
         fault = Fault(path, f"cannot be read as Parquet: {str(error)[:200]}")
         return Lines(tuple(lines), (fault,))

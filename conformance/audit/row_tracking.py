@@ -7,7 +7,7 @@ from typing import Final
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
@@ -81,7 +81,9 @@ def marks_are_valid(step: Step) -> Findings:
         if line.body.get("domain") == _DOMAIN and line.body.get("removed") is not True:
             text = line.body.get("configuration")
             parsed = parse_json(text) if isinstance(text, str) else None
-            if parsed is None or parsed.fault is not None:
+            if parsed is not None and parsed.limit is not None:
+                yield unchecked("RT-034", line.place, parsed.limit)
+            elif parsed is None or parsed.fault is not None:
                 yield finding("RT-034", line.place, f"the configuration of {_DOMAIN} is not JSON")
             else:
                 yield from schema_findings(

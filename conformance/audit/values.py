@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import schemas
-from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.commits import line_findings
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.layout import Layout
 from conformance.audit.raw import Line, parse_json
 from conformance.audit.state import dv_id
 from conformance.audit.subjects import Step
-from reference_impl.errors import DeltaError
+from reference_impl.errors import DeltaError, LimitExceeded
 from reference_impl.partition_values import parse_value
 from reference_impl.types.schema import parse_type
 
@@ -76,6 +76,8 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
             continue
         try:
             parse_value(text, parse_type(column.type), column=name)
+        except LimitExceeded as error:
+            yield unchecked("PART-004", line.place, error)
         except DeltaError as error:
             requirement = _OWN_REQUIREMENT.get(column.type, "PART-004")
             yield finding(requirement, line.place, f"{line.action}: {error.message}")
@@ -83,20 +85,23 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
 
 def valid_statistics(step: Step) -> Findings:
     """Report statistics that are no JSON, or not of the shape of statistics."""
+    documents = []
     for line in step.of("add"):
         text = line.body.get("stats")
         if not isinstance(text, str):
             continue
         parsed = parse_json(text, exact=True)
+        if parsed.limit is not None:
+            yield unchecked("ADD-010", line.place, parsed.limit)
+            continue
         if parsed.fault is not None:
             message = f"stats is not JSON: {parsed.fault}"
             yield finding("ADD-010", line.place, message, severity="error")
             continue
-        yield from schema_findings(
-            "table/statistics", parsed.value, line.place, "STAT-007", "stats"
-        )
+        documents.append((parsed.value, line.place))
         if isinstance(parsed.value, dict):
             yield from _row_counts(line, parsed.value)
+    yield from line_findings("table/statistics", documents, "STAT-007", "stats")
 
 
 def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:

@@ -28,6 +28,7 @@ from reference_impl.deletion_vectors.bitmap import (
     Bitmap,
 )
 from reference_impl.errors import InvalidDeletionVector
+from reference_impl.limits import budget, exceeded
 
 __all__ = ["MAGIC", "NATIVE_MAGIC", "decode", "encode"]
 
@@ -43,6 +44,9 @@ _OFFSETS_FROM = 4
 
 _ARRAY_LIMIT = 4096
 _MAX_BUCKET = 1 << 31
+
+_LEAST = 12
+"""Bytes of a bucket at least: its key or size, and a bitmap without containers."""
 
 _Column: TypeAlias = npt.NDArray[np.int64]
 
@@ -70,6 +74,7 @@ def decode(payload: bytes) -> Bitmap:
     """Parse a serialized vector, older layout included.
 
     Raises:
+        LimitExceeded: it has more buckets than the limits allow.
         InvalidDeletionVector: the magic number is another, or the bitmap breaks its format.
 
     """
@@ -101,6 +106,7 @@ def decode(payload: bytes) -> Bitmap:
 
 def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[_Bucket]:
     (count,) = _unpack("<Q", payload, 4)
+    _refuse_many(count, len(payload))
     at, last, buckets = 12, -1, []
     for _ in range(count):
         (key,) = _unpack("<I", payload, at)
@@ -115,8 +121,15 @@ def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[_Bucket]:
     return buckets
 
 
+def _refuse_many(count: int, size: int) -> None:
+    # A count that the bytes have no room for is found to be wrong on the way.
+    if budget().limits.vector_buckets < count <= size // _LEAST:
+        raise exceeded("vector_buckets", f"the vector has {count} buckets")
+
+
 def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[_Bucket]:
     (count,) = _unpack(f"{order}I", payload, 4)
+    _refuse_many(count, len(payload))
     at, buckets = 8, []
     for key in range(count):
         (size,) = _unpack(f"{order}I", payload, at)

@@ -15,6 +15,7 @@ from reference_impl.deletion_vectors.descriptor import Descriptor
 from reference_impl.deletion_vectors.payload import decode
 from reference_impl.deletion_vectors.z85 import decode_z85, encode_z85
 from reference_impl.errors import DeletionVectorNotFound, DeltaError, InvalidDeletionVector
+from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.storage import Storage
 
 __all__ = ["VectorStore", "frame", "inline"]
@@ -58,6 +59,7 @@ class VectorStore:
             path: the data file that it belongs to, for messages.
 
         Raises:
+            LimitExceeded: the vector has more bytes than the limits allow.
             InvalidDeletionVector: descriptor, frame, checksum, bitmap or cardinality is wrong.
             DeletionVectorNotFound: the file is missing.
 
@@ -65,6 +67,8 @@ class VectorStore:
         try:
             descriptor = Descriptor.from_wire(wire)
             bitmap = decode(self._payload(descriptor))
+        except MemoryError as error:
+            raise out_of_memory(error, path) from error
         except DeltaError as error:
             error.path = error.path or path
             raise
@@ -92,6 +96,8 @@ class VectorStore:
     def _stored(self, descriptor: Descriptor) -> bytes:
         path, size = descriptor.path, descriptor.size_in_bytes
         try:
+            if size > budget().limits.vector and size <= self._storage.head(path).size:
+                raise exceeded("vector", f"the vector has {size} bytes", path=path)
             return self._framed(path, descriptor.offset, size)
         except FileNotFoundError as error:
             raise DeletionVectorNotFound(
@@ -99,7 +105,8 @@ class VectorStore:
             ) from error
 
     def _framed(self, path: str, offset: int | None, size: int) -> bytes:
-        length = size + 2 * _FRAME
+        # More than the limit is asked of shorter files only, which lack it.
+        length = min(size, budget().limits.vector) + 2 * _FRAME
         if offset in (None, 0, 1):
             # One request for the version as well. Without an offset the first vector is meant;
             # a file that holds nothing but a frame has it at byte 0 instead.

@@ -13,9 +13,10 @@ import pyarrow as pa
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
 from reference_impl.filters import bind_filter, columns_of
+from reference_impl.limits import Account, within_limits
 from reference_impl.row_tracking import RowTracking
-from reference_impl.scan.reader import FileReader, threads_for
-from reference_impl.scan.tasks import file_tasks, table_schema
+from reference_impl.scan.reader import FileReader, kept_within, threads_for
+from reference_impl.scan.tasks import FileTask, file_tasks, table_schema
 from reference_impl.skipping import may_match
 from reference_impl.threads import in_order
 from reference_impl.types.model import Field, Struct
@@ -45,16 +46,29 @@ def scan(
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
 
     Raises:
+        LimitExceeded: the rows take more than the snapshot's limits allow.
         DeltaError: a subclass that says what is wrong with the table, or with the request.
 
     """
+    with within_limits(snapshot.limits) as allowed:
+        return _scan(snapshot, columns, filter, Account(allowed.limits), row_ids=row_ids)
+
+
+def _scan(
+    snapshot: Snapshot,
+    columns: Sequence[str] | None,
+    given: Mapping[str, Any] | str | None,
+    account: Account,
+    *,
+    row_ids: bool,
+) -> pa.Table:
     table = table_schema(snapshot.protocol, snapshot.metadata)
     if columns is not None and not columns:
         # Arrow counts rows by columns: read one, and drop it from rows that are counted.
-        one = scan(snapshot, columns=table.columns.names[:1], filter=filter, row_ids=row_ids)
+        one = _scan(snapshot, table.columns.names[:1], given, account, row_ids=row_ids)
         return one.drop_columns(list(table.columns.names[:1]))
     wanted = project(table.columns, columns)
-    condition = None if filter is None else bind_filter(filter, table.columns)
+    condition = None if given is None else bind_filter(given, table.columns)
     tested = set() if condition is None else {path[0] for path in columns_of(condition)}
     tested -= {f.name for f in wanted}
     reader = FileReader(
@@ -73,8 +87,12 @@ def scan(
     if condition is not None:
         files = files.filter(may_match(files, condition, table))
     tasks = file_tasks(files, partition, table.mode)
-    reads = in_order(lambda task: list(reader.read(task)), tasks, threads_for(files))
-    batches = [batch for read in reads for batch in read]
+
+    def read(task: FileTask) -> list[pa.RecordBatch]:
+        return list(kept_within(account, reader.read(task, account), task.path))
+
+    reads = in_order(read, tasks, threads_for(files))
+    batches = [batch for found in reads for batch in found]
     return pa.Table.from_batches(batches, schema=reader.schema)
 
 

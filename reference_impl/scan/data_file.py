@@ -7,7 +7,7 @@ null, columns that the table lacks are ignored.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from reference_impl.column_mapping import Mode
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
-from reference_impl.parquet_bounds import Bounded, Unfolds
+from reference_impl.limits import Account, budget, exceeded, out_of_memory
+from reference_impl.parquet_bounds import Bounded, open_parquet
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, DataType, Field, children
@@ -28,14 +29,6 @@ Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
 """Tells which of so many rows from a position on are kept; ``None`` for all."""
 
 _BATCH_ROWS = 1 << 16
-_MAX_STRING = 1 << 24
-_MAX_CONTAINER = 1 << 22
-"""Bounds on what a footer may ask to be allocated: bytes of a string, items of a list."""
-
-_SUSPECT = 384 << 20
-_EXPANSION = 100
-"""A file that unfolds to more bytes than the one, and by more than the other, is a bomb."""
-
 _NULL = 8
 """Bytes of a null, about."""
 
@@ -50,7 +43,6 @@ _DAMAGE = (
     IndexError,
     TypeError,
     OverflowError,
-    MemoryError,
     NotImplementedError,
 )
 
@@ -61,7 +53,7 @@ def at_file(path: str) -> Iterator[None]:
 
     Raises:
         DataFileNotFound: the file is missing.
-        DataFileTooLarge: the file unfolds beyond measure.
+        LimitExceeded: the file takes more than the limits allow.
         InvalidDataFile: the file is damaged.
         OSError: the storage failed.
 
@@ -71,12 +63,8 @@ def at_file(path: str) -> Iterator[None]:
     except DeltaError as error:
         error.path = error.path or path
         raise
-    except Unfolds as error:
-        raise DataFileTooLarge(
-            str(error),
-            path=path,
-            hint="rewrite the table's files in smaller ones if their content is genuine",
-        ) from error
+    except MemoryError as error:  # Arrow's is one as well
+        raise out_of_memory(error, path) from error
     except FileNotFoundError as error:
         raise DataFileNotFound(
             "a data file of this version does not exist",
@@ -101,6 +89,7 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
     *,
     width: int = 0,
     kept: Kept = lambda _start, _length: None,
+    account: Account | None = None,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     """Read columns of a file in physical order.
 
@@ -116,6 +105,7 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         width: bytes that the caller adds to each row.
         kept: tells which rows of a batch the caller keeps, by the position of the first row and
             their number; ``None`` for all.
+        account: counts what is decoded, while it is there.
 
     Yields:
         The position of the first row, the number of rows, and an array per column and per
@@ -123,46 +113,54 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
 
     Raises:
         DataFileNotFound: the file is missing.
-        DataFileTooLarge: the file unfolds beyond measure.
+        LimitExceeded: the file takes more than the limits allow.
         InvalidDataFile: the file is damaged, or does not hold the columns' types.
 
     """
     with (
         at_file(path),
         storage.open_input(path) as source,
-        pq.ParquetFile(
+        open_parquet(
             source,
             coerce_int96_timestamp_unit="us",
             # What is in memory already need not be fetched ahead.
             pre_buffer=not isinstance(source, pa.MemoryMappedFile),
-            thrift_string_size_limit=_MAX_STRING,
-            thrift_container_size_limit=_MAX_CONTAINER,
         ) as file,
     ):
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
-        yield from _batches(source, file, _Columns(file, wanted), width, kept)
+        yield from _batches(source, file, _Columns(file, wanted), width, kept, account)
 
 
-def _batches(
-    source: pa.NativeFile, file: pq.ParquetFile, columns: _Columns, width: int, kept: Kept
+def _batches(  # noqa: PLR0913, PLR0917  each argument is one fact about what is read
+    source: pa.NativeFile,
+    file: pq.ParquetFile,
+    columns: _Columns,
+    width: int,
+    kept: Kept,
+    account: Account | None,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
-    limit = max(_SUSPECT, _EXPANSION * source.size())
+    limits, size = budget().limits, int(source.size())
+    limit = max(limits.data_file, limits.data_file_growth * size)
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
-    bounded = Bounded(source, file, limit, columns.names or _smallest(file))
+    bounded = Bounded(source, file, limit, columns.names or _smallest(file), name="data_file")
     start = unfolded = 0
-    for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
-        try:
-            arrays = columns.take(batch)
-        except InvalidDataFile:
-            rows = kept(start, batch.num_rows)
-            if rows is None:
-                raise
-            arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
-        unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
-        if unfolded > limit:
-            raise Unfolds(f"{source.size()} bytes unfold to more than {limit}")
-        yield start, batch.num_rows, arrays
-        start += batch.num_rows
+    reserved = nullcontext() if account is None else account.reserve(bounded.most, "one file")
+    with reserved:
+        for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
+            budget().check_time()
+            try:
+                arrays = columns.take(batch)
+            except InvalidDataFile:
+                rows = kept(start, batch.num_rows)
+                if rows is None:
+                    raise
+                arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
+            unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
+            if unfolded > limit:
+                found = f"{size} bytes unfold to {unfolded} and more"
+                raise exceeded("data_file", found, error=DataFileTooLarge)
+            yield start, batch.num_rows, arrays
+            start += batch.num_rows
     if start != file.metadata.num_rows:
         raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
 

@@ -6,7 +6,7 @@ row ids count physical rows, whatever is projected or filtered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from reference_impl.column_mapping import Mode
 from reference_impl.deletion_vectors import Bitmap, VectorStore
 from reference_impl.filters import Node, evaluate
+from reference_impl.limits import Account
 from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.scan.tasks import FileTask
@@ -25,7 +26,7 @@ from reference_impl.threads import MAX_THREADS
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Field
 
-__all__ = ["FileReader", "threads_for"]
+__all__ = ["FileReader", "kept_within", "threads_for"]
 
 _SMALL = 4 << 20
 """Bytes of data files below which threads cost more than they save."""
@@ -64,12 +65,17 @@ class FileReader:
         fields = [arrow_field(f) for f in (*self.columns, *self.extra)]
         return pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if self.tracking else []))
 
-    def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
+    def read(self, task: FileTask, account: Account | None = None) -> Iterator[pa.RecordBatch]:
         """Give the rows of a logical file, in physical order.
 
         A vector may name rows beyond the end of its file: there is nothing to leave out.
 
+        Args:
+            task: the file.
+            account: counts what is decoded on the way, while it is there.
+
         Raises:
+            LimitExceeded: the file takes more than the limits allow.
             DataFileNotFound: the data file is missing.
             InvalidDataFile: the data file is damaged, or does not hold the columns' types.
             DeletionVectorNotFound: the file of the deletion vector is missing.
@@ -96,6 +102,7 @@ class FileReader:
             hidden,
             width=width,
             kept=partial(_kept, deleted, only),
+            account=account,
         ):
             found = iter(arrays)
             columns = [
@@ -121,6 +128,21 @@ class FileReader:
 
     def _vector(self, wire: Mapping[str, Any] | None, task: FileTask) -> Bitmap | None:
         return None if wire is None else self.vectors.load(wire, task.path)
+
+
+def kept_within(
+    account: Account, batches: Iterable[pa.RecordBatch], path: str
+) -> Iterator[pa.RecordBatch]:
+    """Hand batches on that the caller keeps, counting them.
+
+    Raises:
+        LimitExceeded: they are more than the limit on memory allows.
+
+    """
+    with at_file(path):
+        for batch in batches:
+            account.take(batch.nbytes, "what is read")
+            yield batch
 
 
 def _kept(

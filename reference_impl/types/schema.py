@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from reference_impl.errors import InvalidSchema
+from reference_impl.limits import budget, exceeded
 from reference_impl.types.model import (
     PRIMITIVES,
     STRING,
@@ -25,11 +26,9 @@ from reference_impl.types.model import (
     Primitive,
     Struct,
 )
+from reference_impl.untrusted import too_deep
 
-__all__ = ["MAX_DEPTH", "format_schema", "parse_schema", "parse_type", "to_json"]
-
-MAX_DEPTH = 100
-"""Deepest nesting that is followed; a bound against schemas made to exhaust the stack."""
+__all__ = ["format_schema", "parse_schema", "parse_type", "to_json"]
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,4})\s*,\s*(-?\d{1,4})\s*\)", re.ASCII)
 _CHARACTERS = re.compile(r"(?:var)?char\(\s*\d{1,10}\s*\)", re.ASCII)
@@ -44,12 +43,15 @@ def parse_schema(text: str) -> Struct:
     """Parse ``metaData.schemaString``.
 
     Raises:
+        LimitExceeded: the schema is nested deeper than the limit.
         InvalidSchema: the text is not JSON, not a struct, or breaks a rule of the section.
 
     """
     try:
         node = orjson.loads(text)
     except (ValueError, TypeError) as error:
+        if isinstance(error, orjson.JSONDecodeError) and (deep := too_deep(error)):
+            raise deep from None
         raise InvalidSchema(f"schemaString is not JSON: {error}", action="metaData") from None
     parsed = parse_type(node)
     if not isinstance(parsed, Struct):
@@ -68,11 +70,8 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
         InvalidSchema: see :func:`parse_schema`.
 
     """
-    if len(place) > MAX_DEPTH:
-        raise InvalidSchema(
-            f"the schema is nested deeper than {MAX_DEPTH} levels",
-            action="metaData",
-        )
+    if len(place) > budget().limits.nesting:
+        raise exceeded("nesting", f"the schema is nested deeper than {len(place) - 1} levels")
     if isinstance(node, str):
         return _parse_name(node, place)
     if not isinstance(node, dict):

@@ -19,11 +19,13 @@ from reference_impl.errors import (
     ConstraintViolation,
     InvalidMetadata,
     InvalidTableError,
+    LimitExceeded,
     UnknownColumn,
 )
 from reference_impl.snapshot import Snapshot
 from reference_impl.stats import Leaf, leaves
 from reference_impl.types.model import Decimal
+from reference_impl.untrusted import parse_json
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.statistics import (
     BOUNDED,
@@ -66,7 +68,7 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
         return ()
     known = {leaf.physical: leaf for leaf in leaves(target.schema, target.table.mode)}
     try:
-        columns = json.loads(held.configuration)[_COLUMNS]
+        columns = parse_json(held.configuration)[_COLUMNS]
         paths = [(each,) if isinstance(each, str) else tuple(each) for each in columns]
         return tuple(known[path] for path in paths)
     except (ValueError, TypeError, KeyError):
@@ -82,7 +84,7 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
     """Give the domain that names clustering columns; what else it holds is kept."""
     held: dict[str, Any] = {}
     if before is not None and not before.removed:
-        document = json.loads(before.configuration)
+        document = parse_json(before.configuration, exact=False)
         held = document if isinstance(document, dict) else {}
     held[_COLUMNS] = [list(leaf.physical) for leaf in columns]
     text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
@@ -196,7 +198,7 @@ def _lacks(stats: str | None, columns: Sequence[Leaf]) -> bool:
 def _document(text: str | None) -> dict[str, Any]:
     try:
         document = {} if text is None else parse_exact(text)
-    except ValueError:
+    except (ValueError, LimitExceeded):
         return {}
     return document if isinstance(document, dict) else {}
 

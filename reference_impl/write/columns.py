@@ -32,7 +32,7 @@ from reference_impl.write.clustering import (
 )
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
-from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering
+from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering, highest_id
 from reference_impl.write.rules import (
     CONSTRAINT_PREFIX,
     DEFAULT_KEY,
@@ -81,7 +81,7 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
     mode = transaction.target.table.mode
     configuration = dict(snapshot.metadata.configuration)
     if mode != "none":
-        numbering = Numbering(int(configuration.get(MAX_ID_PROPERTY, "0")))
+        numbering = Numbering(highest_id(configuration))
         columns = [numbering.annotate(column) for column in columns]
         configuration[MAX_ID_PROPERTY] = str(numbering.highest)
 

@@ -34,7 +34,7 @@ from reference_impl.write.changes import Changes
 from reference_impl.write.checkpoint import Style, live_tombstones, style_of, write_checkpoint
 from reference_impl.write.data_files import now
 from reference_impl.write.live_files import LiveFiles
-from reference_impl.write.mapping import MAX_ID_PROPERTY
+from reference_impl.write.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.protocols import every_field, features_needed
 from reference_impl.write.tracking import SUSPENDED
 from reference_impl.write.transaction import Transaction
@@ -108,7 +108,7 @@ def _refuse_physical_names(snapshot: Snapshot) -> None:
                 f"files know column {column.name!r} by another name",
                 "write the rows into a table that is not mapped",
             )
-    highest = int(snapshot.metadata.configuration.get(MAX_ID_PROPERTY, "0") or 0)
+    highest = highest_id(snapshot.metadata.configuration)
     if highest > len(fields):
         raise _in_the_way(
             "columnMapping",

@@ -35,7 +35,7 @@ from reference_impl.types.model import (
     children,
 )
 from reference_impl.types.schema import parse_type
-from reference_impl.write.mapping import MAX_ID_PROPERTY
+from reference_impl.write.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.records import records_of
 
 __all__ = [
@@ -146,7 +146,7 @@ def number_nested(
     schema: Struct, configuration: Mapping[str, str]
 ) -> tuple[Struct, dict[str, str]]:
     """Give elements, keys and values the ids that they lack, above every id so far."""
-    highest = int(configuration.get(MAX_ID_PROPERTY, "0"))
+    highest = highest_id(configuration)
 
     def annotate(column: Field) -> Field:
         nonlocal highest

@@ -30,7 +30,7 @@ from reference_impl.write.clustering import (
 )
 from reference_impl.write.definition import define
 from reference_impl.write.live_files import LiveFiles
-from reference_impl.write.mapping import MAX_ID_PROPERTY
+from reference_impl.write.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.row_ids import ROW_TRACKING_DOMAIN
 from reference_impl.write.rules import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.write.transaction import ICT, ICT_PROVENANCE, Transaction
@@ -134,7 +134,7 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
     """
     held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
     if MAX_ID_PROPERTY in held and MAX_ID_PROPERTY in configuration:
-        highest = max(int(held[MAX_ID_PROPERTY]), int(configuration[MAX_ID_PROPERTY]))
+        highest = max(highest_id(held), highest_id(configuration))
         configuration[MAX_ID_PROPERTY] = str(highest)
     if active(now.protocol, now.metadata, ICT):
         told = {name: held[name] for name in ICT_PROVENANCE if name in held}

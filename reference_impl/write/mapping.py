@@ -10,10 +10,21 @@ from typing import Final
 from reference_impl.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.types.model import Array, DataType, Field, Map, Struct
+from reference_impl.untrusted import long_property
 
-__all__ = ["MAX_ID_PROPERTY", "Numbering", "map_columns", "mode_of"]
+__all__ = ["MAX_ID_PROPERTY", "Numbering", "highest_id", "map_columns", "mode_of"]
 
 MAX_ID_PROPERTY: Final = "delta.columnMapping.maxColumnId"
+
+
+def highest_id(configuration: Mapping[str, str]) -> int:
+    """Give the highest id that columns of a table ever had, as its property says; 0 without it.
+
+    Raises:
+        InvalidMetadata: the property is no integer.
+
+    """
+    return long_property(MAX_ID_PROPERTY, configuration.get(MAX_ID_PROPERTY) or "0")
 
 
 def mode_of(configuration: Mapping[str, str]) -> str:

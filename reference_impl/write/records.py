@@ -7,12 +7,12 @@ checkpoint without statistics stands for their commits.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from reference_impl.errors import LimitExceeded
 from reference_impl.paths import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.storage import Storage
@@ -24,8 +24,8 @@ __all__ = ["records_of", "with_records"]
 def records_of(stats: Any) -> int | None:
     """Give the number of rows that statistics tell; ``None`` where they tell none."""
     try:
-        records = json.loads(stats)["numRecords"]
-    except (KeyError, TypeError, ValueError):
+        records = parse_exact(stats)["numRecords"]
+    except (AttributeError, KeyError, TypeError, ValueError, LimitExceeded):
         return None
     return records if type(records) is int else None
 

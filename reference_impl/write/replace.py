@@ -21,7 +21,7 @@ from reference_impl.write.clustering import clustering_domain
 from reference_impl.write.create import Definition, check_definition
 from reference_impl.write.definition import define
 from reference_impl.write.incoming import prepare
-from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering
+from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering, highest_id
 from reference_impl.write.target import Target
 from reference_impl.write.transaction import Transaction
 
@@ -84,7 +84,7 @@ def _numbered(schema: Struct, before: Target) -> tuple[Struct, dict[str, str]]:
     configuration = dict(before.configuration)
     if before.table.mode == "none":
         return schema, configuration
-    numbering = Numbering(int(configuration.get(MAX_ID_PROPERTY, "0")))
+    numbering = Numbering(highest_id(configuration))
     columns = tuple(numbering.annotate(column) for column in schema.fields)
     return Struct(columns), {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
 

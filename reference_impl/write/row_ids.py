@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from reference_impl.actions import DomainMetadata
 from reference_impl.errors import InvalidTableError
+from reference_impl.untrusted import parse_json
 from reference_impl.write.records import records_of
 
 __all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark"]
@@ -28,7 +29,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     if held is None or held.removed:
         return -1
     try:
-        document = json.loads(held.configuration)
+        document = parse_json(held.configuration)
     except ValueError:
         document = None
     if isinstance(document, Mapping):

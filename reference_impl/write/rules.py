@@ -6,7 +6,6 @@ Serves "CHECK Constraints", "Column Invariants", "Generated Columns", "Default C
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +13,7 @@ from typing import Any, Final
 from reference_impl.errors import InvalidMetadata, UnsupportedExpression
 from reference_impl.sql import Expression, parse_expression
 from reference_impl.types.model import LONG, VARIANT, Field, Struct, children
+from reference_impl.untrusted import parse_json
 from reference_impl.write.target import Target
 
 __all__ = [
@@ -159,7 +159,7 @@ def invariant_of(column: Field) -> str:
     """Give the condition of a column that has an invariant."""
     text = column.metadata[INVARIANT_KEY]
     try:
-        document = json.loads(text)
+        document = parse_json(text)
         return str(document["expression"]["expression"])
     except (ValueError, TypeError, KeyError):
         # The older text says that the value is the expression itself.

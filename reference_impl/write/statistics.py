@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode
+from reference_impl.errors import InvalidMetadata
 from reference_impl.stats import Leaf, leaves
 from reference_impl.types.model import (
     BYTE,
@@ -35,6 +36,7 @@ from reference_impl.types.model import (
     Decimal,
     Struct,
 )
+from reference_impl.untrusted import long_property, parse_json
 
 __all__ = [
     "BOUNDED",
@@ -79,8 +81,9 @@ def indexed_leaves(
         paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}
         return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
     try:
-        count = int(configuration.get(_COUNT_PROPERTY, _DEFAULT_COUNT))
-    except ValueError:
+        text = configuration.get(_COUNT_PROPERTY)
+        count = _DEFAULT_COUNT if text is None else long_property(_COUNT_PROPERTY, text)
+    except InvalidMetadata:
         count = _DEFAULT_COUNT
     return found if count < 0 else found[:count]
 
@@ -189,7 +192,7 @@ def parse_exact(text: str) -> Any:
         ValueError: the text is not JSON.
 
     """
-    return json.loads(text, parse_float=Number)
+    return parse_json(text)
 
 
 def _spell(value: Any) -> Iterator[str]:

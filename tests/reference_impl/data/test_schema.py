@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reference_impl.errors import InvalidSchema, UnsupportedType
+from reference_impl.errors import InvalidSchema, LimitExceeded, UnsupportedType
+from reference_impl.limits import DEFAULT_LIMITS
 from reference_impl.types.arrow import arrow_schema, from_arrow
 from reference_impl.types.model import (
     PRIMITIVES,
@@ -21,7 +22,7 @@ from reference_impl.types.model import (
     Struct,
     children,
 )
-from reference_impl.types.schema import MAX_DEPTH, format_schema, parse_schema
+from reference_impl.types.schema import format_schema, parse_schema
 
 
 def _field(of: Any, **changes: Any) -> dict[str, Any]:
@@ -130,12 +131,12 @@ def test_what_is_no_schema_is_refused(text: str) -> None:
         parse_schema(text)
 
 
-@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 900, 100_000])
-def test_nesting_is_bounded(depth: int) -> None:
+@pytest.mark.parametrize("depth", [DEFAULT_LIMITS.nesting + 1, 900, 100_000])
+def test_nesting_beyond_the_limit_is_no_fault_of_the_table(depth: int) -> None:
     opening, closing = '{"type":"array","containsNull":true,"elementType":', "}"
     text = opening * depth + '"long"' + closing * depth
     whole = '{"type":"struct","fields":[{"name":"c","nullable":true,"type":' + text + "}]}"
-    with pytest.raises(InvalidSchema):
+    with pytest.raises(LimitExceeded, match="limit 'nesting'"):
         parse_schema(whole)
 
 

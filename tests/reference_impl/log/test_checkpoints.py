@@ -15,6 +15,7 @@ from reference_impl.errors import (
     InvalidAction,
     InvalidCheckpoint,
     InvalidTableError,
+    LimitExceeded,
 )
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
@@ -297,12 +298,12 @@ def test_a_checkpoint_that_grows_out_of_proportion_is_refused(log: Any) -> None:
     huge = pa.array(["x" * 1_000_000] * 80)
     pq.write_table(pa.table({"novelty": huge}), path, compression="zstd", use_dictionary=False)
     _forget(log, 0)
-    with pytest.raises(InvalidCheckpoint, match="bytes claim 80 rows"):
+    with pytest.raises(LimitExceeded, match="bytes claim 80 rows"):
         log.snapshot()
     columns = {"protocol": log.types["protocol"]}
     rows = pa.table({kind: pa.nulls(500_000, of) for kind, of in columns.items()})
     pq.write_table(rows, path)
-    with pytest.raises(InvalidCheckpoint, match="bytes claim 500000 rows"):
+    with pytest.raises(LimitExceeded, match="bytes claim 500000 rows"):
         log.snapshot()
 
 
@@ -312,7 +313,7 @@ def test_a_long_string_that_many_rows_share_is_refused_before_it_fills_memory(lo
     log.checkpoint(0, *({"add": shared["add"] | {"path": f"f{row}"}} for row in range(200)))
     assert (log.directory / f"{0:020d}.checkpoint.parquet").stat().st_size < 200_000
     _forget(log, 0)
-    with pytest.raises(InvalidCheckpoint, match="unpack to more than"):
+    with pytest.raises(LimitExceeded, match="unfold to more than"):
         log.snapshot().adds()
 
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
 
-from reference_impl import storage as storage_module
 from reference_impl.errors import FileTooLarge
 from reference_impl.last_checkpoint import read_hint
+from reference_impl.limits import Limits, within_limits
 from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
 from reference_impl.table import Table
 
@@ -71,14 +71,11 @@ def test_what_is_no_regular_file_is_not_found(tmp_path: Path) -> None:
                 ask(path)
 
 
-def test_a_file_beyond_measure_is_not_read_as_a_whole(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_beyond_the_limit_is_not_read_as_a_whole(storage: Storage) -> None:
     storage.put("a", b"12345")
-    monkeypatch.setattr(storage_module, "MOST_AT_ONCE", 4)
-    with pytest.raises(FileTooLarge) as caught:
+    with within_limits(Limits(log_file=4)), pytest.raises(FileTooLarge) as caught:
         storage.get("a")
-    assert caught.value.path == "a"
+    assert (caught.value.path, caught.value.limit, caught.value.value) == ("a", "log_file", 4)
 
 
 def test_a_hint_beyond_measure_is_ignored(log: Any) -> None:

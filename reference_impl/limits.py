@@ -1,0 +1,269 @@
+"""How much memory and time one operation on a table may take: options, each with a default.
+
+Serves every section of the protocol: a table is untrusted input, and the text bounds neither the
+size of a file nor the depth of a schema. What is beyond a limit may be valid all the same, so that
+:class:`~reference_impl.errors.LimitExceeded` says so and never that the table is malformed.
+
+An operation begins at an entry point, such as a method of ``Table``. What it calls, on whichever
+thread, finds its :class:`Budget` by :func:`budget`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from inspect import isfunction
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from reference_impl.errors import LimitExceeded
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Account",
+    "Budget",
+    "Limits",
+    "budget",
+    "describe",
+    "exceeded",
+    "limited",
+    "out_of_memory",
+    "within_limits",
+]
+
+_T = TypeVar("_T")
+_C = TypeVar("_C", bound=type)
+
+_MEBI: Final = 1 << 20
+_CGROUPS: Final = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+"""Where Linux says how much memory a container has."""
+
+
+@functools.cache
+def _half_of_memory() -> int:
+    """Give half of the memory of the machine, or of the container, in bytes."""
+    sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for name in _CGROUPS:
+        path = Path(name)
+        text = path.read_text(encoding="ascii").strip() if path.is_file() else ""
+        if text.isdecimal():
+            sizes.append(int(text))
+    return min(sizes) // 2
+
+
+def _option(default: Any, unit: str, meaning: str, shown: str = "") -> Any:
+    metadata = {"unit": unit, "meaning": meaning, "shown": shown}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one operation may take; every field has a unit and a meaning, which the guide lists."""
+
+    memory: int = _option(
+        _half_of_memory,
+        "bytes",
+        "the rows that a scan gives, and what is decoded on the way to them",
+        "half of the memory of the machine or container",
+    )
+    seconds: float | None = _option(
+        None,
+        "seconds",
+        "one operation; looked at between files, row groups and versions",
+        "none; `delta-tck audit` has 3600",
+    )
+    log_file: int = _option(
+        1024 * _MEBI, "bytes", "one file of the log that is not Parquet: a commit, a checksum"
+    )
+    hint: int = _option(16 * _MEBI, "bytes", "`_last_checkpoint`; a longer one is passed over")
+    nesting: int = _option(
+        100, "levels", "types in the table schema: each struct, array and map is a level"
+    )
+    number: int = _option(
+        1000, "characters", "a number in JSON, in a partition value or in a property"
+    )
+    statistics: int = _option(
+        16 * _MEBI, "bytes", "the statistics of one file; longer ones count as unknown"
+    )
+    footer: int = _option(16 * _MEBI, "bytes", "the footer of a Parquet file")
+    footer_items: int = _option(100_000, "items", "a list in that footer: columns, row groups")
+    batch: int = _option(128 * _MEBI, "bytes", "rows that are decoded at a time; one row at least")
+    pages: int = _option(
+        512 * _MEBI,
+        "bytes",
+        "pages of a data file that are unfolded at once, or 8 times their size",
+    )
+    data_file: int = _option(
+        384 * _MEBI, "bytes", "a data file, unfolded; larger ones by `data_file_growth`"
+    )
+    data_file_growth: int = _option(100, "times its size", "what a large data file unfolds to")
+    checkpoint: int = _option(
+        64 * _MEBI, "bytes", "a checkpoint file, unfolded, beside `checkpoint_growth`"
+    )
+    checkpoint_growth: int = _option(200, "times its size", "what a large checkpoint unfolds to")
+    vector: int = _option(256 * _MEBI, "bytes", "one serialized deletion vector")
+    vector_buckets: int = _option(
+        4096, "buckets", "one deletion vector; each covers 4,294,967,296 rows of its data file"
+    )
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def describe() -> list[tuple[str, str, str, str]]:
+    """Give name, default, unit and meaning of every limit, for the guide."""
+    rows = []
+    for one in fields(Limits):
+        facts = one.metadata
+        default = facts["shown"] or f"{one.default:,}"
+        rows.append((one.name, default, facts["unit"], facts["meaning"]))
+    return rows
+
+
+class Account:
+    """Memory that is held for a while, counted over all threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        """Begin with nothing."""
+        self._limits = limits
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def take(self, size: int, what: str) -> None:
+        """Count bytes as held.
+
+        Raises:
+            LimitExceeded: they are more than is left.
+
+        """
+        with self._lock:
+            self._held += size
+            held = self._held
+        if held > self._limits.memory:
+            raise exceeded("memory", f"{what} takes {held} bytes and more")
+
+    @contextmanager
+    def reserve(self, size: int, what: str) -> Iterator[None]:
+        """Count bytes as held for as long as the block runs."""
+        try:
+            self.take(size, what)
+            yield
+        finally:
+            with self._lock:
+                self._held -= size
+
+
+class Budget:
+    """The limits of one operation, and when its time is up."""
+
+    def __init__(self, limits: Limits) -> None:
+        """Begin the operation."""
+        self.limits = limits
+        self._until = None if limits.seconds is None else time.monotonic() + limits.seconds
+
+    def check_time(self) -> None:
+        """Go on only while there is time.
+
+        Raises:
+            LimitExceeded: the time is up.
+
+        """
+        if self._until is not None and time.monotonic() > self._until:
+            raise exceeded("seconds", "the operation is not done")
+
+
+_CURRENT: Final[ContextVar[Budget | None]] = ContextVar("budget", default=None)
+_NONE: Final = Budget(DEFAULT_LIMITS)
+
+
+def budget() -> Budget:
+    """Give the budget of the operation that runs; the default limits outside of one."""
+    return _CURRENT.get() or _NONE
+
+
+def exceeded(
+    name: str,
+    found: str,
+    *,
+    error: type[LimitExceeded] = LimitExceeded,
+    path: str | None = None,
+) -> LimitExceeded:
+    """Make the error for what is beyond a limit.
+
+    Args:
+        name: the field of :class:`Limits`.
+        found: what was found, as a clause.
+        error: the class of the error.
+        path: the file that it was found in.
+
+    """
+    limit = getattr(budget().limits, name)
+    unit = next(one.metadata["unit"] for one in fields(Limits) if one.name == name)
+    made = error(
+        f"{found}: the limit {name!r} is {limit} {unit}",
+        path=path,
+        hint=f"the table may be valid: raise it by limits=Limits({name}=...)",
+    )
+    made.limit, made.value = name, limit
+    return made
+
+
+def out_of_memory(error: MemoryError, path: str | None = None) -> LimitExceeded:
+    """Make the error for memory that the system did not give."""
+    return exceeded("memory", f"the system has no memory left ({str(error)[:100]})", path=path)
+
+
+@contextmanager
+def within_limits(limits: Limits) -> Iterator[Budget]:
+    """Run an operation under limits; within another operation those of the outer one hold.
+
+    Raises:
+        LimitExceeded: the system has no memory left, or something is nested too deep.
+
+    """
+    outer = _CURRENT.get()
+    if outer is not None:
+        yield outer
+        return
+    made = Budget(limits)
+    token = _CURRENT.set(made)
+    try:
+        yield made
+    except MemoryError as error:  # Arrow's is one as well
+        raise out_of_memory(error) from error
+    except RecursionError as error:
+        raise exceeded("nesting", "something is nested deeper than can be followed") from error
+    finally:
+        _CURRENT.reset(token)
+
+
+def limited(cls: _C) -> _C:
+    """Make each public method and property of a class an operation under ``self.limits``."""
+    for name, value in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        if isfunction(value):
+            setattr(cls, name, _operation(value))
+        elif isinstance(value, property) and value.fget is not None:
+            setattr(cls, name, property(_operation(value.fget), doc=value.__doc__))
+    return cls
+
+
+def _operation(method: Callable[..., _T]) -> Callable[..., _T]:
+    @functools.wraps(method)
+    def run(self: Any, *arguments: Any, **options: Any) -> _T:
+        with within_limits(self.limits):
+            return method(self, *arguments, **options)
+
+    return cast("Callable[..., _T]", run)
