@@ -55,6 +55,12 @@ _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
 )
 _BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *CHANGE_FILE_CHECKS)
 
+_ACTIVE: Final = (
+    ("icebergCompatV1", "delta.enableIcebergCompatV1"),
+    ("icebergCompatV2", "delta.enableIcebergCompatV2"),
+)
+"""Features that ask something of the files that come while they are active."""
+
 CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_LOG,
     *_BY_STEP,
@@ -107,6 +113,8 @@ class _Audit:
             yield from log_check.run(LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
+            # What a checkpoint has may be older than what is active in it.
+            self._note(state, state.version + 1)
             yield from self._version(state, replayed=False)
         for version, commit in self._log.commits.items():
             if version <= state.version:
@@ -116,12 +124,18 @@ class _Audit:
             for step_check in _BY_STEP:
                 yield from step_check.run(step)
             state.apply(version, commit.content.lines)
+            self._note(state, version)
             yield from self._version(state, replayed=state.known)
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete and checkpoint not in self._visited:
                 # Older than the replay, or newer than every commit: judged by itself.
                 yield from self._checkpoint(checkpoint, _content(checkpoint), replayed=False)
         yield from self._latest(state, known=known)
+
+    def _note(self, state: State, version: int) -> None:
+        layout = self._layouts.get(state.protocol, state.metadata)
+        mapped = {"columnMapping"} if layout.mode != "none" else set()
+        state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
 
     def _view(self, state: State, *, last: bool) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)

@@ -11,24 +11,13 @@ from typing import Any, Final
 import schemas
 from conformance.audit.commits import line_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.layout import Layout
 from conformance.audit.raw import Line, parse_json
 from conformance.audit.state import dv_id
 from conformance.audit.subjects import Step
-from reference_impl.errors import DeltaError, LimitExceeded
-from reference_impl.partition_values import parse_value
-from reference_impl.types.schema import parse_type
 
 __all__ = ["VALUE_CHECKS", "statistics_of"]
-
-_OWN_REQUIREMENT: Final = {
-    "date": "PART-005",
-    "timestamp": "PART-006",
-    "timestamp_ntz": "PART-011",
-    "boolean": "PART-013",
-}
-"""The requirement that gives a type its text form; numbers have PART-004, and any text is a
-string or a binary value."""
 
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -74,13 +63,11 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         text = values.get(name)
         if column is None or not isinstance(text, str) or not isinstance(column.type, str):
             continue
-        try:
-            parse_value(text, parse_type(column.type), column=name)
-        except LimitExceeded as error:
-            yield unchecked("PART-004", line.place, error)
-        except DeltaError as error:
-            requirement = _OWN_REQUIREMENT.get(column.type, "PART-004")
-            yield finding(requirement, line.place, f"{line.action}: {error.message}")
+        fault = fault_of(text, column.type)
+        if fault is not None:
+            requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
+            message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
+            yield finding(requirement, line.place, message)
 
 
 def valid_statistics(step: Step) -> Findings:
@@ -166,7 +153,7 @@ def compatible_files_are_counted(step: Step) -> Findings:
 VALUE_CHECKS: Final = (
     Check(
         partition_values,
-        ("WCON-002", "ADD-005", "CM-016", "PART-004", *_OWN_REQUIREMENT.values()),
+        ("WCON-002", "ADD-005", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
     ),
     Check(
         valid_statistics,

@@ -102,9 +102,11 @@ def _decimal(text: str, precision: int, scale: int) -> str | None:
         value = None
     if value is None:
         return "is not a decimal number"
-    _, digits, exponent = value.normalize().as_tuple()
+    _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    fits = value == 0 or (-exponent <= scale and len(digits) + exponent <= precision - scale)
+    kept = "".join(map(str, digits)).rstrip("0")
+    places = len(digits) - len(kept) + exponent
+    fits = value == 0 or (-places <= scale and len(kept) + places <= precision - scale)
     return None if fits else f"has more digits than decimal({precision},{scale}) holds"
 
 

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from reference_impl.limits import exceeded
+
 __all__ = ["MAGIC", "Rows", "VectorFault", "decode_rows"]
 
 MAGIC: Final = 1681511377
@@ -29,6 +31,9 @@ _OFFSETS_FROM: Final = 4
 _ARRAY_LIMIT: Final = 4096
 _CONTAINER: Final = 1 << 16
 _TOP_BIT: Final = 1 << 31
+_MOST: Final = 1 << 22
+"""Containers of a vector, of which each takes far more memory than it may take bytes."""
+
 
 _Kind: TypeAlias = Literal["array", "bitmap", "run"]
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -100,6 +105,7 @@ def decode_rows(payload: bytes) -> Rows:
 
     Raises:
         VectorFault: the magic number is another, or the bitmap breaks its format.
+        LimitExceeded: it has more containers than the audit takes.
 
     """
     if len(payload) < 4:
@@ -127,6 +133,7 @@ class _Reader:
         self._payload = payload
         self._data = np.frombuffer(payload, np.uint8)
         self.at = 4
+        self._containers = 0
 
     def _take(self, code: str) -> int:
         try:
@@ -177,6 +184,9 @@ class _Reader:
             runs = [0] * size
         else:
             raise VectorFault("DVFMT-005", f"a bitmap begins with {cookie}")
+        self._containers += size
+        if self._containers > _MOST:
+            raise exceeded("vector", f"a deletion vector has {self._containers} containers")
         header = self._slice(4 * size).view("<u2").reshape(-1, 2).tolist()
         offsets = None
         if not with_runs or size >= _OFFSETS_FROM:

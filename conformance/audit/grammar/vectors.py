@@ -13,6 +13,7 @@ from uuid import UUID
 
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
 from conformance.audit.grammar.z85 import decode_z85
+from reference_impl.limits import budget, exceeded
 from reference_impl.storage import Storage
 
 __all__ = ["VECTOR_REQUIREMENTS", "load_vector", "vector_path"]
@@ -30,9 +31,6 @@ _FIELD: Final = 4
 
 _UUID: Final = 20
 """Characters of a UUID in Z85."""
-
-_MOST: Final = 1 << 26
-"""Bytes of a vector; a bitmap of all the rows of the largest file takes less."""
 
 
 def vector_path(descriptor: Mapping[str, Any]) -> str | None:
@@ -72,7 +70,7 @@ def _numbers(descriptor: Mapping[str, Any]) -> tuple[int | None, int, int]:
         raise VectorFault("DVDESC-008", f"an inline vector has offset {offset}")
     if offset is not None and (type(offset) is not int or offset < 0):
         raise VectorFault("DVDESC-007", f"offset is {offset!r}")
-    if type(size) is not int or not 0 < size <= _MOST:
+    if type(size) is not int or size <= 0:
         raise VectorFault("DVDESC-009", f"sizeInBytes is {size!r}")
     if type(cardinality) is not int or cardinality < 0:
         raise VectorFault("DVDESC-010", f"cardinality is {cardinality!r}")
@@ -84,6 +82,7 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
 
     Raises:
         VectorFault: descriptor, file, checksum, bitmap or cardinality is wrong.
+        LimitExceeded: the vector is larger than the audit takes.
         OSError: the storage failed.
 
     """
@@ -101,11 +100,17 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
 
 
 def _inline(text: str, size: int) -> bytes:
+    _refuse_large(len(text))
     padded = _z85(text)
     if not 0 <= len(padded) - size < _FIELD:
         message = f"an inline vector has {len(padded)} bytes, sizeInBytes says {size}"
         raise VectorFault("DVDESC-009", message)
     return padded[:size]
+
+
+def _refuse_large(size: int) -> None:
+    if size > budget().limits.vector:
+        raise exceeded("vector", f"a deletion vector has {size} bytes")
 
 
 def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes:
@@ -122,6 +127,7 @@ def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes
             raise VectorFault("DVSTO-005", message, path)
         if storage.head(path).size < begin + size + 2 * _FIELD:
             raise VectorFault("DVSTO-006", "the file ends inside of the vector", path)
+        _refuse_large(size)
         framed = storage.get_range(path, begin + _FIELD, size + _FIELD)
     except FileNotFoundError:
         raise VectorFault("DVD-003", "the file of the vector does not exist", path) from None
