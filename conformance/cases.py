@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.adapter import Kind, Stage
+from conformance.faults import CorpusError
 from conformance.outcomes import Hazard
+from conformance.untrusted import MIB
 
 __all__ = [
     "ROW_TYPES",
@@ -27,11 +29,16 @@ __all__ = [
     "Expected",
     "ExpectedError",
     "Spec",
+    "rows_files",
     "rows_in",
 ]
 
 ROW_TYPES: Final = frozenset({"read", "changes", "row_ids", "write"})
 """Types of specs whose expected answer has rows."""
+
+_FEW_ROWS: Final = 16
+_LARGEST_ROWS: Final = 512 * MIB
+"""Bytes of expected rows in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,32 @@ class Expected:
         return self.source()
 
 
+def rows_files(folder: Path) -> list[Path]:
+    """Give the Parquet files of an ``expected_data`` folder, in the order of their names."""
+    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
+
+
 @cache
 def rows_in(folder: Path) -> pa.Table:
-    """Read the Parquet files of an ``expected_data`` folder."""
-    parts = sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
-    return pa.concat_tables([pq.ParquetFile(path).read() for path in parts])
+    """Read the rows of an ``expected_data`` folder."""
+    return pa.concat_tables([_rows_of(path) for path in rows_files(folder)])
+
+
+def _rows_of(path: Path) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        facts = file.metadata
+        if facts.num_rows <= _FEW_ROWS:
+            return file.read()
+        # One long value of a dictionary can stand in every row: rows are unfolded a few at a time.
+        groups = (facts.row_group(index).total_byte_size for index in range(facts.num_row_groups))
+        step = max(1, _LARGEST_ROWS // max(path.stat().st_size, *groups))
+        batches, total = [], 0
+        for batch in file.iter_batches(min(step, 2**16)):
+            batches.append(batch)
+            total += batch.nbytes
+            if total > _LARGEST_ROWS:
+                raise CorpusError(path, f"unfolds to more than {_LARGEST_ROWS} bytes of rows")
+        return pa.Table.from_batches(batches, file.schema_arrow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final
 from conformance.faults import CorpusError, KitError
 from conformance.options import IMPLEMENTATIONS
 from conformance.status import Status, status_of_error
+from conformance.untrusted import printable
 
 __all__ = ["main"]
 
@@ -29,6 +30,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _smoke(arguments: Sequence[str]) -> int:
     from conformance.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
     from conformance.resolve import Limits, resolve  # noqa: PLC0415  as above
     from conformance.smoke import smoke  # noqa: PLC0415  as above
 
@@ -37,10 +39,13 @@ def _smoke(arguments: Sequence[str]) -> int:
     parser.add_argument("--corpus", type=Path, help="folder of golden tables")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a request")
     parser.add_argument("--start-limit", type=float, default=180.0, help="seconds to come up")
+    parser.add_argument("--memory-limit", type=float, default=4.0, help="GiB for its processes")
     options = parser.parse_args(arguments)
+    interrupt_on_termination()
     try:
         corpus = load_corpus(options.corpus)
-        limits = Limits(options.time_limit, options.start_limit)
+        memory = int(options.memory_limit * 1024**3)
+        limits = Limits(options.time_limit, options.start_limit, memory)
         adapter = resolve(options.impl, limits, "process")
     except KitError as error:
         _say(f"delta-tck: {error}")
@@ -61,6 +66,12 @@ def _audit(arguments: Sequence[str]) -> int:
     from conformance.audit import run_audit_cli  # noqa: PLC0415  each command loads its own
 
     return run_audit_cli(list(arguments))
+
+
+def _replay(arguments: Sequence[str]) -> int:
+    from conformance.replay.cli import run_replay_cli  # noqa: PLC0415  as above
+
+    return run_replay_cli(arguments, _say)
 
 
 def _coverage(arguments: Sequence[str]) -> int:
@@ -90,6 +101,7 @@ def _diff(arguments: Sequence[str]) -> int:
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "run": ("judge an implementation; takes the options of pytest --impl", _run),
     "smoke": ("try an adapter before it is judged", _smoke),
+    "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
     "coverage": ("say which requirements have cases, and which have not", _coverage),
     "drift": ("say which requirements a new text of the protocol touches", _drift),
@@ -99,7 +111,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201  a command prints
+    print(printable(text), flush=True)  # noqa: T201  a command prints
 
 
 def _usage() -> str:

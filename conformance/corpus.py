@@ -7,7 +7,6 @@ file and the line or JSON pointer; a corpus with one bad file judges nobody.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,11 +23,14 @@ from conformance.cases import (
     Expected,
     ExpectedError,
     Spec,
+    rows_files,
     rows_in,
 )
+from conformance.corpus_tree import check_named, check_rows, check_tree
 from conformance.faults import CorpusError
 from conformance.file_digests import digests
 from conformance.outcomes import Hazard
+from conformance.untrusted import DocumentError, parse_json, plain_name, printable, read_bytes
 from generators.spec_files import spec_files
 
 __all__ = ["Corpus", "default_corpus_path", "load_corpus"]
@@ -76,26 +78,23 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
 
     Args:
         root: the folder; the shipped corpus when ``None``.
-        validate: hold every file against its schema first, so that messages name the place.
+        validate: refuse what is no regular file, and hold every document against its schema
+            first, so that messages name the place.
 
     Raises:
-        CorpusError: the folder holds no case, or a file is malformed.
+        CorpusError: the folder holds no case, a file is malformed, or something of the corpus
+            leads out of it.
 
     """
     root = default_corpus_path() if root is None else root
     if not root.is_dir():
         raise CorpusError(root, "no such folder; --corpus names the folder of golden tables")
+    if validate:
+        check_tree(root)
     cases = tuple(_Loader(root, validate=validate).cases())
     if not cases:
         raise CorpusError(root, "no <chapter>/<case>/case.json below it")
     return Corpus(root, cases)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError(f"a key is doubled among {[key for key, _ in pairs]}")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +110,14 @@ class _Loader:
         """Load one file, a field that is missing or bent being the file's fault."""
         try:
             return load(path)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CorpusError(path, f"a field is missing or of another type: {error!r}") from error
 
     def _read(self, path: Path, schema: str) -> dict[str, Any]:
         try:
-            document = json.loads(path.read_bytes(), object_pairs_hook=_unique)
-        except json.JSONDecodeError as error:
-            raise CorpusError(path, error.msg, f"{error.lineno}:{error.colno}") from error
-        except (OSError, ValueError) as error:
-            raise CorpusError(path, str(error)) from error
+            document = parse_json(read_bytes(path))
+        except DocumentError as error:
+            raise CorpusError(path, str(error), error.place) from error
         if not isinstance(document, dict):
             raise CorpusError(path, "not a JSON object")
         if self.validate:
@@ -136,12 +133,13 @@ class _Loader:
             raise CorpusError(
                 path, f"id {document['id']!r} is not its folder's {identity!r}", "#/id"
             )
+        check_named(path, document, folder / "delta")
         paths = spec_files(folder)
         if not paths:
             raise CorpusError(folder, "the case asks nothing")
         return Case(
             id=identity,
-            title=document["title"],
+            title=printable(document["title"]),
             features=frozenset(document["features"]),
             requirements=tuple(document["requirements"]),
             revisions=frozenset(document["revision"]),
@@ -160,13 +158,55 @@ class _Loader:
         return Spec(
             id=f"{case_id}/{path.stem}",
             type=kind,
-            title=document["title"],
+            title=printable(document["title"]),
             requirements=tuple(document["requirements"]),
             parameters={k: v for k, v in document.items() if k not in _COMMON},
-            expectation=_expectation(path, kind, document, folder),
+            expectation=self._expectation(path, kind, document, folder),
             needs=frozenset(document.get("needs", ())),
             hazard=_hazard(path, document.get("hazard")),
         )
+
+    def _expectation(
+        self, path: Path, kind: str, document: Mapping[str, Any], folder: Path
+    ) -> Expectation:
+        if "contested" not in document:
+            return self._answer(path, kind, document, folder)
+        return Contested(
+            tuple(
+                Accepted(
+                    entry["name"],
+                    entry["source"],
+                    self._answer(path, kind, entry, folder / _slug(path, entry["name"])),
+                )
+                for entry in document["contested"]["accepted"]
+            )
+        )
+
+    def _answer(
+        self, path: Path, kind: str, document: Mapping[str, Any], folder: Path
+    ) -> Expected | ExpectedError:
+        if "error" in document:
+            error = document["error"]
+            return ExpectedError(
+                error["kind"], error["stage"], error.get("requirement"), error.get("errorCode", "")
+            )
+        if kind not in ROW_TYPES:
+            return Expected(document["expected"])
+        rows = folder / "expected_data"
+        usual = rows / "part-0.parquet"
+        if not usual.exists() and not any(rows.glob("*.parquet")):
+            raise CorpusError(path, f"expected rows are missing: {rows}", "#/expected")
+        if self.validate:
+            for part in rows_files(rows):
+                check_rows(path, part)
+        return Expected(document["expected"], partial(rows_in, rows))
+
+
+def _slug(path: Path, name: str) -> str:
+    fault = plain_name(name)
+    if fault:
+        raise CorpusError(path, fault, "#/contested/accepted")
+    return name
 
 
 def _hazard(path: Path, name: str | None) -> Hazard | None:
@@ -176,33 +216,3 @@ def _hazard(path: Path, name: str | None) -> Hazard | None:
         return Hazard(name)
     except ValueError as error:
         raise CorpusError(path, f"hazard is not one of {', '.join(Hazard)}", "#/hazard") from error
-
-
-def _expectation(path: Path, kind: str, document: Mapping[str, Any], folder: Path) -> Expectation:
-    if "contested" not in document:
-        return _answer(path, kind, document, folder)
-    return Contested(
-        tuple(
-            Accepted(
-                entry["name"], entry["source"], _answer(path, kind, entry, folder / entry["name"])
-            )
-            for entry in document["contested"]["accepted"]
-        )
-    )
-
-
-def _answer(
-    path: Path, kind: str, document: Mapping[str, Any], folder: Path
-) -> Expected | ExpectedError:
-    if "error" in document:
-        error = document["error"]
-        return ExpectedError(
-            error["kind"], error["stage"], error.get("requirement"), error.get("errorCode", "")
-        )
-    if kind not in ROW_TYPES:
-        return Expected(document["expected"])
-    rows = folder / "expected_data"
-    usual = rows / "part-0.parquet"
-    if not usual.exists() and not any(rows.glob("*.parquet")):
-        raise CorpusError(path, f"expected rows are missing: {rows}", "#/expected")
-    return Expected(document["expected"], partial(rows_in, rows))

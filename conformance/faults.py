@@ -17,14 +17,21 @@ __all__ = [
     "BaselineError",
     "CorpusError",
     "EmptySelectionError",
-    "FaultReason",
+    "FaultKind",
     "KitError",
     "ResolveError",
     "SelectionError",
 ]
 
-FaultReason: TypeAlias = Literal["start", "crash", "time limit", "garbage", "wrong id", "raised"]
-"""How an adapter failed to answer."""
+FaultKind: TypeAlias = Literal[
+    "start", "crash", "time limit", "memory limit", "garbage", "wrong id", "raised"
+]
+"""How an adapter failed to answer.
+
+``start``: it did not come up. ``crash``: its process ended. ``time limit``, ``memory limit``: it
+was stopped for taking more. ``garbage``: what it wrote is no answer. ``wrong id``: it answered
+another request. ``raised``: it said itself that it broke.
+"""
 
 
 class KitError(Exception):
@@ -67,21 +74,21 @@ class AdapterError(KitError):
     """The adapter gave no answer to a request.
 
     Attributes:
-        reason: how it failed.
+        kind: how it failed.
         details: what the adapter left on standard error, or its traceback.
 
     """
 
-    def __init__(self, reason: FaultReason, message: str, details: str = "") -> None:
-        """Keep the reason apart from the words."""
-        self.reason = reason
+    def __init__(self, kind: FaultKind, message: str, details: str = "") -> None:
+        """Keep the kind apart from the words."""
+        self.kind = kind
         self.details = details
-        super().__init__(f"{reason}: {message}")
+        super().__init__(f"{kind}: {message}")
 
 
 class AdapterStartError(AdapterError):
     """The adapter did not come up or did not say who it is."""
 
     def __init__(self, message: str, details: str = "") -> None:
-        """Give the message the reason ``start``."""
+        """Give the message the kind ``start``."""
         super().__init__("start", message, details)

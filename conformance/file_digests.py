@@ -5,8 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from stat import S_ISREG
+from typing import Final
 
 __all__ = ["digests"]
+
+_AT_ONCE: Final = 1 << 20
+"""Bytes of a file that are read at once."""
 
 
 def digests(folder: Path) -> dict[str, bytes]:
@@ -17,7 +22,7 @@ def digests(folder: Path) -> dict[str, bytes]:
 
     Returns:
         The path of each file from there, with ``/`` between its parts, to the SHA-256 of its
-        content.
+        content. What is no regular file is not opened for its content: a pipe would never end.
 
     """
     found = {}
@@ -25,6 +30,20 @@ def digests(folder: Path) -> dict[str, bytes]:
     for place, _, names in os.walk(root):
         below = place[len(root) + 1 :].replace(os.sep, "/")
         for name in names:
-            content = Path(place, name).read_bytes()
-            found[f"{below}/{name}" if below else name] = hashlib.sha256(content).digest()
+            found[f"{below}/{name}" if below else name] = _digest(f"{place}/{name}")
     return found
+
+
+def _digest(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return hashlib.sha256(f"cannot be opened: {error.errno}".encode()).digest()
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not S_ISREG(mode):
+            return hashlib.sha256(f"not a regular file: {mode:o}".encode()).digest()
+        state = hashlib.sha256()
+        while content := file.read(_AT_ONCE):
+            state.update(content)
+        return state.digest()

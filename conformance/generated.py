@@ -1,4 +1,4 @@
-"""Items out of generated histories: one history laid out as many logs, which all read equal.
+"""Items out of histories: one history laid out as many logs, which all read equal.
 
 Serves "Action Reconciliation", "Checkpoints", "Log Compaction Files", "Last Checkpoint File",
 "Version Checksum File" and "Metadata Cleanup". The oracle that gives the expected rows shares no
@@ -9,34 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 
 from conformance.cases import Case, Expected, Spec
+from conformance.faults import CorpusError
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
 from conformance.outcomes import FAILING, Outcome, Verdict
+from generators.histories.document import HistoryError
+from generators.histories.gate import FOLDER, gate_histories
+from generators.histories.groups import Drawn, Kind
 from generators.materialise.arrow_rows import arrow_table
 from generators.materialise.builder import TableBuilder
 from generators.materialise.layouts import LAYOUTS, Layout, lay_out
 from generators.operations import History
 
-__all__ = ["MODERN", "Plan", "generated_items"]
+__all__ = ["MODERN", "Plan", "ReadHistory", "generated_items"]
 
 MODERN = frozenset({"2025", "upstream"})
 """Revisions of tables that need what came after the one of 2021."""
 
-_GATE = ((4, ()), (3, ("columnMapping", "deletionVectors")))
-"""How many histories of which features the ``gate`` profile draws."""
-
-_EXPLORE_FACTOR = 10
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which histories to draw.
+    """Which histories to judge by.
 
     Attributes:
-        profile: ``gate`` draws the same histories every time, ``explore`` ten times as many.
+        profile: ``gate`` has those of the package's files, ``explore`` draws ten times as many.
         seed: what ``explore`` draws from.
 
     """
@@ -44,43 +43,48 @@ class Plan:
     profile: str = "gate"
     seed: int = 0
 
-    @property
-    def name(self) -> str:
-        """Name the drawn histories, so that an id says how to draw it again."""
-        return "history" if self.profile == "gate" else f"seed-{self.seed}"
+    def histories(self, kind: Kind) -> list[Drawn]:
+        """List the histories of a kind.
 
-    @property
-    def factor(self) -> int:
-        """Tell how many times as many are drawn as by the ``gate`` profile."""
-        return 1 if self.profile == "gate" else _EXPLORE_FACTOR
+        Raises:
+            CorpusError: the package's files are missing or damaged.
 
-    def counts(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """Give how many histories of which features are drawn."""
-        return tuple((count * self.factor, features) for count, features in _GATE)
+        """
+        return [each for each in self._all() if each.kind == kind]
 
+    def _all(self) -> tuple[Drawn, ...]:
+        if self.profile == "gate":
+            try:
+                return gate_histories()
+            except HistoryError as error:
+                raise CorpusError(FOLDER, str(error)) from error
+        # Only exploring draws; a gate never loads Hypothesis.
+        from generators.histories.drawing import explored_histories  # noqa: PLC0415  see above
 
-@cache
-def _draw(count: int, seed: int, features: tuple[str, ...]) -> list[History]:
-    # Hypothesis is imported only when a history is judged, not when items are listed.
-    from generators.export import draw_histories  # noqa: PLC0415  see above
-
-    return draw_histories(count, seed, features)
+        return explored_histories(self.seed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Generated:
-    """One history in one layout."""
+class ReadHistory:
+    """A history in one layout, to be read.
+
+    Attributes:
+        id: of the item.
+        drawn: the history that the item is about.
+        layout: how it is laid out.
+
+    """
 
     id: str
+    drawn: Drawn
     layout: Layout
-    count: int
-    seed: int
-    features: tuple[str, ...]
-    index: int
 
     def judge(self, judge: Judge) -> Verdict:
         """Ask for every version that the layout holds, the latest one first."""
-        history = _draw(self.count, self.seed, self.features)[self.index]
+        return self.judge_history(judge, self.drawn.load())
+
+    def judge_history(self, judge: Judge, history: History) -> Verdict:
+        """Judge another history in the same way, as a smaller one."""
         root = judge.store.fresh(None)
         laid = lay_out(root, history, self.layout)
         case = Case(
@@ -121,21 +125,19 @@ def _named(what: str, verdict: Verdict) -> Verdict:
 
 
 def generated_items(plan: Plan) -> Iterator[Item]:
-    """Give an item for every drawn history in every layout."""
-    number = 0
-    for count, features in plan.counts():
-        for index in range(count):
-            for layout in LAYOUTS:
-                identity = f"generated/{plan.name}-{number}/{layout.name}"
-                made = _Generated(identity, layout, count, plan.seed, features, index)
-                yield Item(
-                    identity,
-                    "generated",
-                    "generated",
-                    f"History {number} reads equal in the layout {layout.name}",
-                    layout.requirements,
-                    frozenset({*features, *layout.features}),
-                    MODERN if features or layout.features else ALL_REVISIONS,
-                    made.judge,
-                )
-            number += 1
+    """Give an item for every history to be read, in every layout."""
+    for number, drawn in enumerate(plan.histories("read")):
+        for layout in LAYOUTS:
+            identity = f"generated/{drawn.name}/{layout.name}"
+            made = ReadHistory(identity, drawn, layout)
+            yield Item(
+                identity,
+                "generated",
+                "generated",
+                f"History {number} reads equal in the layout {layout.name}",
+                layout.requirements,
+                frozenset({*drawn.features, *layout.features}),
+                MODERN if drawn.features or layout.features else ALL_REVISIONS,
+                made.judge,
+                made,
+            )

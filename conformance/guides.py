@@ -22,12 +22,13 @@ from conformance.outcomes import HAZARDS
 from conformance.registry import SELECTIONS, load_registry
 from conformance.status import Status
 from generators.spec_files import spec_files
+from reference_impl.limits import describe
 
 __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 
 _ROOT: Final = Path(__file__).parent.parent
 
-GUIDES: Final = ("README.md", "docs/results.md")
+GUIDES: Final = ("README.md", "docs/limits.md", "docs/results.md")
 """Guides that hold generated parts, below the project's folder."""
 
 _STATUSES: Final[Mapping[Status, str]] = {
@@ -96,11 +97,18 @@ def _corpus() -> str:
     return f"{builders.total()} golden tables ({tables}) ask {types.total()} questions ({specs})."
 
 
+def _limits() -> str:
+    lines = ["| Limit | Default | Unit | Of what |", "|--|--|--|--|"]
+    lines += [f"| `{name}` | {default} | {unit} | {of} |" for name, default, unit, of in describe()]
+    return "\n".join(lines)
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "corpus": _corpus,
     "coverage": _coverage,
     "exit-statuses": _exit_statuses,
     "hazards": _hazards,
+    "limits": _limits,
     "options": _options,
 }
 """Name of each generated part, and what writes it."""

@@ -9,20 +9,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from conformance.cases import Case, Spec
 from conformance.corpus import Corpus
 from conformance.judge import Judge
 from conformance.outcomes import Verdict
+from generators.histories.groups import Drawn
+from generators.materialise.layouts import Layout
+from generators.operations import History
 
-__all__ = ["ALL_REVISIONS", "Item", "Source", "golden_items"]
+__all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items"]
 
 Source: TypeAlias = Literal["golden", "generated", "mutations"]
 """Where an item comes from; each has one test module in :mod:`conformance.suite`."""
 
 ALL_REVISIONS = frozenset({"2021", "2025", "upstream"})
 """The revisions that a run can select."""
+
+
+class HistoryItem(Protocol):
+    """What is judged by a history, and can be judged by a smaller one."""
+
+    @property
+    def id(self) -> str:
+        """The id of the item."""
+
+    @property
+    def drawn(self) -> Drawn:
+        """The history that the item is about."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the kit lays it out, ``None`` where the implementation writes it."""
+
+    def judge_history(self, judge: Judge, history: History) -> Verdict:
+        """Judge by another history than the item's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +60,7 @@ class Item:
         features: table features of the table.
         revisions: protocol revisions under which it applies.
         judge: takes the verdict.
+        history: judges by other histories, where the item is about one.
 
     """
 
@@ -49,6 +72,7 @@ class Item:
     features: frozenset[str]
     revisions: frozenset[str]
     judge: Callable[[Judge], Verdict]
+    history: HistoryItem | None = None
 
 
 def golden_items(

@@ -17,7 +17,7 @@ from conformance.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference
 from conformance.faults import AdapterError
 from conformance.limits import InProcessLimit
-from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.questions import ask, lacking, unclaimed_features
 from conformance.recipes import AdapterFaultError, replay_recipe
 from conformance.tables import TableStore
@@ -118,7 +118,7 @@ class Judge:
         answer, fault = self._run(ask(spec, table))
         altered = self.store.alterations(case)
         if altered:
-            message = f"reading altered the table: {', '.join(altered[:3])}"
+            message = f"{ALTERED}: {', '.join(altered[:3])}"
             return Verdict(
                 Outcome.FAIL,
                 message,

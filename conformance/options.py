@@ -102,6 +102,15 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         },
     ),
     (
+        "--memory-limit",
+        {
+            "type": float,
+            "default": 4.0,
+            "metavar": "GIB",
+            "help": "for all processes of the adapter together, in GiB (default: 4)",
+        },
+    ),
+    (
         "--isolation",
         {
             "choices": ("auto", "process", "none"),
@@ -123,7 +132,7 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         {
             "choices": _PROFILES,
             "default": "gate",
-            "help": "gate: the same histories every time; explore: ten times as many of "
+            "help": "gate: the same histories everywhere; explore: ten times as many of "
             "--seed (default: gate)",
         },
     ),
@@ -133,6 +142,14 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
             "type": int,
             "metavar": "NUMBER",
             "help": "what --generate=explore draws from (default: a new one, printed in ids)",
+        },
+    ),
+    (
+        "--bundles",
+        {
+            "metavar": "FOLDER",
+            "help": "keep a bundle of each new failure on a drawn history here, to be replayed "
+            "(default with --generate=explore: delta-tck-bundles)",
         },
     ),
 )

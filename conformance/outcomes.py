@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["FAILING", "HAZARDS", "Hazard", "Outcome", "Verdict"]
+__all__ = ["ALTERED", "FAILING", "HAZARDS", "Hazard", "Outcome", "Verdict"]
 
 
 class Outcome(StrEnum):
@@ -31,6 +31,10 @@ class Outcome(StrEnum):
 
 FAILING: Final = frozenset({Outcome.FAIL, Outcome.ERROR})
 """Outcomes that turn a run red unless a baseline knows them."""
+
+
+ALTERED: Final = "the adapter changed the table that it was asked to read"
+"""How the message of a verdict begins that is about no requirement of the case."""
 
 
 class Hazard(StrEnum):

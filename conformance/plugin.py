@@ -19,6 +19,7 @@ from typing import Final
 import pytest
 
 from conformance.options import NARROWING, add_options, destination
+from conformance.supervisor import Supervisor
 
 __all__ = ["pytest_addoption", "pytest_cmdline_main", "pytest_configure"]
 
@@ -26,9 +27,10 @@ _MOST_PROCESSES: Final = 4
 """Beyond these, starting test processes takes longer than the cases."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options."""
     add_options(parser)
+    pluginmanager.register(Supervisor(), Supervisor.NAME)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,17 +9,23 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import signal
+import secrets
 import subprocess
-import tempfile
+import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from conformance.adapter import Answer, Description, Request, Write
-from conformance.faults import AdapterError, AdapterStartError
+from conformance.faults import AdapterError, AdapterStartError, FaultKind
+from conformance.process_tree import MARK, ProcessTree
+from conformance.rows_file import write_rows
+from conformance.scratch import Scratch
+from conformance.untrusted import printable
 from conformance.wire import (
+    LONGEST_LINE,
     WireError,
     decode_answer,
     decode_description,
@@ -27,75 +33,157 @@ from conformance.wire import (
     encode_request,
     parse_line,
     returns_rows,
-    write_rows,
 )
 
-__all__ = ["ProcessAdapter"]
+__all__ = ["LARGEST_MEMORY", "ProcessAdapter"]
 
-_LONGEST_LINE: Final = 256 * 1024 * 1024
-"""Bytes; rows travel in files, so a longer line is no answer."""
+LARGEST_MEMORY: Final = 4 * 1024**3
+"""Bytes that the processes of an adapter may hold by default."""
 
+_LAUNCH: Final = str(Path(__file__).with_name("launch.py"))
 _SHOWN_STDERR: Final = 8 * 1024
+_SHOWN_ERROR: Final = 2000
+"""Characters of what an adapter says of its own failure."""
+
 _CLOSE_SECONDS: Final = 10.0
 _GRACE_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 0.25
+"""Between two measurements of the memory."""
+
+_LOOKS: Final = 4
+"""Measurements between two searches for processes that were started since."""
+
+_UNREAD: Final = 4
+"""Lines that wait to be read; an adapter that writes more has to wait."""
 
 
 class _Process:
-    """One life of the adapter's process: lines in, lines out, standard error kept."""
+    """One life of the adapter's process: lines in, lines out, the end of standard error kept.
 
-    def __init__(self, command: Sequence[str], stderr: IO[bytes]) -> None:
-        self._stderr = stderr
+    Reading waits in threads of its own, which own the streams: a descendant that nobody could
+    find and end may hold them open for ever.
+    """
+
+    def __init__(self, command: Sequence[str], memory_limit: int) -> None:
+        mark = secrets.token_hex(16)
         self._popen = subprocess.Popen(  # noqa: S603  the command line is the user's own
-            command,
+            [sys.executable, "-I", "-S", _LAUNCH, str(os.getpid()), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=stderr,
+            stderr=subprocess.PIPE,
+            bufsize=0,
             start_new_session=True,
+            env={**os.environ, MARK: mark},
         )
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._pump, daemon=True).start()
+        assert self._popen.stdin is not None
+        os.set_blocking(self._popen.stdin.fileno(), False)
+        self._tree = ProcessTree(self._popen.pid, mark)
+        self._memory_limit = memory_limit
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_UNREAD)
+        self._stderr = bytearray()
+        self._ended = threading.Event()
+        self._stopped: FaultKind | None = None
+        self._deadline: float | None = None
+        self._drain = self._thread(self._keep_stderr)
+        self._thread(self._pump)
+        self._thread(self._watch)
+
+    @staticmethod
+    def _thread(target: Any) -> threading.Thread:
+        thread = threading.Thread(target=target, daemon=True)
+        thread.start()
+        return thread
 
     def _pump(self) -> None:
+        """Cut what comes into lines."""
         assert self._popen.stdout is not None
-        with contextlib.suppress(OSError, ValueError):
-            while line := self._popen.stdout.readline(_LONGEST_LINE):
-                self._lines.put(line)
-        self._lines.put(None)
+        pending = bytearray()
+        with contextlib.suppress(OSError, ValueError), self._popen.stdout as stream:
+            while chunk := stream.read(2**16):
+                first, *rest = chunk.split(b"\n")
+                pending += first
+                for begun in rest:
+                    self._deliver(bytes(pending))
+                    pending = bytearray(begun)
+                if len(pending) > LONGEST_LINE:
+                    break
+        if pending:
+            self._deliver(bytes(pending))
+        self._deliver(None)
+
+    def _deliver(self, line: bytes | None) -> None:
+        while not self._ended.is_set():
+            with contextlib.suppress(queue.Full):
+                self._lines.put(line, timeout=_LOOK_SECONDS)
+                return
+
+    def _keep_stderr(self) -> None:
+        """Read all of standard error, so that the adapter never waits, and keep its end."""
+        assert self._popen.stderr is not None
+        with contextlib.suppress(OSError, ValueError), self._popen.stderr as stream:
+            while chunk := stream.read(2**16):
+                self._stderr += chunk
+                del self._stderr[:-_SHOWN_STDERR]
+
+    def _watch(self) -> None:
+        """End the process when it takes too long or too much."""
+        looks = 0
+        while not self._ended.wait(_LOOK_SECONDS):
+            if looks % _LOOKS == 0:
+                self._tree.look()
+            looks += 1
+            deadline = self._deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self._stop("time limit")
+            elif self._tree.memory() > self._memory_limit < self._tree.exact_memory():
+                self._stop("memory limit")
+
+    def _stop(self, kind: FaultKind) -> None:
+        if self._stopped is None:
+            self._stopped = kind
+        self._tree.kill()
+        with contextlib.suppress(queue.Full):
+            # What could not be ended may still hold the stream open.
+            self._lines.put_nowait(None)
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
         """Send a line and wait for one.
 
         Raises:
-            AdapterError: the process died or did not answer within the limit.
+            AdapterError: the process died, wrote what nobody asked for, did not answer within the
+                limit, or held more memory than it may.
 
         """
-        assert self._popen.stdin is not None
-        late = threading.Event()
-
-        def expire() -> None:
-            late.set()
-            self.kill()
-
-        # Killing also ends a write that blocks because the process does not read.
-        timer = threading.Timer(seconds, expire)
-        timer.daemon = True
-        timer.start()
+        if not self._lines.empty() and self._lines.queue[0] is not None:
+            raise AdapterError("garbage", "wrote a line that nobody asked for", self.stderr())
+        self._deadline = time.monotonic() + seconds
         try:
-            with contextlib.suppress(OSError):
-                self._popen.stdin.write(line)
-                self._popen.stdin.flush()
+            self._send(line)
             answer = self._lines.get(timeout=seconds + _GRACE_SECONDS)
         except queue.Empty:
-            # A descendant that left the process group still holds the stream open.
-            late.set()
+            self._stop("time limit")
             answer = None
         finally:
-            timer.cancel()
+            self._deadline = None
         if answer is not None:
             return answer
-        if late.is_set():
+        if self._stopped == "memory limit":
+            most = f"{self._memory_limit / 1024**3:g} GiB"
+            raise AdapterError("memory limit", f"held more than {most}", self.stderr())
+        if self._stopped == "time limit":
             raise AdapterError("time limit", f"no answer within {seconds:g} s", self.stderr())
         raise AdapterError("crash", f"the adapter ended with {self._end()}", self.stderr())
+
+    def _send(self, line: bytes) -> None:
+        """Write a line for as long as there is time; the program may not read."""
+        assert self._popen.stdin is not None
+        rest = memoryview(line)
+        with contextlib.suppress(OSError):
+            while rest and self._stopped is None:
+                try:
+                    rest = rest[os.write(self._popen.stdin.fileno(), rest) :]
+                except BlockingIOError:
+                    time.sleep(0.01)
 
     def _end(self) -> str:
         try:
@@ -106,17 +194,9 @@ class _Process:
 
     def stderr(self) -> str:
         """Give the end of what the process wrote to standard error."""
-        self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, self._stderr.tell() - _SHOWN_STDERR))
-        return self._stderr.read().decode("utf-8", "replace")
-
-    def kill(self) -> None:
-        """End the process and everything it started."""
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._popen.pid, signal.SIGKILL)
-        else:
-            self._popen.kill()
+        if self._popen.poll() is not None:
+            self._drain.join(_GRACE_SECONDS)
+        return printable(bytes(self._stderr).decode("utf-8", "replace"))
 
     def close(self, seconds: float) -> None:
         """Ask the process to end, then make it."""
@@ -130,12 +210,13 @@ class _Process:
 
     def discard(self) -> None:
         """Kill and reap."""
-        self.kill()
-        self._popen.wait()
-        for stream in (self._popen.stdin, self._popen.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._ended.set()
+        self._tree.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(_GRACE_SECONDS)
+        assert self._popen.stdin is not None
+        with contextlib.suppress(OSError):
+            self._popen.stdin.close()
 
 
 class ProcessAdapter:
@@ -145,17 +226,23 @@ class ProcessAdapter:
         command: program and arguments.
         time_limit: seconds for one request.
         start_limit: seconds to come up and say who it is.
+        memory_limit: bytes that its processes may hold, pages of mapped files aside.
 
     """
 
     def __init__(
-        self, command: Sequence[str], *, time_limit: float = 60.0, start_limit: float = 180.0
+        self,
+        command: Sequence[str],
+        *,
+        time_limit: float = 60.0,
+        start_limit: float = 180.0,
+        memory_limit: int = LARGEST_MEMORY,
     ) -> None:
         self._command = tuple(command)
         self._time_limit = time_limit
         self._start_limit = start_limit
-        self._folder = tempfile.TemporaryDirectory(prefix="delta-tck-")
-        self._stderr: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115  closed in close()
+        self._memory_limit = memory_limit
+        self._scratch = Scratch()
         self._process: _Process | None = None
         self._description: Description | None = None
         self._next_id = 0
@@ -181,7 +268,7 @@ class ProcessAdapter:
         """
         if self._process is None:
             self._start()
-        folder = Path(self._folder.name)
+        folder = self._scratch.path
         rows_to = folder / f"answer-{self._next_id}.arrow" if returns_rows(request) else None
         rows = None
         if isinstance(request, Write) and request.rows is not None:
@@ -195,28 +282,26 @@ class ProcessAdapter:
                 self._drop()
                 raise _reported(answer["error"])
             try:
-                return decode_answer(answer, rows=rows_to is not None)
+                return decode_answer(answer, rows_to)
             except WireError as error:
+                self._drop()
                 raise AdapterError("garbage", str(error)) from error
         finally:
             for path in (rows_to, rows):
                 if path is not None:
-                    path.unlink(missing_ok=True)
+                    self._scratch.remove(path.name)
 
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
             self._process.close(_CLOSE_SECONDS)
             self._process = None
-        self._stderr.close()
-        self._folder.cleanup()
+        self._scratch.close()
 
     def _start(self) -> None:
-        self._stderr.seek(0)
-        self._stderr.truncate()
         try:
-            self._process = _Process(self._command, self._stderr)
-        except OSError as error:
+            self._process = _Process(self._command, self._memory_limit)
+        except (OSError, ValueError) as error:  # the latter for a NUL in an argument
             raise AdapterStartError(f"{self._command[0]!r} cannot be run: {error}") from error
         try:
             answer = self._ask({"id": self._next_id, "request": "describe"}, self._start_limit)
@@ -258,6 +343,9 @@ def _check_id(asked: int, answered: Any) -> None:
 def _reported(error: Any) -> AdapterError:
     """Turn the ``error`` of an answer into the fault that it reports."""
     if not isinstance(error, dict):
-        return AdapterError("raised", str(error))
+        return AdapterError("raised", printable(f"{error!s:.{_SHOWN_ERROR}}"))
     message = f"{error.get('type', 'error')}: {error.get('message', '')}"
-    return AdapterError("raised", message, str(error.get("traceback", "")))
+    trace = str(error.get("traceback", ""))
+    return AdapterError(
+        "raised", printable(message[:_SHOWN_ERROR]), printable(trace[-_SHOWN_STDERR:])
+    )

@@ -21,7 +21,7 @@ from conformance.high_water_marks import fallen
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.features import FEATURES, active, supported
 from reference_impl.log_names import LOG_DIR, commit_name
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.storage import LocalStorage
 
 __all__ = ["Fault", "Watch"]

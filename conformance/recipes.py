@@ -31,12 +31,13 @@ from conformance.recipe_checks import Fault, Watch
 from conformance.recipe_files import Seen
 from conformance.recipe_identity import numbered, without_identities
 from conformance.recipe_state import described
-from conformance.recipe_steps import KEPT_BACK, brought, operation_of
+from conformance.recipe_steps import KEPT_BACK, operation_of
 from conformance.recipe_traces import Traces
 from generators.delta_schema import Field, Struct, from_json
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import Oracle, Row
 from generators.operations import Create, Operation, commits, replay
+from generators.steps import brought
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import NotFoundError
 from reference_impl.scan import scan

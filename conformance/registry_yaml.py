@@ -16,9 +16,12 @@ from typing import Any, Final
 
 import yaml
 
+from conformance.untrusted import DocumentError, read_text
+
 __all__ = ["Node", "RegistryError", "read_yaml"]
 
 _LOADER: Final[type] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DEEPEST: Final = 20
 _NULLS: Final = frozenset({"", "~", "null"})
 
 
@@ -106,7 +109,7 @@ class Node:
         """Read a non-negative decimal integer."""
         value = self.text()
         if not re.fullmatch(r"0|[1-9][0-9]*", value):
-            raise self.fail(f"{self.name} must be a whole number, not {value!r}")
+            raise self.fail(f"{self.name} must be a whole number, not {value!r:.80}")
         return int(value)
 
     def choice(self, choices: Collection[str]) -> str:
@@ -137,17 +140,21 @@ def read_yaml(path: Path, name: str) -> Node:
 
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
+        depth = 0
         for event in yaml.parse(text, Loader=_LOADER):
+            line = _line(event.start_mark)
             if isinstance(event, yaml.AliasEvent):
                 # An alias can make a few lines stand for gigabytes.
-                line = _line(event.start_mark)
                 raise RegistryError(f"{path}:{line}", "aliases are not allowed")
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                # Composing recurses.
+                raise RegistryError(f"{path}:{line}", f"is nested deeper than {_DEEPEST} levels")
         root = yaml.compose(text, Loader=_LOADER)
-    except OSError as error:
-        raise RegistryError(f"{path}:1", f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RegistryError(f"{path}:1", "is not UTF-8") from error
+    except DocumentError as error:
+        raise RegistryError(f"{path}:1", str(error)) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = _line(mark)

@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from conformance.adapter import Adapter
 from conformance.faults import ResolveError
 from conformance.options import IMPLEMENTATIONS
-from conformance.process import ProcessAdapter
+from conformance.process import LARGEST_MEMORY, ProcessAdapter
 
 __all__ = ["BUILT_IN", "Isolation", "Limits", "load_factory", "resolve"]
 
@@ -30,27 +31,32 @@ Isolation: TypeAlias = Literal["auto", "process", "none"]
 """Where an adapter runs."""
 
 _IN_PROCESS: Final = "ours"
+_WORKER: Final = Path(__file__).with_name("serve.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long an adapter may take.
+    """What an adapter may take.
 
     Attributes:
         request: seconds for one request.
         start: seconds to come up.
+        memory: bytes that the processes of an adapter may hold.
 
     """
 
     request: float = 60.0
     start: float = 180.0
+    memory: int = LARGEST_MEMORY
 
 
-def load_factory(name: str) -> Callable[[], Adapter]:
+def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]:
     """Import the factory of a Python adapter.
 
     Args:
         name: ``python:package.module:factory``, the prefix being optional.
+        folder: where modules are looked for that are nowhere else; the working directory when
+            ``None``. It is the last place, so that a file in it (a ``json.py``) shadows nothing.
 
     Raises:
         ResolveError: the module or the factory cannot be had.
@@ -59,6 +65,9 @@ def load_factory(name: str) -> Callable[[], Adapter]:
     module_name, _, attribute = name.removeprefix("python:").partition(":")
     if not module_name or not attribute:
         raise ResolveError(f"{name!r} is not python:package.module:factory")
+    place = str(Path.cwd() if folder is None else folder)
+    if place not in sys.path:
+        sys.path.append(place)
     try:
         factory = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
@@ -88,7 +97,12 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
     here = isolation == "none" or (isolation == "auto" and name == _IN_PROCESS)
     if here and not name.startswith("cmd:"):
         return load_factory(command[-1])()
-    return ProcessAdapter(command, time_limit=limits.request, start_limit=limits.start)
+    return ProcessAdapter(
+        command,
+        time_limit=limits.request,
+        start_limit=limits.start,
+        memory_limit=limits.memory,
+    )
 
 
 def _command(name: str) -> list[str]:
@@ -107,4 +121,5 @@ def _command(name: str) -> list[str]:
             f"--impl={name!r} is neither one of {known} nor python:module:factory "
             f"nor cmd:<command line>{hint}"
         )
-    return [sys.executable, "-m", "conformance.worker", name]
+    # Not with -m, which puts the working directory before the standard library.
+    return [sys.executable, "-P", str(_WORKER), name]

@@ -19,6 +19,7 @@ from typing import IO, Any, Final, Self
 from conformance.faults import KitError
 from conformance.items import Item
 from conformance.outcomes import Verdict
+from conformance.untrusted import MIB, DocumentError, lines_of, parse_json
 
 __all__ = [
     "FORMAT",
@@ -32,6 +33,9 @@ __all__ = [
 
 FORMAT: Final = 1
 """Version of the format."""
+
+_LARGEST: Final = 256 * MIB
+"""Bytes of a results file; one of six thousand cases has six."""
 
 
 class ResultsError(KitError):
@@ -148,8 +152,8 @@ def read_results(path: Path) -> Results:
 
     """
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
+        lines = [parse_json(line) for line in lines_of(path, _LARGEST)]
+    except DocumentError as error:
         raise ResultsError(f"{path} is no results file: {error}") from error
     kinds = [line.get("line") if isinstance(line, dict) else None for line in lines]
     if not kinds or kinds[0] != "header" or lines[0].get("format") != FORMAT:

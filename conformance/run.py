@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from conformance.mutated import mutated_items
 from conformance.outcomes import FAILING, Outcome, Verdict
 from conformance.process import ProcessAdapter
 from conformance.registry import Registry, load_registry
+from conformance.replay.keeper import Keeper
 from conformance.resolve import resolve
 from conformance.results import kit_version, record_of
 from conformance.selection import select
@@ -33,6 +34,7 @@ from conformance.self_audit import judge_checksum
 from conformance.settings import Settings
 from conformance.status import Status
 from conformance.tables import TableStore
+from conformance.untrusted import printable
 from conformance.witness import Witness
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status"]
@@ -83,6 +85,7 @@ class Run:
     trusted: bool = False
     _adapter: Adapter | None = field(default=None, init=False)
     _judge: Judge | None = field(default=None, init=False)
+    _keeper: Keeper | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Load and select.
@@ -118,7 +121,13 @@ class Run:
         with _starting():
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
-            return self._adapter.describe()
+            who = self._adapter.describe()
+        return replace(
+            who,
+            name=printable(who.name),
+            engine_version=printable(who.engine_version),
+            adapter_version=printable(who.adapter_version),
+        )
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -174,7 +183,19 @@ class Run:
             message = f"kit fault: {type(error).__name__}: {error}"
             trace = tuple(traceback.format_exception(error))
             verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
-        return self._hold(item, verdict)
+        verdict = _printable(verdict)
+        return self._kept(item, verdict, self._hold(item, verdict))
+
+    def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
+        """Keep a bundle of a new failure on a drawn history, and say where it is."""
+        new = verdict.outcome in FAILING and judgement.record["standing"] == "new"
+        if not new or item.history is None or self.settings.bundles is None:
+            return judgement
+        if self._keeper is None:
+            self._keeper = Keeper(self.settings.bundles, self.description)
+        where = self._keeper.keep(item, self.judge, verdict)
+        judgement.record["details"].insert(0, where)
+        return judgement
 
     def _hold(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)
@@ -211,6 +232,17 @@ class Run:
         witness = self.__dict__.pop("witness", None)
         if witness is not None:
             witness.close()
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    """Give a verdict that can be printed and written, whatever engines and tables say in it."""
+    return replace(
+        verdict,
+        message=printable(verdict.message),
+        expected=printable(verdict.expected),
+        actual=printable(verdict.actual),
+        details=tuple(map(printable, verdict.details)),
+    )
 
 
 @contextmanager

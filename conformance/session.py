@@ -16,12 +16,14 @@ import pytest
 from conformance.baseline import write_baseline
 from conformance.faults import AdapterError, KitError
 from conformance.items import Item
+from conformance.lifetime import interrupt_on_termination
 from conformance.outcomes import FAILING
 from conformance.results import ResultsWriter
 from conformance.run import Judgement, Run, decide_status
 from conformance.settings import SEED, read_settings
 from conformance.status import Status, status_of_error
 from conformance.summary import counts_line, reproduce_command, summary_lines
+from conformance.untrusted import printable
 
 __all__ = ["SUITE", "start"]
 
@@ -34,6 +36,7 @@ _KEPT: Final = (Status.INTERRUPTED, Status.INTERNAL, Status.USAGE)
 
 def start(config: pytest.Config) -> None:
     """Load, select and start before anything is collected, or end the run with its status."""
+    interrupt_on_termination()
     settings = read_settings(config)
     worker = hasattr(config, "workerinput")
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -46,7 +49,8 @@ def start(config: pytest.Config) -> None:
         if run is not None:
             run.close()
         details = f"\n{error.details}" if isinstance(error, AdapterError) else ""
-        pytest.exit(f"delta-tck: {error}{details}", returncode=status_of_error(error))
+        message = printable(f"delta-tck: {error}{details}")
+        pytest.exit(message, returncode=status_of_error(error))
     config.pluginmanager.register(plugin, "delta-tck-run")
 
 

@@ -31,10 +31,11 @@ class Settings:
         baseline: file of known failures.
         write_baseline: file to write today's failures to.
         results: results file to write.
-        limits: how long the adapter may take.
+        limits: how much time and memory the adapter may take.
         isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
         plan: which histories to generate.
         witness: the value of ``--witness``.
+        bundles: folder for bundles of failures on drawn histories, ``None`` to keep none.
 
     """
 
@@ -48,6 +49,7 @@ class Settings:
     isolation: Isolation
     plan: Plan
     witness: str | None = None
+    bundles: Path | None = None
 
     def repeat_options(self) -> list[str]:
         """Give the options that a command needs to repeat one item."""
@@ -84,11 +86,20 @@ def read_settings(config: pytest.Config) -> Settings:
         baseline=path("--baseline"),
         write_baseline=path("--write-baseline"),
         results=path("--results"),
-        limits=Limits(value("--time-limit"), value("--start-limit")),
+        limits=Limits(
+            value("--time-limit"), value("--start-limit"), int(value("--memory-limit") * 1024**3)
+        ),
         isolation=value("--isolation"),
         plan=_plan(config),
         witness=value("--witness"),
+        bundles=path("--bundles") or _bundles(config),
     )
+
+
+def _bundles(config: pytest.Config) -> Path | None:
+    """Give where bundles go when nobody says: whoever explores wants to keep what is found."""
+    explores = config.getoption(destination("--generate")) == "explore"
+    return Path(config.invocation_params.dir, "delta-tck-bundles") if explores else None
 
 
 def _plan(config: pytest.Config) -> Plan:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from conformance.outcomes import HAZARDS, Hazard, Outcome
+from conformance.outcomes import ALTERED, HAZARDS, Hazard, Outcome
 from conformance.registry import Registry
 from conformance.terminal import printable
 
@@ -41,6 +41,11 @@ def _known(record: Record) -> bool:
 
 def _requirement(record: Record) -> str:
     return str(record["requirement"] or record["requirements"][0])
+
+
+def _finding(record: Record) -> str:
+    """Name what failed: a requirement, or what an adapter does to any table."""
+    return ALTERED if record["message"].startswith(ALTERED) else _requirement(record)
 
 
 def summary_lines(
@@ -94,10 +99,10 @@ def _hazard_lines(
 ) -> Iterator[str]:
     yield f"{hazard.upper()} ({len(failures)})"
     groups: dict[str, list[Record]] = {}
-    for record in sorted(failures, key=lambda r: (_requirement(r), r["id"])):
-        groups.setdefault(_requirement(record), []).append(record)
-    for requirement, group in groups.items():
-        yield f"  {requirement}  {_clause(requirement, registry)}"
+    for record in sorted(failures, key=lambda r: (_finding(r), r["id"])):
+        groups.setdefault(_finding(record), []).append(record)
+    for finding, group in groups.items():
+        yield f"  {finding}" if finding == ALTERED else f"  {finding}  {_clause(finding, registry)}"
         for record in group[:_SHOWN]:
             yield f"    {record['id']}: {record['title']}"
             yield f"      expected: {_line(record['expected'])}"

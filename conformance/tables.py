@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import tempfile
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from conformance.cases import Case
+from conformance.faults import CorpusError
+from conformance.scratch import Scratch
+from conformance.untrusted import inside, plain_name
 from generators.placeholders import BESIDE, expand_files
 
 __all__ = ["TableStore", "fingerprint"]
 
 _DEFAULT_NAME: Final = "table"
-_MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder of our own is made below it
-_ROOM: Final = 256 * 1024 * 1024
-"""Bytes that have to be free in memory; a run holds a few tables at a time."""
 
 
 def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
@@ -33,37 +32,61 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
     pending = [root]
     while pending:
         place = pending.pop()
-        with os.scandir(place) as entries:
-            for entry in entries:
-                name = entry.path[cut:]
-                if entry.is_dir(follow_symlinks=False):
-                    found[f"{name}/"] = ()
-                    pending.append(entry.path)
-                else:
-                    facts = entry.stat(follow_symlinks=False)
-                    found[name] = (
-                        facts.st_ino,
-                        facts.st_size,
-                        facts.st_mtime_ns,
-                        facts.st_ctime_ns,
-                    )
+        try:
+            entries = list(os.scandir(place))
+        except OSError as error:
+            found[f"{place[cut:]}/"] = (error.errno or 0,)  # closed, or gone
+            continue
+        for entry in entries:
+            name = entry.path[cut:]
+            if entry.is_dir(follow_symlinks=False):
+                found[f"{name}/"] = ()
+                pending.append(entry.path)
+            else:
+                facts = entry.stat(follow_symlinks=False)
+                found[name] = (
+                    facts.st_ino,
+                    facts.st_size,
+                    facts.st_mtime_ns,
+                    facts.st_ctime_ns,
+                )
     return found
 
 
-def _scratch() -> Path:
-    """Make a folder for the copies, in memory where there is room and nobody chose otherwise."""
-    chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    roomy = False
-    with contextlib.suppress(OSError):
-        roomy = shutil.disk_usage(_MEMORY).free >= _ROOM
-    folder = _MEMORY if roomy and not chosen and os.access(_MEMORY, os.W_OK) else None
-    return Path(tempfile.mkdtemp(prefix="delta-tck-", dir=folder))
-
-
 def _copy_tree(source: Path, target: Path) -> None:
-    # The copy is of now: the files of an installed corpus may be years old, and an engine may
-    # clean up a log of such an age.
-    shutil.copytree(source, target, copy_function=shutil.copyfile)
+    """Copy folders and regular files, and refuse whatever else is there.
+
+    The copy is of now: the files of an installed corpus may be years old, and an engine may clean
+    up a log of such an age.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    with os.scandir(source) as entries:
+        for entry in sorted(entries, key=lambda each: each.name):
+            if entry.is_dir(follow_symlinks=False):
+                _copy_tree(Path(entry.path), target / entry.name)
+            else:
+                _copy_file(Path(entry.path), target / entry.name)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(source, flags)
+    except OSError as error:
+        raise CorpusError(source, f"cannot be copied: {error.strerror}") from error
+    with open(descriptor, "rb") as read:  # noqa: PTH123  of a descriptor, not a path
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CorpusError(source, "cannot be copied: is not a regular file")
+        with target.open("xb") as written:
+            shutil.copyfileobj(read, written)
+
+
+def _below(case: Case, target: Path, name: str) -> Path:
+    """Give a file of a copy that a case names; a copy has no links."""
+    fault = inside(name)
+    if fault:
+        raise CorpusError(case.table.parent, fault)
+    return target / name
 
 
 def _copy(case: Case, target: Path) -> None:
@@ -77,10 +100,12 @@ def _copy(case: Case, target: Path) -> None:
         beside = source.parent / BESIDE
         if beside.is_dir():
             _copy_tree(beside, target.parent / BESIDE)
+        for name in case.placeholders:
+            _below(case, target, name)
         expand_files(target, case.placeholders)
     for name, milliseconds in case.file_times.items():
         nanoseconds = milliseconds * 1_000_000
-        os.utime(target / name, ns=(nanoseconds, nanoseconds))
+        os.utime(_below(case, target, name), ns=(nanoseconds, nanoseconds))
 
 
 @dataclass(slots=True)
@@ -93,7 +118,7 @@ class _Copy:
 class TableStore:
     """Hand out one copy per case, and a fresh one after somebody altered it."""
 
-    _folder: Path = field(default_factory=_scratch)
+    _scratch: Scratch = field(default_factory=lambda: Scratch(in_memory=True))
     _copies: dict[str, _Copy] = field(default_factory=dict)
     _made: int = 0
 
@@ -111,8 +136,11 @@ class TableStore:
     def fresh(self, case: Case | None) -> Path:
         """Give a folder of its own to write to: a copy of a case's table, or a new name."""
         self._made += 1
-        parent = self._folder / str(self._made)
+        parent = self._scratch.path / str(self._made)
         name = (case.root if case is not None else None) or _DEFAULT_NAME
+        fault = plain_name(name)
+        if case is not None and fault:
+            raise CorpusError(case.table.parent, fault)
         path = parent / name
         parent.mkdir(parents=True)
         if case is not None:
@@ -128,7 +156,7 @@ class TableStore:
         after = fingerprint(copy.path)
         if after == copy.before:
             return []
-        del self._copies[case.id]
+        self.release(case)
         return [
             f"{verb} {name}"
             for name in sorted({*copy.before, *after})
@@ -140,12 +168,11 @@ class TableStore:
         """Remove the copy of a case."""
         copy = self._copies.pop(case.id, None)
         if copy is not None:
-            shutil.rmtree(copy.path.parent, ignore_errors=True)
+            self._scratch.remove(copy.path.parent.name)
 
     def close(self) -> None:
         """Remove every copy."""
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self._folder)
+        self._scratch.close()
 
 
 def _verb(before: tuple[int, ...] | None, after: tuple[int, ...] | None) -> str | None:

@@ -33,8 +33,11 @@ from conformance.adapter import (
     Txn,
     Write,
 )
+from conformance.rows_file import RowsError, read_rows, write_rows
+from conformance.untrusted import MIB, DocumentError, parse_json, printable
 
 __all__ = [
+    "LONGEST_LINE",
     "REQUEST_NAMES",
     "WireError",
     "decode_answer",
@@ -45,9 +48,7 @@ __all__ = [
     "encode_line",
     "encode_request",
     "parse_line",
-    "read_rows",
     "returns_rows",
-    "write_rows",
 ]
 
 REQUEST_NAMES: Final[Mapping[str, type[Request]]] = {
@@ -61,6 +62,9 @@ REQUEST_NAMES: Final[Mapping[str, type[Request]]] = {
     "write": Write,
 }
 """The word of each request class."""
+
+LONGEST_LINE: Final = 32 * MIB
+"""Bytes; rows travel in files, so a longer line is no answer."""
 
 _NAMES: Final = {kind: name for name, kind in REQUEST_NAMES.items()}
 _SETS: Final = ("reader_features", "writer_features", "operations", "capabilities")
@@ -82,10 +86,12 @@ def parse_line(line: bytes) -> dict[str, Any]:
         WireError: it is something else.
 
     """
+    if len(line) > LONGEST_LINE:
+        raise WireError(f"a line of more than {LONGEST_LINE} bytes")
     try:
-        document = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise WireError(f"not JSON: {line[:200]!r}") from error
+        document = parse_json(line)
+    except DocumentError as error:
+        raise WireError(f"not JSON: {printable(str(error))}: {line[:200]!r}") from error
     if not isinstance(document, dict):
         raise WireError(f"not a JSON object: {line[:200]!r}")
     return document
@@ -94,28 +100,6 @@ def parse_line(line: bytes) -> dict[str, Any]:
 def encode_line(document: Mapping[str, Any]) -> bytes:
     """Write a document as one line."""
     return json.dumps(document, ensure_ascii=True, allow_nan=False).encode() + b"\n"
-
-
-def write_rows(table: pa.Table, path: Path) -> None:
-    """Write rows as an Arrow IPC file."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-
-
-def read_rows(path: Path) -> pa.Table:
-    """Read an Arrow IPC file and check every buffer of it.
-
-    Raises:
-        WireError: the file is missing or malformed.
-
-    """
-    try:
-        with pa.OSFile(str(path), "rb") as source:
-            table = pa.ipc.open_file(source).read_all()
-        table.validate(full=True)
-    except (OSError, pa.ArrowException) as error:
-        raise WireError(f"rows at {path} cannot be read: {error}") from error
-    return table
 
 
 def encode_request(
@@ -170,7 +154,7 @@ def encode_answer(answer: Answer, rows_to: Path | None) -> dict[str, Any]:
     """
     match answer:
         case Refused(kind, stage, message):
-            return {"refused": {"kind": kind, "stage": stage, "message": message}}
+            return {"refused": {"kind": kind, "stage": stage, "message": printable(message)}}
         case Ok(pa.Table() as table):
             if rows_to is None:
                 raise WireError("rows were answered where none were asked for")
@@ -180,12 +164,12 @@ def encode_answer(answer: Answer, rows_to: Path | None) -> dict[str, Any]:
             return {"ok": payload}
 
 
-def decode_answer(document: Mapping[str, Any], *, rows: bool) -> Answer:
+def decode_answer(document: Mapping[str, Any], rows_to: Path | None) -> Answer:
     """Read an answer from a document.
 
     Args:
         document: a parsed line with ``ok`` or ``refused``.
-        rows: whether the answer has to be rows; they are loaded.
+        rows_to: the file that the rows were asked into, ``None`` for an answer without rows.
 
     Raises:
         WireError: the document is no answer.
@@ -196,11 +180,16 @@ def decode_answer(document: Mapping[str, Any], *, rows: bool) -> Answer:
     if "refused" in document:
         return _refusal(document["refused"])
     payload = document["ok"]
-    if not rows:
+    if rows_to is None:
         return Ok(payload)
     if not isinstance(payload, Mapping) or not isinstance(payload.get("rows"), str):
         raise WireError(f"rows are answered as {{'rows': path}}, not {payload!r:.200}")
-    return Ok(read_rows(Path(payload["rows"])))
+    if payload["rows"] != str(rows_to):
+        raise WireError(f"rows were asked into {rows_to}, and are said to be elsewhere")
+    try:
+        return Ok(read_rows(rows_to))
+    except RowsError as error:
+        raise WireError(str(error)) from error
 
 
 def _refusal(document: Any) -> Refused:
@@ -239,8 +228,8 @@ def decode_description(document: Any) -> Description:
     if not isinstance(document, Mapping) or not isinstance(document.get("claims"), Mapping):
         raise WireError(f"a description is an object with claims, not {document!r:.200}")
     claims = document["claims"]
-    sets = {name: frozenset(map(str, claims.get(name) or ())) for name in _SETS}
     try:
+        sets = {name: frozenset(map(str, claims.get(name) or ())) for name in _SETS}
         return Description(
             name=str(document["name"]),
             engine_version=str(document["engine_version"]),

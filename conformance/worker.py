@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from conformance.adapter import Adapter
 from conformance.resolve import load_factory
+from conformance.untrusted import printable
 from conformance.wire import (
     WireError,
     decode_request,
@@ -66,8 +67,8 @@ def _raised(error: BaseException) -> dict[str, Any]:
     return {
         "error": {
             "type": type(error).__name__,
-            "message": str(error),
-            "traceback": "".join(traceback.format_exception(error)),
+            "message": printable(str(error)),
+            "traceback": printable("".join(traceback.format_exception(error))),
         }
     }
 

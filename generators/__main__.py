@@ -1,7 +1,8 @@
 """The command ``python -m generators``: golden tables, and generated corpora.
 
-``golden`` builds or checks the corpus of the repository; ``export`` writes generated cases in the
-same layout for harnesses in other languages.
+``golden`` builds or checks the corpus of the repository, ``histories`` draws or checks the
+histories of the gate; ``export`` writes generated cases in the same layout as the corpus for
+harnesses in other languages.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from generators.export import export_histories, export_mutations, known_features
 from generators.golden import cli as golden
+from generators.histories import cli as histories
 
 __all__ = ["main"]
 
@@ -21,6 +23,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m generators", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("golden", help="build or check the golden tables", add_help=False)
+    commands.add_parser("histories", help="draw or check the gate's histories", add_help=False)
     export = commands.add_parser("export", help="write generated cases into a folder")
     export.add_argument("directory", type=Path, help="the folder; cases of one id are replaced")
     export.add_argument("--count", type=int, default=25, help="how many histories (default 25)")
@@ -37,10 +40,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives 0, or what the golden command gives, or 2 for a wrong request."""
+    """Run the command; gives 0, or what those two commands give, or 2 for a wrong request."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["golden"]:
         return golden.main(arguments[1:])
+    if arguments[:1] == ["histories"]:
+        return histories.main(arguments[1:])
     options = _parser().parse_args(arguments)
     if options.count < 0:
         sys.stderr.write("--count is a number of histories, not negative\n")

@@ -10,55 +10,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
-
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from generators.golden.case import CaseInfo, CaseWriter, Refusal
+from generators.histories.drawing import draw_histories
 from generators.materialise.builder import TableBuilder
 from generators.materialise.layouts import LAYOUTS, LaidOut, Layout, lay_out
 from generators.materialise.log_files import LOG_DIRECTORY, commit_name
 from generators.mutations import MUTATIONS, Mutation
 from generators.operations import History
-from generators.strategies.histories import FEATURES, histories
+from generators.strategies.histories import FEATURES
 
-__all__ = ["draw_histories", "export_histories", "export_mutations", "known_features"]
-
-
-def draw_histories(
-    count: int, number: int, features: Sequence[str] = (), **limits: Any
-) -> list[History]:
-    """Give as many histories as asked for, the same ones for the same seed number.
-
-    Args:
-        count: how many.
-        number: the seed.
-        features: features that the tables have.
-        limits: further arguments of :func:`~generators.strategies.histories.histories`.
-
-    Raises:
-        ValueError: a feature is unknown, or the strategy runs dry before ``count``.
-
-    """
-    found: list[History] = []
-
-    @seed(number)
-    @settings(
-        max_examples=count * 3 + 10,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(histories(features=features, **limits))
-    def collect(history: History) -> None:
-        if len(found) < count and history not in found and len(history) > 1:
-            found.append(history)
-
-    collect()
-    if len(found) < count:
-        raise ValueError(f"only {len(found)} of {count} histories could be drawn")
-    return found
+__all__ = ["export_histories", "export_mutations", "known_features"]
 
 
 def _log_info(builder: TableBuilder) -> dict[str, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal as DecimalValue
@@ -18,6 +19,9 @@ from typing import Any, Final
 from generators.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct, type_of
 
 __all__ = ["decode", "encode", "literal"]
+
+_PLAIN: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
+"""A decimal without an exponent, which a few letters could make a number of any length."""
 
 
 def _number(value: float) -> float | str:
@@ -92,13 +96,20 @@ def encode(data_type: DataType, value: Any) -> Any:
 
 
 def decode(data_type: DataType, document: Any) -> Any:
-    """Read a value back out of its JSON spelling; maps become lists of pairs."""
+    """Read a value back out of its JSON spelling; maps become lists of pairs.
+
+    Raises:
+        ValueError: the text is no spelling of a value of this type, or the type has none.
+
+    """
     if document is None:
         return None
     match data_type:
         case Primitive(name) if name in _DECODERS:
             return _DECODERS[name](document)
         case Decimal():
+            if not _PLAIN.fullmatch(document):
+                raise ValueError(f"{document[:50]!r} is no decimal of plain digits")
             return DecimalValue(document)
         case Array(element):
             return [decode(element, each) for each in document]

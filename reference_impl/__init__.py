@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from reference_impl.errors import DeltaError, LimitExceeded
 from reference_impl.limits import Limits
 from reference_impl.ratified import InlineCommit, RatifiedCommits, StagedCommit
@@ -10,6 +12,8 @@ from reference_impl.snapshot import Snapshot
 from reference_impl.sql import Sql
 from reference_impl.table import Table
 from reference_impl.write.clauses import When
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
     "DeltaError",

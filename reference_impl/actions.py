@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from reference_impl.ranges import INT64
 from reference_impl.wire import (
     Place,
     boolean,
@@ -119,7 +120,7 @@ class CommitInfo(_Wire):
     """Provenance of a commit ("Commit Provenance Information").
 
     The content is free; the fields that this package looks at are taken where they have the
-    expected type, and never refused.
+    expected type and range, and never refused.
 
     Attributes:
         in_commit_timestamp: milliseconds since the epoch.
@@ -199,8 +200,8 @@ def _commit_info(value: object) -> CommitInfo:
         raw.get(key) for key in ("inCommitTimestamp", "timestamp", "operation")
     )
     return CommitInfo(
-        in_commit_timestamp=ict if type(ict) is int else None,
-        timestamp=timestamp if type(timestamp) is int else None,
+        in_commit_timestamp=ict if ict in INT64 else None,
+        timestamp=timestamp if timestamp in INT64 else None,
         operation=operation if isinstance(operation, str) else None,
         raw=raw,
     )

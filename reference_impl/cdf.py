@@ -33,7 +33,7 @@ from reference_impl.features import active
 from reference_impl.file_lines import from_lines
 from reference_impl.limits import Account, budget
 from reference_impl.metadata import validate_metadata
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.protocol import check_readable
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan.reader import FileReader, kept_within

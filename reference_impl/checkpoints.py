@@ -43,11 +43,11 @@ from reference_impl.errors import (
 from reference_impl.file_actions import FILE_ACTIONS
 from reference_impl.file_lines import from_lines
 from reference_impl.limits import out_of_memory
-from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, LogFile
+from reference_impl.log_names import LOG_DIR, LogFile
 from reference_impl.parquet_bounds import open_parquet
-from reference_impl.paths import decode_path
 from reference_impl.protocol import settled_protocol
-from reference_impl.storage import Storage, is_absolute, is_failure
+from reference_impl.sidecars import sidecar_path
+from reference_impl.storage import Storage, is_failure
 from reference_impl.threads import MAX_THREADS
 from reference_impl.wire import Place
 
@@ -122,8 +122,7 @@ class CheckpointReader:
             yield self._files(file, action)
         for item in self.actions():
             if isinstance(item, Sidecar):
-                path = decode_path(item.path)
-                yield self._columns(path if is_absolute(path) else f"{SIDECAR_DIR}/{path}", action)
+                yield self._columns(sidecar_path(self._storage, item.path), action)
 
     @property
     def threads(self) -> int:

@@ -20,7 +20,8 @@ from reference_impl.errors import InvalidAction, InvalidChecksum
 from reference_impl.features import active
 from reference_impl.file_actions import from_objects
 from reference_impl.log_names import LOG_DIR, checksum_name
-from reference_impl.replay_keys import decode_paths, logical_keys
+from reference_impl.places import decode_paths
+from reference_impl.replay_keys import logical_keys
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage
 from reference_impl.untrusted import too_deep

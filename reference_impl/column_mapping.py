@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, cast
 
 from reference_impl.actions import Metadata, Protocol
 from reference_impl.errors import InvalidColumnMapping
+from reference_impl.ranges import INT32
 from reference_impl.types.model import Array, DataType, Field, Map, Struct
 
 __all__ = [
@@ -34,7 +35,6 @@ ID_KEY = "delta.columnMapping.id"
 NAME_KEY = "delta.columnMapping.physicalName"
 
 _FEATURE = "columnMapping"
-_MAX_ID = 2**31 - 1
 
 
 def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
@@ -93,7 +93,7 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
             name, number = one.metadata.get(NAME_KEY), one.metadata.get(ID_KEY)
             if not isinstance(name, str) or name == "":
                 raise InvalidColumnMapping(f"column {label} has no {NAME_KEY}")
-            if type(number) is not int or not 0 <= number <= _MAX_ID:
+            if type(number) is not int or not 0 <= number <= INT32.most:
                 raise InvalidColumnMapping(
                     f"column {label} has no 32-bit integer {ID_KEY}", requirement="CM-002"
                 )

@@ -9,6 +9,8 @@ Serves every section of the protocol. Step to error:
 * writing: :class:`ConstraintError` for rows or requests that the table forbids,
   :class:`ConflictError` for a commit that lost a race.
 
+:class:`OSError` is left to the storage; :class:`CommitOutcomeUnknown` is one.
+
 ``kind`` and ``stage`` carry the words that case specs use (``docs/formats.md``).
 """
 
@@ -16,12 +18,13 @@ Serves every section of the protocol. Step to error:
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 __all__ = [
     "AppendOnlyViolation",
     "CheckpointFileNotFound",
     "CommitConflict",
+    "CommitOutcomeUnknown",
     "ConcurrentAppend",
     "ConcurrentDelete",
     "ConcurrentDomainChange",
@@ -59,6 +62,8 @@ __all__ = [
     "MissingMetadata",
     "MissingProtocol",
     "NotFoundError",
+    "PlaceRefused",
+    "RangeExhausted",
     "RowsNotTracked",
     "SchemaMismatch",
     "Stage",
@@ -216,16 +221,16 @@ class LimitExceeded(UnsupportedError):
     The table may be valid.
 
     Attributes:
-        limit: name of the limit.
+        limit: name of the limit: a field of ``Limits``, or a limit on expressions.
         allowed: what it is.
 
     """
 
-    stage = "plan"
+    stage: Stage = "plan"
 
-    def __init__(self, message: str, *, limit: str, allowed: int, hint: str | None = None) -> None:
-        """Keep the limit for callers that raise it."""
-        super().__init__(message, hint=hint)
+    def __init__(self, message: str, *, limit: str, allowed: float | None, **facts: Any) -> None:
+        """Keep the limit for callers that raise it; ``facts`` are those of every error."""
+        super().__init__(message, **facts)
         self.limit = limit
         self.allowed = allowed
 
@@ -419,6 +424,13 @@ class SchemaMismatch(ConstraintError):
     requirement = "SCH-001"
 
 
+class RangeExhausted(ConstraintError):
+    """A number that the commit needs is beyond the integers that the protocol gives it."""
+
+    clause = "Actions"
+    requirement = "LOG-004"
+
+
 class AppendOnlyViolation(ConstraintError):
     """A change would remove rows from an append-only table."""
 
@@ -431,6 +443,28 @@ class CommitConflict(ConflictError):
 
     clause = "Delta Log Entries"
     requirement = "LOG-003"
+
+
+class CommitOutcomeUnknown(OSError):
+    """The storage failed while it created a commit, which may be there or may still appear.
+
+    No :class:`DeltaError`: it says nothing about the table, and nobody retries it unseen. Files
+    that the commit names stay where they are.
+
+    Attributes:
+        txn_id: ``commitInfo.txnId`` of the commit, by which the history tells whether it landed.
+        version: the version that it was to make.
+
+    """
+
+    def __init__(self, txn_id: str, version: int, cause: BaseException) -> None:
+        """Keep what the commit can be recognised by."""
+        super().__init__(
+            f"the outcome of the commit of version {version} is unknown: {cause}; look in the "
+            f"history for txnId {txn_id} before you repeat the operation"
+        )
+        self.txn_id = txn_id
+        self.version = version
 
 
 class IncompatibleSchemas(UnsupportedError):
@@ -473,27 +507,12 @@ class RowsNotTracked(UnsupportedError):
     stage = "plan"
 
 
-class LimitExceeded(UnsupportedError):
-    """A limit of ``reference_impl.limits`` ended the operation; the table may be valid.
-
-    Attributes:
-        limit: name of the limit, a field of ``Limits``.
-        value: what the limit was.
-
-    """
-
-    clause = "Delta Table Specification"
-    requirement = "SNAP-001"
-    stage = "read"
-    limit: str = ""
-    value: float | None = None
-
-
 class DataFileTooLarge(LimitExceeded):
     """A data file is small on disk and unfolds to more than the limits allow."""
 
     clause = "Data Files"
     requirement = "DATA-001"
+    stage = "read"
 
 
 class FileTooLarge(LimitExceeded):
@@ -501,3 +520,16 @@ class FileTooLarge(LimitExceeded):
 
     clause = "Delta Log Entries"
     requirement = "LOG-004"
+    stage = "read"
+
+
+class PlaceRefused(UnsupportedError):
+    """A path leads to a place that is not read, written or deleted from this table.
+
+    The table may be valid. What lies outside of its root is the caller's to allow, and a place
+    that cannot be told for certain is never taken for another.
+    """
+
+    clause = "Add File and Remove File"
+    requirement = "ADD-002"
+    stage = "read"

@@ -16,14 +16,14 @@ from reference_impl.actions import CommitInfo
 from reference_impl.errors import InvalidMetadata, TimestampNotFound
 from reference_impl.features import active
 from reference_impl.limits import budget
+from reference_impl.ranges import INT64
 from reference_impl.segment import Listing
 from reference_impl.snapshot import Snapshot, in_commit_timestamp, read_commit
 from reference_impl.storage import Storage
-from reference_impl.untrusted import long_property
+from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
 __all__ = ["CommitRecord", "History", "to_millis"]
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _ENABLING_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
 _ENABLING_TIME: Final = "delta.inCommitTimestampEnablementTimestamp"
@@ -48,16 +48,34 @@ class CommitRecord:
 
 
 def to_millis(moment: int | str | datetime) -> int:
-    """Give a time in milliseconds since the epoch.
+    """Give a time in milliseconds since the epoch, rounded down.
 
-    Text is ISO 8601; a time without zone is in UTC; what is finer than a millisecond is cut.
+    Args:
+        moment: milliseconds since the epoch, a datetime, or text as ISO 8601 or the protocol
+            spells it; UTC where no zone is given.
+
+    Raises:
+        TimestampNotFound: it is no such time.
+
     """
-    if isinstance(moment, int):
+    if type(moment) is int:
         return moment
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MILLISECOND
+    try:
+        if isinstance(moment, datetime):
+            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return (aware - EPOCH_UTC) // _MILLISECOND
+        if isinstance(moment, str):
+            return parse_timestamp(moment, zone=True) // 1000
+    except (ValueError, OverflowError, TypeError) as error:
+        # A time zone may be anybody's code.
+        raise _no_time(str(error)) from None
+    raise _no_time(f"{type(moment).__name__} is no type of a time")
+
+
+def _no_time(message: str) -> TimestampNotFound:
+    return TimestampNotFound(
+        message[:200], hint="give milliseconds since the epoch, a datetime, or ISO 8601 text"
+    )
 
 
 class History:
@@ -147,8 +165,12 @@ def _integer(snapshot: Snapshot, name: str) -> int | None:
     text = snapshot.metadata.configuration.get(name)
     if text is None:
         return None
-    try:
-        return long_property(name, text)
-    except InvalidMetadata as error:
-        error.version, error.requirement = snapshot.version, "ICT-010"
-        raise
+    value = INT64.parse(text)
+    if value is None:
+        raise InvalidMetadata(
+            f"{name} is {text[:80]!r}, not a 64-bit integer",
+            action="metaData",
+            version=snapshot.version,
+            requirement="ICT-010",
+        )
+    return value

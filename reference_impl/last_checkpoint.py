@@ -17,11 +17,11 @@ import orjson
 
 from reference_impl.limits import budget
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR
+from reference_impl.ranges import INT64
 from reference_impl.storage import Storage
 
 __all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
 
-_LONG: Final = 2**63
 _NO_MORE: Final = object()
 _GROWTH: Final = 4
 """Characters that the canonical form of a hint may have for each byte of the limit."""
@@ -143,7 +143,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _long(value: Any) -> int | None:
-    if not isinstance(value, _Number) or len(value.text) > 20 or not value.text.isdigit():
+    if not isinstance(value, _Number) or not value.text.isdigit():
         return None
-    number = int(value.text)
-    return number if number < _LONG else None
+    return INT64.parse(value.text)

@@ -210,13 +210,13 @@ def exceeded(
     """
     limit = getattr(budget().limits, name)
     unit = next(one.metadata["unit"] for one in fields(Limits) if one.name == name)
-    made = error(
+    return error(
         f"{found}: the limit {name!r} is {limit} {unit}",
+        limit=name,
+        allowed=limit,
         path=path,
         hint=f"the table may be valid: raise it by limits=Limits({name}=...)",
     )
-    made.limit, made.value = name, limit
-    return made
 
 
 def out_of_memory(error: MemoryError, path: str | None = None) -> LimitExceeded:

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from reference_impl.ranges import INT64
+
 __all__ = [
     "LAST_CHECKPOINT",
     "LOG_DIR",
@@ -55,7 +57,6 @@ _RESTS: Final[tuple[tuple[FileKind, str], ...]] = (
     ("checksum", r"\.crc"),
 )
 _PATTERNS: Final = tuple((kind, re.compile(VERSION + rest)) for kind, rest in _RESTS)
-_MAX_VERSION: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def parse(name: str) -> LogFile | None:
         version = int(groups["version"])
         end = int(groups.get("end") or version)
         part, parts = int(groups.get("part") or 0), int(groups.get("parts") or 0)
-        fits = version <= _MAX_VERSION and end <= _MAX_VERSION
+        fits = version in INT64 and end in INT64
         if kind == "compaction":
             fits = fits and end > version
         if kind == "multipart_checkpoint":

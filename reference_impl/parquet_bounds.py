@@ -96,6 +96,10 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
             **options,
         )
     except OSError as error:
+        if "too deeply nested" in str(error):
+            made = exceeded("nesting", "Arrow reads at most 100 levels", error=DataFileTooLarge)
+            made.hint = "the limit is Arrow's own: no option raises it"
+            raise made from error
         if "Exceeded size limit" not in str(error):
             raise
         found = "a list in the footer is longer"

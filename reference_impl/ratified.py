@@ -15,12 +15,12 @@ from typing import Final, TypeAlias
 
 from reference_impl.errors import InvalidRatifiedCommits
 from reference_impl.log_names import LOG_DIR, UUID, VERSION, LogFile, commit_name
+from reference_impl.ranges import INT64
 
 __all__ = ["InlineCommit", "RatifiedCommit", "RatifiedCommits", "StagedCommit"]
 
 _STAGED_DIR: Final = "_staged_commits"
 _STAGED: Final = re.compile(rf"(?:(?:{LOG_DIR}/)?{_STAGED_DIR}/)?({VERSION}\.{UUID}\.json)")
-_MAX_VERSION: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class RatifiedCommits:
                 staged commit, a version has two commits or lies beyond the latest.
 
         """
-        if not 0 <= self.latest <= _MAX_VERSION:
+        if not 0 <= self.latest <= INT64.most:
             raise InvalidRatifiedCommits(f"the latest ratified version is {self.latest}")
         found: dict[int, LogFile] = {}
         for commit in self.commits:

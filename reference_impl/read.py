@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.errors import TimestampNotFound
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.scan import scan
 from reference_impl.table import Table
-from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
-__all__ = ["read_table", "to_milliseconds"]
+__all__ = ["read_table"]
 
 
 def read_table(  # noqa: PLR0913  each keyword is one question about the same table
@@ -29,6 +28,9 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     row_ids: bool = False,
     ratified: RatifiedCommits | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    options: Mapping[str, str] | None = None,
+    outside: Outside = SAME_STORE,
+    stores: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """Read the rows of a table.
 
@@ -46,6 +48,10 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
         ratified: what the caller got from the catalog of a catalog-managed table.
         limits: what the operation may take.
+        options: configuration for an object store.
+        outside: which places outside of the root are read; see
+            :func:`reference_impl.storage.open_storage`.
+        stores: options of other stores, as there.
 
     Raises:
         LimitExceeded: it takes more, whether the table is valid or not.
@@ -53,30 +59,14 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         ValueError: both ``version`` and ``timestamp`` are given.
 
     """
-    if version is not None and timestamp is not None:
-        raise ValueError("give a version or a timestamp, not both")
-    moment = None if timestamp is None else to_milliseconds(timestamp)
     with within_limits(limits):
-        snapshot = Table(location, ratified=ratified, limits=limits).snapshot(version, moment)
+        table = Table(
+            location,
+            options=options,
+            ratified=ratified,
+            outside=outside,
+            stores=stores,
+            limits=limits,
+        )
+        snapshot = table.snapshot(version, timestamp)
         return scan(snapshot, columns=columns, filter=filter, row_ids=row_ids)
-
-
-def to_milliseconds(timestamp: int | datetime | str) -> int:
-    """Give milliseconds since the epoch, rounded down, of a time in any spelling.
-
-    Raises:
-        TimestampNotFound: a text is no timestamp.
-
-    """
-    match timestamp:
-        case int():
-            return timestamp
-        case datetime():
-            zoned = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
-            micros = (zoned - EPOCH_UTC) // (datetime.resolution)
-        case str():
-            try:
-                micros = parse_timestamp(timestamp, zone=True)
-            except ValueError as error:
-                raise TimestampNotFound(str(error)) from None
-    return micros // 1000

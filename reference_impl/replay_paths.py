@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.replay_keys import decode_paths
+from reference_impl.places import decode_paths
 from reference_impl.types.text import bounds
 
 __all__ = ["PathSet", "Paths", "fingerprints"]
@@ -53,7 +53,7 @@ class Paths:
         """Decode paths that are spelt as in the log.
 
         Raises:
-            InvalidAction: the escapes of a path do not spell UTF-8.
+            InvalidAction: a path is empty, holds a NUL, or its escapes do not spell UTF-8.
 
         """
         decoded = [decode_paths(chunk) for chunk in chunks]

@@ -17,11 +17,10 @@ import pyarrow.compute as pc
 from reference_impl.actions import Metadata, Protocol
 from reference_impl.errors import InvalidAction, RowsNotTracked
 from reference_impl.features import supported
+from reference_impl.ranges import INT64
 from reference_impl.types.model import LONG, Field
 
 __all__ = ["COMMIT_VERSION_PROPERTY", "ROW_ID_PROPERTY", "ROW_TRACKING_SCHEMA", "RowTracking"]
-
-_MAX_ID = 2**63 - 1
 
 ROW_ID_PROPERTY = "delta.rowTracking.materializedRowIdColumnName"
 COMMIT_VERSION_PROPERTY = "delta.rowTracking.materializedRowCommitVersionColumnName"
@@ -85,7 +84,7 @@ class RowTracking:
         stored = iter(materialised)
         ids = next(stored) if self.row_id_column else pa.nulls(length, pa.int64())
         versions = next(stored) if self.commit_version_column else pa.nulls(length, pa.int64())
-        if base is not None and not 0 <= base <= _MAX_ID - start - length:
+        if base is not None and not 0 <= base <= INT64.most - max(start + length - 1, 0):
             raise InvalidAction(
                 f"baseRowId {base} leaves no room for the rows of its file",
                 action="add",
@@ -93,7 +92,7 @@ class RowTracking:
                 requirement="RT-024",
             )
         if base is not None and ids.null_count:
-            fresh = pa.array(np.arange(base + start, base + start + length, dtype=np.int64))
+            fresh = pa.array(np.arange(length, dtype=np.int64) + (base + start))
             ids = pc.coalesce(ids, fresh)
         if default is not None and versions.null_count:
             versions = pc.coalesce(versions, pa.scalar(default, pa.int64()))

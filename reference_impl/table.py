@@ -15,6 +15,7 @@ import pyarrow as pa
 from reference_impl.cdf import read_changes
 from reference_impl.history import CommitRecord, History, to_millis
 from reference_impl.limits import DEFAULT_LIMITS, Limits, limited
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.protocol import check_writable
 from reference_impl.ratified import RatifiedCommits
 from reference_impl.segment import list_log
@@ -50,13 +51,15 @@ class Table:
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each keyword is one fact about the table
         self,
         location: str | os.PathLike[str] | Storage,
         *,
         options: Mapping[str, str] | None = None,
         ratified: RatifiedCommits | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        outside: Outside = SAME_STORE,
+        stores: Mapping[str, Any] | None = None,
     ) -> None:
         """Name a table; nothing is read yet.
 
@@ -66,12 +69,15 @@ class Table:
             ratified: what the caller got from the catalog of a catalog-managed table, which
                 cannot be read without.
             limits: what each operation may take; beyond it, it ends with ``LimitExceeded``.
+            outside: which places outside of the root are read; see
+                :func:`~reference_impl.storage.open_storage`.
+            stores: options of other stores, as there.
 
         """
         self.ratified = ratified
         self.limits = limits
         if isinstance(location, str | os.PathLike):
-            self.storage: Storage = open_storage(location, options)
+            self.storage: Storage = open_storage(location, options, outside=outside, stores=stores)
         else:
             self.storage = location
 

@@ -15,14 +15,13 @@ from typing import Any, Final
 
 import orjson
 
-from reference_impl.errors import InvalidMetadata, LimitExceeded
+from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
 __all__ = [
     "FARTHEST",
     "decimal_of",
     "integer_of",
-    "long_property",
     "parse_json",
     "refuse_length",
     "too_deep",
@@ -30,9 +29,6 @@ __all__ = [
 
 FARTHEST: Final = 400
 """Powers of ten: beyond them, up or down, is no value of any type, doubles included."""
-
-_LONG: Final = 1 << 63
-_LONG_DIGITS: Final = 20
 
 
 def refuse_length(text: str) -> None:
@@ -126,18 +122,3 @@ def too_deep(error: orjson.JSONDecodeError, path: str | None = None) -> LimitExc
 def _float(text: str) -> float:
     refuse_length(text)
     return float(text)
-
-
-def long_property(name: str, text: str) -> int:
-    """Parse a table property that is a whole number of 64 bits.
-
-    Raises:
-        InvalidMetadata: it is none.
-
-    """
-    digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdecimal() and len(digits) <= _LONG_DIGITS:
-        value = int(text)
-        if -_LONG <= value < _LONG:
-            return value
-    raise InvalidMetadata(f"{name} is {text[:40]!r}, not an integer of 64 bits", action="metaData")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from reference_impl.errors import InvalidAction
+from reference_impl.ranges import INT64
 
 __all__ = [
     "Decoder",
@@ -116,7 +117,7 @@ def boolean(value: object) -> bool:
 
 def int64(value: object) -> int:
     """Decode a signed 64-bit integer."""
-    if type(value) is not int or not -(1 << 63) <= value < 1 << 63:
+    if type(value) is not int or value not in INT64:
         raise TypeError("a 64-bit integer")
     return value
 

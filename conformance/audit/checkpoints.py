@@ -14,9 +14,11 @@ from typing import Any, Final
 import schemas
 from conformance.audit.commits import fault_finding, line_findings
 from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.log import Checkpoint, sidecar_path
+from conformance.audit.log import Checkpoint
 from conformance.audit.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
+from reference_impl.errors import DeltaError
+from reference_impl.sidecars import sidecar_path
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
 
@@ -59,7 +61,8 @@ def readable(subject: CheckpointView) -> Findings:
         yield fault_finding("CKPT-005", fault, "checkpoint: ")
     for lines in checkpoint.sidecars.values():
         for fault in lines.faults:
-            yield fault_finding("SIDE-005", fault, "sidecar: ")
+            requirement = "SIDE-004" if fault.kind == "elsewhere" else "SIDE-005"
+            yield fault_finding(requirement, fault, "sidecar: ")
 
 
 def valid_rows(subject: CheckpointView) -> Findings:
@@ -133,8 +136,8 @@ def sidecar_files(subject: CheckpointView) -> Findings:
             message = f"sidecar.path {path} is more than the name of the file"
             yield finding("SCA-003", line.place, message)
         try:
-            stored = storage.head(sidecar_path(path)).size
-        except OSError:
+            stored = storage.head(sidecar_path(storage, path)).size
+        except (OSError, DeltaError):
             continue  # reported as unreadable
         if type(size) is int and size != stored:
             message = f"sidecar {path} has {stored} bytes, sizeInBytes says {size}"
@@ -283,7 +286,7 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
                 yield finding(requirement, place, message)
 
 
-READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-005")),)
+READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-004", "SIDE-005")),)
 """Checks of whether a checkpoint can be read."""
 
 CONTENT_CHECKS: Final = (

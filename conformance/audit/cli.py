@@ -18,6 +18,7 @@ from conformance.registry import load_registry
 from conformance.terminal import emit, printable
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
+from reference_impl.places import OUTSIDE, SAME_STORE
 
 __all__ = ["BROKEN", "CLEAN", "LIMITED", "NONCONFORMING", "UNUSABLE", "run_audit_cli"]
 
@@ -77,6 +78,12 @@ def _parser() -> argparse.ArgumentParser:
         type=_limit,
         metavar="NAME=NUMBER",
         help="another limit, by its name in docs/limits.md; may be repeated",
+    )
+    parser.add_argument(
+        "--outside",
+        choices=OUTSIDE,
+        default=SAME_STORE,
+        help="which files outside of the table root are looked at (default: %(default)s)",
     )
     return parser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.audit.checkpoint_forms import FORM_CHECKS
@@ -16,7 +17,7 @@ from conformance.audit.features import (
 )
 from conformance.audit.files import FILE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
-from conformance.audit.log import Checkpoint, Log, open_log
+from conformance.audit.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
@@ -28,8 +29,10 @@ from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
 from conformance.audit.values import VALUE_CHECKS
+from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
 from reference_impl.log_names import LOG_DIR
+from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
 __all__ = ["CHECKS", "audit"]
@@ -187,7 +190,14 @@ class _Audit:
                 yield from file_check.run(view)
 
 
-def audit(location: str, *, data: bool = True, limits: Limits = DEFAULT_LIMITS) -> list[Finding]:
+def audit(
+    location: str,
+    *,
+    data: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+    outside: Outside = SAME_STORE,
+    stores: Mapping[str, Any] | None = None,
+) -> list[Finding]:
     """Check a table on disk or in an object store against the protocol.
 
     Args:
@@ -195,6 +205,9 @@ def audit(location: str, *, data: bool = True, limits: Limits = DEFAULT_LIMITS) 
         data: also open the live data files, to hold them against sizes, statistics and schema.
         limits: what the audit may take. What is beyond one of them, such as a data file, is not
             checked, and a finding with ``limit`` says so.
+        outside: which places outside of the root are looked at; see
+            :func:`reference_impl.storage.open_storage`.
+        stores: options of other stores, as there.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a
@@ -205,6 +218,10 @@ def audit(location: str, *, data: bool = True, limits: Limits = DEFAULT_LIMITS) 
         LimitExceeded: the time is up, or the system has no memory left.
 
     """
+    try:
+        storage = open_storage(location, outside=outside, stores=stores)
+    except PlaceRefused as error:
+        raise AuditError(location, error.message) from error
     with within_limits(limits):
-        findings = collect(_Audit(open_storage(location), data=data).run())
+        findings = collect(_Audit(storage, data=data).run())
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

@@ -14,17 +14,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.columns import read_columns
-from conformance.audit.findings import Check, Findings, finding, unchecked
+from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
 from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.layout import Column
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
-from reference_impl.errors import DeltaError, LimitExceeded
+from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import out_of_memory
 from reference_impl.parquet_bounds import open_parquet
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 
 __all__ = ["CHANGE_FILE_CHECKS", "FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
 
@@ -175,6 +175,8 @@ def change_files(view: VersionView) -> Findings:
                 yield unchecked("CDFF-007", line.place, out_of_memory(error, path))
             except LimitExceeded as error:
                 yield unchecked("CDFF-007", line.place, error)
+            except PlaceRefused as error:
+                yield not_followed(error, line.place)
             except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
                 message = f"the change data file {path} cannot be read: {str(error)[:200]}"
                 yield finding("CDFF-007", line.place, message)
@@ -202,5 +204,5 @@ FEATURE_CHECKS: Final = (
 FEATURE_VERSION_CHECKS: Final = (Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),)
 """Checks of features at the latest version."""
 
-CHANGE_FILE_CHECKS: Final = (Check(change_files, ("CDFF-007", "CDFF-008")),)
+CHANGE_FILE_CHECKS: Final = (Check(change_files, ("ADD-002", "CDFF-007", "CDFF-008")),)
 """Checks of change data files that are still there."""

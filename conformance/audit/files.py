@@ -15,7 +15,15 @@ import pyarrow.parquet as pq
 
 from conformance.audit.columns import read_columns
 from conformance.audit.file_features import not_shredded, of_iceberg
-from conformance.audit.findings import Check, Finding, Findings, Severity, finding, unchecked
+from conformance.audit.findings import (
+    Check,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_followed,
+    unchecked,
+)
 from conformance.audit.grammar.roaring import Rows, VectorFault
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector
 from conformance.audit.state import Body, Key
@@ -26,10 +34,10 @@ from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
 from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
-from reference_impl.errors import LimitExceeded
+from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet_bounds import open_parquet
-from reference_impl.storage import is_absolute
+from reference_impl.places import is_absolute
 
 __all__ = ["FILE_CHECKS"]
 
@@ -88,6 +96,8 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
         return None, [finding(error.requirement, error.path or path, message)]
     except LimitExceeded as error:
         return None, [unchecked("DVFMT-002", path, error)]
+    except PlaceRefused as error:
+        return None, [not_followed(error, path)]
     except (OSError, ValueError, OverflowError) as error:
         message = f"the deletion vector cannot be read: {str(error)[:200]}"
         return None, [finding("DVFMT-002", path, message)]
@@ -96,6 +106,9 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
 def _file(view: VersionView, path: str, body: Body, vector: Rows | None) -> Findings:
     try:
         size = view.storage.head(path).size
+    except PlaceRefused as error:
+        yield not_followed(error, path)
+        return
     except (OSError, ValueError):
         message = "the file is live in the latest version and does not exist"
         yield finding("SNAP-004", path, message, "restore the file or remove it from the table")
@@ -254,6 +267,7 @@ FILE_CHECKS: Final = (
         live_files,
         (
             "REC-021",
+            "ADD-002",
             "DATA-001",
             "SNAP-004",
             "ADD-006",

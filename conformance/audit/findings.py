@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from conformance.registry import load_registry
-from reference_impl.errors import LimitExceeded
+from reference_impl.errors import LimitExceeded, PlaceRefused
 
 __all__ = [
     "SEVERITIES",
@@ -22,6 +22,7 @@ __all__ = [
     "Severity",
     "collect",
     "finding",
+    "not_followed",
     "severity_of",
     "unchecked",
 ]
@@ -159,3 +160,9 @@ def collect(findings: Iterable[Finding]) -> list[Finding]:
         replace(found, count=counts[key], places=tuple(places[key]) if len(places[key]) > 1 else ())
         for key, found in kept.items()
     ]
+
+
+def not_followed(error: PlaceRefused, place: str) -> Finding:
+    """Say that a file was not looked at, because its path is not followed."""
+    message = f"the file was not looked at: {error.message}"
+    return finding("ADD-002", place, message, error.hint or "", severity="warning")

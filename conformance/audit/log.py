@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import unquote
 
 from conformance.audit.raw import (
     Document,
@@ -19,7 +18,9 @@ from conformance.audit.raw import (
     read_lines,
     read_parquet_rows,
 )
+from reference_impl.errors import DeltaError, InvalidCheckpoint
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, LogFile, parse
+from reference_impl.sidecars import sidecar_path
 from reference_impl.storage import Entry, Storage
 
 __all__ = ["AuditError", "Checkpoint", "Commit", "Log", "open_log"]
@@ -99,9 +100,14 @@ class Checkpoint:
         for line in self.top.of("sidecar"):
             path = line.body.get("path")
             if isinstance(path, str) and path:
-                where = sidecar_path(path)
                 try:
+                    where = sidecar_path(self._storage, path)
                     self._storage.head(where)
+                except InvalidCheckpoint as error:
+                    fault = Fault(line.place, f"{error.message}: {path[:500]}", "elsewhere")
+                    found[path] = Lines(faults=(fault,))
+                except DeltaError as error:
+                    found[path] = Lines(faults=(Fault(line.place, error.message),))
                 except OSError:
                     found[path] = Lines(faults=(Fault(where, "does not exist"),))
                 else:
@@ -112,12 +118,6 @@ class Checkpoint:
     def all(self) -> Lines:
         """The rows of the checkpoint and of its sidecars."""
         return _merged([self.top, *self.sidecars.values()])
-
-
-def sidecar_path(path: str) -> str:
-    """Resolve the path of a sidecar action: a bare name is in the sidecar directory."""
-    decoded = unquote(path)
-    return decoded if "/" in decoded else f"{LOG_DIR}/_sidecars/{decoded}"
 
 
 def _merged(parts: list[Lines]) -> Lines:

@@ -45,7 +45,8 @@ class Fault:
     Attributes:
         place: file, with line or row.
         message: what is wrong with it.
-        kind: ``empty`` for a file without bytes, ``blank`` for a line without any.
+        kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``elsewhere``
+            for a file that is not in the folder where it has to be.
         count: how many lines in a row are blank.
         limit: the limit that it is beyond, where nothing is wrong with it otherwise.
 
@@ -53,7 +54,7 @@ class Fault:
 
     place: str
     message: str
-    kind: Literal["broken", "empty", "blank"] = "broken"
+    kind: Literal["broken", "empty", "blank", "elsewhere"] = "broken"
     count: int = 1
     limit: LimitExceeded | None = None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import unquote
 
 from conformance.audit.raw import Line
+from reference_impl.places import lenient_path
 
 __all__ = ["Body", "Key", "State", "dv_id", "file_key"]
 
@@ -35,7 +35,7 @@ def file_key(body: Body) -> Key | None:
     path = body.get("path")
     if not isinstance(path, str) or not path:
         return None
-    return unquote(path, errors="surrogateescape"), dv_id(body)
+    return lenient_path(path), dv_id(body)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from conformance.report.difference import changes_between
 from conformance.report.page import render_page
 from conformance.report.tally import column_of
 from conformance.results import read_results
+from conformance.untrusted import printable
 
 __all__ = ["run_diff_cli", "run_report_cli"]
 
@@ -29,7 +30,7 @@ def run_report_cli(argv: Sequence[str]) -> int:
     try:
         columns = [column_of(read_results(path)) for path in options.results]
     except KitError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(printable(f"{error}\n"))
         return _UNUSABLE
     options.output.write_text(render_page(columns), encoding="utf-8")
     sys.stdout.write(f"{options.output}\n")
@@ -51,13 +52,14 @@ def run_diff_cli(argv: Sequence[str]) -> int:
         before, after = read_results(options.before), read_results(options.after)
         changes = list(changes_between(before, after))
     except KitError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(printable(f"{error}\n"))
         return _UNUSABLE
     if before.header.get("corpus_digest") != after.header.get("corpus_digest"):
         sys.stdout.write("the runs used different corpora; added and gone cases are the kit's\n")
     for change in changes:
-        sys.stdout.write(f"{change.kind}: {change.id}\n")
-        sys.stdout.write(f"  before: {change.before or '-'}\n  after:  {change.after or '-'}\n")
+        sys.stdout.write(printable(f"{change.kind}: {change.id}\n"))
+        words = f"  before: {change.before or '-'}\n  after:  {change.after or '-'}\n"
+        sys.stdout.write(printable(words))
     regressions = sum(change.kind == "regression" for change in changes)
     sys.stdout.write(f"{len(changes)} changes, {regressions} regressions\n")
     return 1 if regressions else 0

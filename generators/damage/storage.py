@@ -15,7 +15,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from reference_impl.storage import Entry, Storage
+from reference_impl.places import Locator
+from reference_impl.storage import Entry, Identity, Storage
 
 __all__ = ["WRITES", "Fault", "FaultyStorage"]
 
@@ -55,6 +56,7 @@ class FaultyStorage:
         fault: Fault = Fault.FAIL,
         *,
         lasting: bool = False,
+        error: Exception | None = None,
     ) -> None:
         """Wrap a storage.
 
@@ -63,6 +65,7 @@ class FaultyStorage:
             step: number of the step that goes wrong; 0 for none, which counts.
             fault: what happens there.
             lasting: whether every later step goes wrong as well, but is never done.
+            error: what is raised, where it is not what the fault says.
 
         """
         self.taken: list[tuple[str, str]] = []
@@ -70,6 +73,7 @@ class FaultyStorage:
         self._step = step
         self._fault = fault
         self._lasting = lasting
+        self._error = error
 
     @property
     def location(self) -> str:
@@ -80,19 +84,19 @@ class FaultyStorage:
         self.taken.append((name, path))
         number = len(self.taken)
         if self._lasting and self._step and number > self._step:
-            raise TimeoutError(f"{name} {path}: the storage is still gone")
+            raise self._error or TimeoutError(f"{name} {path}: the storage is still gone")
         if number != self._step:
             return call()
         told = f"step {number}, {name} {path}, {self._fault}"
         match self._fault:
             case Fault.FAIL:
-                raise OSError(errno.EIO, told)
+                raise self._error or OSError(errno.EIO, told)
             case Fault.TIMEOUT:
-                raise TimeoutError(told)
+                raise self._error or TimeoutError(told)
             case Fault.LATE:
                 with suppress(Exception):
                     call()
-                raise TimeoutError(told)
+                raise self._error or TimeoutError(told)
             case Fault.KILL:
                 _die()
             case Fault.KILL_LATE:
@@ -105,9 +109,9 @@ class FaultyStorage:
         """List the files right in a directory."""
         return self._do("list", directory, lambda: self._inner.list_from(directory, start_after))
 
-    def walk(self) -> Iterator[Entry]:
+    def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:
         """List every file below the root."""
-        return self._do("walk", "", self._inner.walk)
+        return self._do("walk", "", lambda: self._inner.walk(linked))
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
@@ -136,6 +140,18 @@ class FaultyStorage:
     def delete(self, path: str) -> None:
         """Delete a file."""
         self._do("delete", path, lambda: self._inner.delete(path))
+
+    def locator(self) -> Locator:
+        """Give what resolves paths; no step, since nothing is asked of what may fail."""
+        return self._inner.locator()
+
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root; no step, as above."""
+        return self._inner.holds(path)
+
+    def identify(self, path: str) -> Identity | None:
+        """Give the identity of a file."""
+        return self._do("identify", path, lambda: self._inner.identify(path))
 
 
 def _die() -> None:

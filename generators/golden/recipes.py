@@ -48,7 +48,7 @@ from generators.operations import (
     replay,
     schema_after,
 )
-from generators.steps import step_of
+from generators.steps import recipe_step
 
 __all__ = ["Computed", "Recipe"]
 
@@ -352,7 +352,7 @@ class Recipe:
 
     def _do(self, operation: Operation) -> Recipe:
         """Take the step that an operation is."""
-        return self._take(step_of(operation, self.now), operation)
+        return self._take(recipe_step(operation, self.now), operation)
 
     def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:
         self._steps.append(step)

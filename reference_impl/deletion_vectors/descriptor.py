@@ -9,7 +9,7 @@ from uuid import UUID
 
 from reference_impl.deletion_vectors.z85 import decode_z85
 from reference_impl.errors import InvalidDeletionVector
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 
 __all__ = ["Descriptor"]
 

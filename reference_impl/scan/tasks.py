@@ -22,7 +22,7 @@ from reference_impl.column_mapping import (
 from reference_impl.errors import InvalidMetadata, InvalidPartitionValue
 from reference_impl.features import supported
 from reference_impl.partition_values import parse_values
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
 from reference_impl.types.widening import check_type_changes

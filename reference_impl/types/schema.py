@@ -6,6 +6,7 @@ inside the schema.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -131,8 +132,23 @@ def to_json(of: DataType) -> Any:
 
 
 def format_schema(schema: Struct) -> str:
-    """Write ``metaData.schemaString`` as compact JSON."""
-    return orjson.dumps(to_json(schema)).decode()
+    """Write ``metaData.schemaString`` as compact JSON.
+
+    Raises:
+        InvalidSchema: a name or a value of column metadata has no JSON, or no UTF-8.
+
+    """
+    try:
+        tree = to_json(schema)
+        try:
+            return orjson.dumps(tree).decode()
+        except orjson.JSONEncodeError:
+            # It nests less deeply than a schema may, and does not tell that from other faults.
+            text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            text.encode()
+            return text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _invalid((), f"it cannot be written: {str(error)[:200]}") from None
 
 
 def _parse_name(name: str, place: tuple[str, ...]) -> DataType:

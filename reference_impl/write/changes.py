@@ -14,11 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.row_tracking import (
-    COMMIT_VERSION_PROPERTY,
-    ROW_ID_PROPERTY,
-    ROW_TRACKING_SCHEMA,
-)
+from reference_impl.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema
 from reference_impl.write.clustering import (
     CLUSTERING_DOMAIN,
@@ -28,6 +24,7 @@ from reference_impl.write.clustering import (
 )
 from reference_impl.write.data_files import FileWriter
 from reference_impl.write.live_files import LiveFile, Mask
+from reference_impl.write.row_ids import materialised_columns
 from reference_impl.write.transaction import Transaction
 from reference_impl.write.vectors import VectorWriter
 
@@ -103,7 +100,11 @@ class Changes:
         return not (self.deleted or self.updated or self.inserted or self._fresh)
 
     def finish(self) -> None:
-        """Write the files and stage the actions."""
+        """Write the files and stage the actions; where that fails no file is left."""
+        with self.transaction.discarding():
+            self._finish()
+
+    def _finish(self) -> None:
         transaction = self.transaction
         target = transaction.target
         keeps = target.active("rowTracking")
@@ -120,13 +121,14 @@ class Changes:
             extra,
             clustered=columns,
             provider=provider,
+            created=transaction.created,
         )
         if self._fresh:
             rows = _stack(self._fresh, target)
             rows = sorted_by(rows, columns) if self.clusters else rows
             transaction.add(writer.write(rows))
         if self._vectors:
-            store = VectorWriter(transaction.storage)
+            store = VectorWriter(transaction.storage, created=transaction.created)
             transaction.add(store.write(self._vectors))
         if self._feed and self._needs_feed and target.active("changeDataFeed"):
             rows = pa.concat_tables(self._feed)
@@ -135,6 +137,7 @@ class Changes:
                 target,
                 extra=[pa.field(_CHANGE_TYPE, pa.string())],
                 folder=_CHANGE_FOLDER,
+                created=transaction.created,
             )
             transaction.add_changes(map(_cdc, feed.write(rows)))
 
@@ -144,8 +147,8 @@ class Changes:
 
     @property
     def _extra(self) -> list[pa.Field]:
-        configuration = self.transaction.target.configuration
-        names = (configuration[ROW_ID_PROPERTY], configuration[COMMIT_VERSION_PROPERTY])
+        target = self.transaction.target
+        names = materialised_columns(target.configuration, target.schema, target.table.mode)
         return [pa.field(name, pa.int64()) for name in names]
 
     def _drop(self, file: LiveFile, chosen: Mask) -> None:

@@ -6,19 +6,21 @@ Serves "Checkpoints", "Checkpoint Naming Scheme" and "Last Checkpoint File".
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import ConstraintViolation
+from reference_impl.errors import ConstraintViolation, InvalidMetadata
 from reference_impl.features import supported
 from reference_impl.file_actions import REMOVE_SCHEMA
 from reference_impl.last_checkpoint import json_checksum, read_hint
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
+from reference_impl.ranges import INT32
 from reference_impl.snapshot import Snapshot
 from reference_impl.storage import Storage
 from reference_impl.write.checkpoint_files import (
@@ -28,9 +30,15 @@ from reference_impl.write.checkpoint_files import (
     write_v2,
 )
 from reference_impl.write.data_files import now
+from reference_impl.write.discarding import removing
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
 
 __all__ = ["Style", "live_tombstones", "point_at", "style_of", "write_checkpoint"]
+
+_log: Final = logging.getLogger(__name__)
+
+_MOST_FILES: Final = 100_000
+"""Files of one checkpoint at most: each takes a request to read."""
 
 _POLICY: Final = "delta.checkpointPolicy"
 _REMOVE_LEFT_OUT: Final = frozenset({"stats", "tags"})
@@ -86,11 +94,13 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
     Raises:
         InvalidTableError: the file actions of the version break the protocol.
         UnsupportedFeatures: the table does not support V2 checkpoints.
-        ConstraintViolation: the table supports V2 checkpoints, which rules several parts out.
+        ConstraintViolation: the table supports V2 checkpoints, which rules several parts out; or
+            the style asks for a number of files that no checkpoint has.
         OSError: the storage failed; the table reads as before.
 
     """
     style = style or style_of(snapshot)
+    _check_style(style)
     small = _small_actions(snapshot)
     files = _file_actions(snapshot)
     rows = sum(map(len, small.values())) + sum(part.num_rows for part in files.values())
@@ -111,9 +121,25 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
     point_at(snapshot.storage, hint)
 
 
+def _check_style(style: Style) -> None:
+    for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
+        if count not in INT32 or not 0 <= count <= _MOST_FILES:
+            raise ConstraintViolation(
+                f"a checkpoint has no {count!r:.40} {name}",
+                stage="commit",
+                requirement="CKPT-001",
+                hint=f"give a number from 0 to {_MOST_FILES}",
+            )
+
+
 def _file_actions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Give the live files and the tombstones, in the columns that the checkpoint has."""
-    removes = live_tombstones(snapshot, now())
+    try:
+        removes = live_tombstones(snapshot, now())
+    except InvalidMetadata as error:
+        # A tombstone too many takes room; one too few makes a reader's files vanish.
+        _log.warning("every tombstone is kept: %s", error)
+        removes = snapshot.tombstones()
     return {
         "add": checkpoint_adds(snapshot),
         "remove": removes.select([f.name for f in REMOVE_SCHEMA if f.name not in _REMOVE_LEFT_OUT]),
@@ -125,15 +151,18 @@ def _write_parts(
 ) -> int:
     """Spread file actions over parts by the hash of their key, as Spark does."""
     size = 0
-    for part in range(parts):
-        mine = {
-            name: table.filter(
-                pa.array([key % parts == part for key in part_keys(table)], pa.bool_())
-            )
-            for name, table in files.items()
-        }
-        name = part_name(snapshot.version, part + 1, parts)
-        size += put_parquet(snapshot, f"{LOG_DIR}/{name}", small if part == 0 else {}, mine)
+    keys = {n: np.asarray(part_keys(table), np.int64) % parts for n, table in files.items()}
+    created: list[str] = []
+    with removing(snapshot.storage, created):
+        for part in range(parts):
+            mine = {n: table.filter(pa.array(keys[n] == part)) for n, table in files.items()}
+            path = f"{LOG_DIR}/{part_name(snapshot.version, part + 1, parts)}"
+            try:
+                # A part that is there may be of a checkpoint that readers rely on.
+                snapshot.storage.head(path)
+            except FileNotFoundError:
+                created.append(path)
+            size += put_parquet(snapshot, path, small if part == 0 else {}, mine)
     return size
 
 
@@ -145,10 +174,12 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     # The checksum goes over the spelling of numbers, which only the text has.
     unsigned = json.dumps(document)
     checksum = json_checksum(json.loads(unsigned))
-    # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
-    with suppress(IsADirectoryError):
-        data = json.dumps({**document, "checksum": checksum}).encode()
+    data = json.dumps({**document, "checksum": checksum}).encode()
+    try:
         storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
+    except IsADirectoryError:
+        # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
+        _log.warning("the hint at the last checkpoint is a folder", exc_info=True)
 
 
 def _small_actions(snapshot: Snapshot) -> dict[str, list[Any]]:

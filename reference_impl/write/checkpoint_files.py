@@ -24,6 +24,7 @@ from reference_impl.scan.tasks import partition_column, table_schema
 from reference_impl.snapshot import Snapshot
 from reference_impl.stats import parse_statistics
 from reference_impl.write.data_files import now
+from reference_impl.write.discarding import publishing, removing
 from reference_impl.write.murmur import hash_text
 from reference_impl.write.statistics import indexed_leaves
 
@@ -127,15 +128,19 @@ def _struct(tree: Mapping[str, Any]) -> pa.StructArray:
 
 def put_parquet(snapshot: Snapshot, path: str, small: Small, files: Files) -> int:
     """Write one Parquet file of actions; gives its size in bytes."""
+    data = _parquet(small, files)
+    snapshot.storage.put(path, data)
+    return len(data)
+
+
+def _parquet(small: Small, files: Files) -> bytes:
     columns: dict[str, list[pa.StructArray]] = {
         name: [pa.array(list(rows), _TYPES[name])] for name, rows in small.items()
     }
     columns |= {name: _structs(table) for name, table in files.items()}
     sink = pa.BufferOutputStream()
     pq.write_table(_stacked(columns), sink, row_group_size=_ROW_GROUP_ROWS, store_schema=False)
-    data = sink.getvalue()
-    snapshot.storage.put(path, data.to_pybytes())
-    return int(data.size)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def write_v2(
@@ -164,29 +169,39 @@ def write_v2(
     if encoding == "json" and any(name.endswith("_parsed") for name in files["add"].column_names):
         # JSON has not the types of parsed columns; the Parquet of a sidecar has.
         sidecars = max(sidecars, 1)
-    size = 0
-    actions = sum(part.num_rows for part in files.values())
-    inside = files
-    if sidecars:
-        top["sidecar"] = []
-        for number in range(sidecars):
-            name = f"{uuid.uuid4()}.parquet"
-            part = {
-                kind: table.take(pa.array(range(number, table.num_rows, sidecars), pa.int64()))
-                for kind, table in files.items()
-            }
-            written = put_parquet(snapshot, f"{SIDECAR_DIR}/{name}", {}, part)
-            size += written
-            body = {"path": name, "sizeInBytes": written, "modificationTime": now(), "tags": {}}
-            top["sidecar"] = [*top["sidecar"], body]
-        inside = {}
-    actions += sum(map(len, top.values()))
     path = f"{LOG_DIR}/{uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), encoding)}"
-    if encoding == "parquet":
-        return size + put_parquet(snapshot, path, top, inside), actions
-    data = "".join(_lines(top, inside)).encode()
-    snapshot.storage.put(path, data)
+    created: list[str] = []
+    size, inside = 0, files
+    with removing(snapshot.storage, created):
+        if sidecars:
+            top["sidecar"] = _write_sidecars(snapshot, sidecars, files, created)
+            size, inside = sum(body["sizeInBytes"] for body in top["sidecar"]), {}
+        data = (
+            _parquet(top, inside)
+            if encoding == "parquet"
+            else "".join(_lines(top, inside)).encode()
+        )
+        with publishing(created):
+            snapshot.storage.put(path, data)
+    actions = sum(part.num_rows for part in files.values()) + sum(map(len, top.values()))
     return size + len(data), actions
+
+
+def _write_sidecars(
+    snapshot: Snapshot, count: int, files: Files, created: list[str]
+) -> list[dict[str, Any]]:
+    """Spread file actions over sidecars; gives the bodies of the actions that name them."""
+    bodies = []
+    for number in range(count):
+        name = f"{uuid.uuid4()}.parquet"
+        part = {
+            kind: table.take(pa.array(range(number, table.num_rows, count), pa.int64()))
+            for kind, table in files.items()
+        }
+        created.append(f"{SIDECAR_DIR}/{name}")
+        written = put_parquet(snapshot, created[-1], {}, part)
+        bodies.append({"path": name, "sizeInBytes": written, "modificationTime": now(), "tags": {}})
+    return bodies
 
 
 def _lines(small: Small, files: Files) -> Iterator[str]:

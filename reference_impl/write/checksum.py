@@ -19,13 +19,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.errors import InvalidAction
 from reference_impl.log_names import LOG_DIR, checksum_name
+from reference_impl.ranges import INT64
 from reference_impl.storage import Storage
 
 __all__ = ["State", "Totals", "read_totals", "write_checksum"]
 
 _SIZE_BINS: Final = (0, *(1 << shift for shift in range(13, 38)))
 """Starts of the bins of file sizes in bytes: below 8 KiB, then powers of two up to 128 GiB."""
+
+_FLOAT_LIMIT: Final = 2.0**62
+"""A sum of sizes in floating point below which the exact one fits 64 bits."""
 
 _DELETED_BINS: Final = (0, *(10**digits for digits in range(8)), 2**31 - 1)
 
@@ -44,6 +49,11 @@ class Totals:
     def of(cls, adds: pa.Table) -> Totals:
         """Count the files of add actions in wire columns."""
         sizes = adds.column("size").to_numpy()
+        if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= _FLOAT_LIMIT):
+            # Numpy would go round: Python adds up what comes close.
+            INT64.require(sum(sizes.tolist()), "the bytes of the files", requirement="CRC-007")
+            if sizes.min() < 0:
+                raise InvalidAction("a file has fewer than no bytes", action="add", stage="commit")
         bins = np.searchsorted(_SIZE_BINS, sizes, side="right") - 1
         vectors = adds.column("deletionVector").combine_chunks()
         rows = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0).to_numpy(
@@ -86,7 +96,17 @@ class State:
 
 
 def write_checksum(storage: Storage, version: int, state: State, totals: Totals) -> None:
-    """Write the checksum of a version whose commit exists; one that is there stays."""
+    """Write the checksum of a version whose commit exists; one that is there stays.
+
+    Raises:
+        RangeExhausted: files count for more bytes, or rows, than 64 bits can say.
+
+    """
+    for name, total in (
+        ("the bytes of the files", sum(totals.file_bytes)),
+        ("the deleted rows", totals.deleted_rows),
+    ):
+        INT64.require(total, name, requirement="CRC-007")
     document: dict[str, Any] = {
         "txnId": state.transaction,
         "tableSizeBytes": sum(totals.file_bytes),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Final
 
 from reference_impl.actions import Sidecar
@@ -10,13 +10,13 @@ from reference_impl.checkpoints import CheckpointReader
 from reference_impl.errors import TimestampNotFound
 from reference_impl.history import History
 from reference_impl.log_names import LOG_DIR, SIDECAR_DIR, parse
-from reference_impl.paths import decode_path
 from reference_impl.protocol import check_writable
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot
-from reference_impl.storage import Storage
+from reference_impl.storage import Entry, Storage
 from reference_impl.write.data_files import now
 from reference_impl.write.intervals import LOG_RETENTION, duration
+from reference_impl.write.named_files import NamedFiles
 
 __all__ = ["clean_log"]
 
@@ -51,35 +51,40 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
     # The commit of the checkpoint's own version stays, so that its time can be told.
     if not below or max(below) not in listing.commits:
         return []
-    gone = sorted(_expired(storage, max(below)))
+    kept = max(below)
+    return _cleared(storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR) + _cleared(
+        storage, snapshot, lambda entry: entry.mtime < today - _DAY, SIDECAR_DIR
+    )
+
+
+def _cleared(
+    storage: Storage, snapshot: Snapshot, wanted: Callable[[Entry], bool], folder: str
+) -> list[str]:
+    """Delete the files of a folder that are wanted, and that no action names; give their paths."""
+    listed = storage.list_from(folder)
+    if not any(map(wanted, listed)):
+        return []
+    named = _named(storage, snapshot, folder)
+    gone = named.certain(named.pass_over(listed, wanted))
     for path in gone:
         storage.delete(path)
-    lost = sorted(_unreferenced(storage, today))
-    for path in lost:
-        storage.delete(path)
-    return gone + lost
+    return gone
 
 
-def _expired(storage: Storage, checkpoint: int) -> Iterator[str]:
-    for entry in storage.list_from(LOG_DIR):
-        file = parse(entry.name)
-        if file is None:
-            continue
-        last = checkpoint if file.kind == "compaction" else checkpoint - 1
-        if file.version <= last:
-            yield entry.path
+def _expired(entry: Entry, checkpoint: int) -> bool:
+    file = parse(entry.name)
+    last = checkpoint if file is not None and file.kind == "compaction" else checkpoint - 1
+    return file is not None and file.version <= last
 
 
-def _unreferenced(storage: Storage, today: int) -> Iterator[str]:
-    """Give the sidecars that no checkpoint names, except for young ones."""
-    old = [e for e in storage.list_from(SIDECAR_DIR) if e.mtime < today - _DAY]
-    if not old:
-        return
-    named: set[str] = set()
+def _named(storage: Storage, snapshot: Snapshot, folder: str) -> NamedFiles:
+    """Give what the log names: the sidecars of every checkpoint, and whatever lies about there."""
+    named = NamedFiles(storage, folder)
+    named.add_actions(snapshot.adds())
+    named.add_actions(snapshot.tombstones())
     for checkpoints in list_log(storage, whole=True).checkpoints.values():
         for checkpoint in checkpoints:
             for action in CheckpointReader(storage, checkpoint).actions():
                 if isinstance(action, Sidecar):
-                    path = decode_path(action.path, action="sidecar")
-                    named.add(path if "/" in path else f"{SIDECAR_DIR}/{path}")
-    yield from (entry.path for entry in old if entry.path not in named)
+                    named.add_sidecar(action.path)
+    return named

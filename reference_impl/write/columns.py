@@ -81,7 +81,7 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
     mode = transaction.target.table.mode
     configuration = dict(snapshot.metadata.configuration)
     if mode != "none":
-        numbering = Numbering(highest_id(configuration))
+        numbering = Numbering(highest_id(configuration, snapshot.schema))
         columns = [numbering.annotate(column) for column in columns]
         configuration[MAX_ID_PROPERTY] = str(numbering.highest)
 

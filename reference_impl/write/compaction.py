@@ -11,7 +11,7 @@ from reference_impl.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import VersionNotFound
 from reference_impl.log_names import LOG_DIR, compaction_name
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.protocol import check_writable
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot, read_commit

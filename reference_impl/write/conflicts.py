@@ -24,7 +24,7 @@ from reference_impl.errors import (
 )
 from reference_impl.file_actions import from_objects
 from reference_impl.filters import Node
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.scan.tasks import TableSchema
 from reference_impl.skipping import may_match
 from reference_impl.write.row_ids import ROW_TRACKING_DOMAIN

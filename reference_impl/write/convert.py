@@ -22,7 +22,7 @@ from reference_impl.errors import CommitConflict, ConstraintViolation, SchemaMis
 from reference_impl.log_names import LOG_DIR, parse
 from reference_impl.parquet_pages import read_footer, reading
 from reference_impl.partition_values import format_value, parse_value
-from reference_impl.paths import encode_path
+from reference_impl.places import encode_path
 from reference_impl.scan.conform import Converter, converter, find_column
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.stats import Leaf

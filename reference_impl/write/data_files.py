@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from reference_impl.column_mapping import Mode, field_id, physical_name
 from reference_impl.errors import ConstraintViolation
 from reference_impl.partition_values import format_value
-from reference_impl.paths import encode_path
+from reference_impl.places import encode_path
 from reference_impl.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type
@@ -95,6 +95,7 @@ class FileWriter:
         tags: for every add action.
         clustered: columns that have statistics whatever the properties say.
         provider: who clustered the files, for every add action.
+        created: takes the path of each file before it is written.
 
     """
 
@@ -106,6 +107,7 @@ class FileWriter:
     tags: Mapping[str, str] = field(default_factory=dict)
     clustered: Sequence[Leaf] = ()
     provider: str | None = None
+    created: list[str] = field(default_factory=list)
 
     def write(self, rows: pa.Table) -> list[dict[str, Any]]:
         """Write rows that have the table's columns and types, extra columns last.
@@ -117,7 +119,7 @@ class FileWriter:
             ConstraintViolation: an empty string stands for null in a partition column that is
                 declared not null.
             SchemaMismatch: the schema has void where no file can do without.
-            OSError: the storage failed; files written so far are orphans.
+            OSError: the storage failed; files written so far are orphans, see ``created``.
 
         """
         if rows.num_rows == 0:
@@ -161,6 +163,7 @@ class FileWriter:
         folder = self._folder(texts)
         style = ParquetStyle.of(target.configuration)
         path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.extension}parquet"
+        self.created.append(path)
         size = write_parquet(self.storage, path, content, style)
         columns = indexed_leaves(
             table.columns, table.mode, table.partition_names, target.configuration

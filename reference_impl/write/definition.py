@@ -24,11 +24,14 @@ from reference_impl.write.clustering import (
     check_unpartitioned,
     clustering_domain,
 )
+from reference_impl.write.commit_file import require_text
 from reference_impl.write.iceberg import VERSIONS, number_nested, to_write_anew
 from reference_impl.write.incoming import check_rules
+from reference_impl.write.intervals import DELETED_FILE_RETENTION, LOG_RETENTION, duration
 from reference_impl.write.live_files import LiveFiles
 from reference_impl.write.mapping import MAX_ID_PROPERTY, map_columns, mode_of
 from reference_impl.write.parquet import ParquetStyle
+from reference_impl.write.properties import validate_number
 from reference_impl.write.protocols import (
     FEATURE_PREFIX,
     READER_VERSION_KEY,
@@ -97,9 +100,10 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     if base is None or not rows_stay:
         return
     _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
-    _write_anew(transaction, base)
-    if not tracked and transaction.target.active("rowTracking"):
-        backfill(transaction, base)
+    with transaction.discarding():
+        _write_anew(transaction, base)
+        if not tracked and transaction.target.active("rowTracking"):
+            backfill(transaction, base)
 
 
 def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
@@ -107,6 +111,8 @@ def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str,
     asked: set[str] = set()
     kept = dict(metadata.configuration)
     for name, value in properties.items():
+        require_text(name, "the name of a property", "metaData")
+        require_text(value, f"property {name[:80]}", "metaData")
         if name.startswith(FEATURE_PREFIX):
             _require(name, value, ("supported", "enabled"))
             asked.add(name.removeprefix(FEATURE_PREFIX))
@@ -122,6 +128,9 @@ def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str,
         else:
             if name in _BOOLEANS:
                 _require(name, value, ("true", "false"))
+            validate_number(name, value)
+            if name in (DELETED_FILE_RETENTION, LOG_RETENTION):
+                duration({name: value}, name)
             kept[name] = value
     return kept, asked
 

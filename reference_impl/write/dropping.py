@@ -24,7 +24,7 @@ from reference_impl.actions import DomainMetadata, Metadata, Protocol
 from reference_impl.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.features import FEATURES, find, supported
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.scan.data_file import at_file
 from reference_impl.snapshot import Snapshot
@@ -108,7 +108,7 @@ def _refuse_physical_names(snapshot: Snapshot) -> None:
                 f"files know column {column.name!r} by another name",
                 "write the rows into a table that is not mapped",
             )
-    highest = highest_id(snapshot.metadata.configuration)
+    highest = highest_id(snapshot.metadata.configuration, snapshot.schema)
     if highest > len(fields):
         raise _in_the_way(
             "columnMapping",

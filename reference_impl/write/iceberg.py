@@ -35,7 +35,7 @@ from reference_impl.types.model import (
     children,
 )
 from reference_impl.types.schema import parse_type
-from reference_impl.write.mapping import MAX_ID_PROPERTY, highest_id
+from reference_impl.write.mapping import MAX_ID_PROPERTY, Numbering, highest_id
 from reference_impl.write.records import records_of
 
 __all__ = [
@@ -146,15 +146,14 @@ def number_nested(
     schema: Struct, configuration: Mapping[str, str]
 ) -> tuple[Struct, dict[str, str]]:
     """Give elements, keys and values the ids that they lack, above every id so far."""
-    highest = highest_id(configuration)
+    numbering = Numbering(highest_id(configuration, schema))
 
     def annotate(column: Field) -> Field:
-        nonlocal highest
-        ids = dict(column.metadata.get(NESTED_IDS_KEY, {}))
+        held = column.metadata.get(NESTED_IDS_KEY)
+        ids = dict(held) if isinstance(held, Mapping) else {}
         for place in _places(column.type, physical_name(column, "name")):
             if type(ids.get(place)) is not int:
-                highest += 1
-                ids[place] = highest
+                ids[place] = numbering.following()
         metadata = {**column.metadata, NESTED_IDS_KEY: ids} if ids else column.metadata
         return replace(column, type=inside(column.type), metadata=metadata)
 
@@ -170,7 +169,7 @@ def number_nested(
                 return of
 
     numbered = Struct(tuple(annotate(column) for column in schema.fields))
-    return numbered, {**configuration, MAX_ID_PROPERTY: str(highest)}
+    return numbered, {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
 
 
 def _places(of: DataType, prefix: str) -> Iterator[str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import ConstraintViolation, SchemaMismatch
+from reference_impl.errors import ConstraintViolation, SchemaMismatch, UnsupportedExpression
 from reference_impl.filters.evaluate import compare
+from reference_impl.ranges import INT64
 from reference_impl.sql import Expression
 from reference_impl.types.model import BINARY, STRING, Struct
 from reference_impl.types.schema import format_schema
@@ -26,8 +26,6 @@ from reference_impl.write.target import Target
 from reference_impl.write.transaction import Transaction
 
 __all__ = ["check_rules", "prepare"]
-
-_LONG: Final = 2**63
 
 
 def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -> pa.Table:
@@ -53,14 +51,36 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
     for name, default in rules.defaults.items():
         typed = _completed(typed, name, default, schema)
     typed = _stored(typed, target)
-    for name, expression in rules.generated.items():
-        if name not in typed.column_names:
-            whole = fill_missing(typed, schema)
-            typed = _completed(whole.drop_columns([name]), name, expression, schema)
-    ready = check_nulls(fill_missing(_stored(typed, target), schema), schema)
-    _check_generated(ready, rules)
+    typed = _generated(typed, target, rules)
+    ready = check_nulls(fill_missing(typed, schema), schema)
+    _check_generated(ready, rules, schema)
     check_rules(ready, rules.checks)
     return ready
+
+
+def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
+    """Add the generated columns that rows lack, each after those that its expression names.
+
+    Raises:
+        UnsupportedExpression: expressions name each other in a circle.
+
+    """
+    pending = {n: e for n, e in rules.generated.items() if n not in rows.column_names}
+    while pending:
+        # Nothing in the text keeps an expression from naming another generated column.
+        name = next((n for n, e in pending.items() if pending.keys().isdisjoint(e.columns)), None)
+        if name is None:
+            raise UnsupportedExpression(
+                f"the generated columns {', '.join(sorted(pending))} are made of each other",
+                stage="commit",
+                requirement="GEN-004",
+            )
+        whole = fill_missing(rows, target.schema)
+        column = target.schema.get(name)
+        assert column is not None
+        made = pending.pop(name).evaluate(whole, column.type)
+        rows = _stored(rows.append_column(name, made), target)
+    return rows
 
 
 def _stored(rows: pa.Table, target: Target) -> pa.Table:
@@ -104,10 +124,11 @@ def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct
     return rows.append_column(name, expression.evaluate(rows, column.type))
 
 
-def _check_generated(rows: pa.Table, rules: Rules) -> None:
+def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
     for name, expression in rules.generated.items():
-        held = rows.column(name)
-        given = pa.table({"held": held, "made": expression.evaluate(rows).cast(held.type)})
+        column, held = schema.get(name), rows.column(name)
+        assert column is not None
+        given = pa.table({"held": held, "made": expression.evaluate(rows, column.type)})
         same = compare("<=>", given.column("held"), given.column("made"))
         broken = rows.num_rows - (pc.sum(same).as_py() or 0)
         if broken:
@@ -163,10 +184,11 @@ def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | 
         return pa.array([], pa.int64()), identity.high_water_mark
     first = identity.following()
     last = first + (count - 1) * identity.step
-    if not (-_LONG <= first < _LONG and -_LONG <= last < _LONG):
+    if first not in INT64 or last not in INT64:
         raise ConstraintViolation(
             f"the values of identity column {name} would leave the range of a long",
             requirement="IDN-015",
         )
-    values = np.arange(count, dtype=np.int64) * identity.step + first
+    # What overflows on the way comes back: sums of 64 bits go round.
+    values = np.arange(count, dtype=np.int64) * np.int64(identity.step) + np.int64(first)
     return pa.array(values), last

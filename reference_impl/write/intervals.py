@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from reference_impl.errors import InvalidMetadata
+from reference_impl.ranges import INT64
 
 __all__ = ["DELETED_FILE_RETENTION", "LOG_RETENTION", "duration"]
 
@@ -30,7 +31,8 @@ def duration(configuration: Mapping[str, str], name: str) -> int:
     """Give a duration property in milliseconds, by default 7 days for files, 30 for the log.
 
     Raises:
-        InvalidMetadata: the property is there and is no interval of weeks down to milliseconds.
+        InvalidMetadata: the property is there and is no interval of weeks down to milliseconds,
+            or one of more milliseconds than 64 bits count.
 
     """
     text = configuration.get(name)
@@ -45,7 +47,7 @@ def duration(configuration: Mapping[str, str], name: str) -> int:
             break
         total += int(part[1]) * unit
         at = part.end()
-    if not rest or at < len(rest):
+    if not rest or at < len(rest) or total not in INT64:
         raise InvalidMetadata(
             f"{name} is {text[:80]!r}, not an interval like 'interval 7 days'",
             action="metaData",

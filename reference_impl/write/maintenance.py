@@ -17,7 +17,7 @@ from reference_impl.column_mapping import lasting_name
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
 from reference_impl.features import active
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
 from reference_impl.snapshot import Snapshot
 from reference_impl.types.model import Field, Struct
 from reference_impl.types.schema import format_schema
@@ -49,6 +49,8 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         purge_only: rewrite files with a deletion vector and no others.
         target: size in bytes from which on a file without a vector is left alone.
 
+    A file that lies outside of the table root, as a shallow clone's do, is left alone.
+
     Returns:
         The version; the same as before where there is nothing to do.
 
@@ -69,6 +71,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
     deleted = pc.is_valid(adds.column("deletionVector"))
     small = pc.less(adds.column("size"), target)
     chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
+    chosen = chosen.filter(_own(snapshot, chosen))
     groups: dict[Any, list[int]] = {}
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
@@ -85,6 +88,12 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         return int(snapshot.version)
     changes.finish()
     return transaction.commit()
+
+
+def _own(snapshot: Snapshot, adds: pa.Table) -> pa.Array:
+    """Mark the files below the table root: rows of others are not copied into the table."""
+    inside = snapshot.storage.holds
+    return pa.array([inside(decode_path(str(p))) for p in adds["path"].to_pylist()], pa.bool_())
 
 
 def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
@@ -134,7 +143,7 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
     """
     held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
     if MAX_ID_PROPERTY in held and MAX_ID_PROPERTY in configuration:
-        highest = max(highest_id(held), highest_id(configuration))
+        highest = max(highest_id(each.metadata.configuration, each.schema) for each in (now, then))
         configuration[MAX_ID_PROPERTY] = str(highest)
     if active(now.protocol, now.metadata, ICT):
         told = {name: held[name] for name in ICT_PROVENANCE if name in held}

@@ -14,9 +14,8 @@ from typing import Final
 import pyarrow.compute as pc
 
 from reference_impl.errors import UnsupportedFeatures
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path, is_absolute
 from reference_impl.snapshot import Snapshot
-from reference_impl.storage import is_absolute
 from reference_impl.write.data_files import partition_folder
 from reference_impl.write.target import Target
 

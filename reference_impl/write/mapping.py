@@ -9,27 +9,35 @@ from typing import Final
 
 from reference_impl.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.errors import InvalidColumnMapping
+from reference_impl.ranges import INT32
 from reference_impl.types.model import Array, DataType, Field, Map, Struct
-from reference_impl.untrusted import long_property
 
 __all__ = ["MAX_ID_PROPERTY", "Numbering", "highest_id", "map_columns", "mode_of"]
 
 MAX_ID_PROPERTY: Final = "delta.columnMapping.maxColumnId"
 
 
-def highest_id(configuration: Mapping[str, str]) -> int:
-    """Give the highest id that columns of a table ever had, as its property says; 0 without it.
-
-    Raises:
-        InvalidMetadata: the property is no integer.
-
-    """
-    return long_property(MAX_ID_PROPERTY, configuration.get(MAX_ID_PROPERTY) or "0")
-
-
 def mode_of(configuration: Mapping[str, str]) -> str:
     """Give the mode that properties ask for."""
     return configuration.get(MODE_PROPERTY, "none")
+
+
+def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
+    """Give the highest column id that was ever given out, as far as a table says.
+
+    Raises:
+        InvalidColumnMapping: the property is no 32-bit integer.
+
+    """
+    text = configuration.get(MAX_ID_PROPERTY)
+    held = 0 if text is None else INT32.parse(text)
+    if held is None or held < 0:
+        raise InvalidColumnMapping(
+            f"{MAX_ID_PROPERTY} is {str(text)[:80]!r}, not the highest 32-bit id of a column",
+            stage="commit",
+            requirement="CM-021",
+        )
+    return max(held, _highest(schema))
 
 
 def fresh_name(_: Field) -> str:
@@ -50,12 +58,24 @@ class Numbering:
     highest: int = 0
     name: Callable[[Field], str] = fresh_name
 
+    def following(self) -> int:
+        """Give an id that nothing has.
+
+        Raises:
+            RangeExhausted: there is none left.
+
+        """
+        INT32.require(
+            self.highest + 1, "the id of a new column", action="metaData", requirement="CM-002"
+        )
+        self.highest += 1
+        return self.highest
+
     def annotate(self, column: Field) -> Field:
         """Give a column with id and physical name, and the fields in it as well."""
         metadata = dict(column.metadata)
         if type(metadata.get(ID_KEY)) is not int:
-            self.highest += 1
-            metadata[ID_KEY] = self.highest
+            metadata[ID_KEY] = self.following()
         metadata.setdefault(NAME_KEY, self.name(column))
         return replace(column, type=self._inside(column.type), metadata=metadata)
 
@@ -109,7 +129,7 @@ def map_columns(
 
 
 def _highest(schema: Struct) -> int:
-    return max((number for number in _ids(schema) if type(number) is int), default=0)
+    return max((number for number in _ids(schema) if number in INT32), default=0)
 
 
 def _ids(of: DataType) -> Iterator[int]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 import pyarrow.parquet as pq
 
-from reference_impl.errors import LimitExceeded
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
+from reference_impl.ranges import INT64
 from reference_impl.scan.data_file import at_file
 from reference_impl.storage import Storage
 from reference_impl.write.statistics import parse_exact, statistics_json
@@ -24,10 +25,10 @@ __all__ = ["records_of", "with_records"]
 def records_of(stats: Any) -> int | None:
     """Give the number of rows that statistics tell; ``None`` where they tell none."""
     try:
-        records = parse_exact(stats)["numRecords"]
-    except (AttributeError, KeyError, TypeError, ValueError, LimitExceeded):
+        records = orjson.loads(stats)["numRecords"]
+    except (KeyError, TypeError, ValueError):
         return None
-    return records if type(records) is int else None
+    return records if records in INT64 and records >= 0 else None
 
 
 def with_records(

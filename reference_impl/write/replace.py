@@ -84,7 +84,7 @@ def _numbered(schema: Struct, before: Target) -> tuple[Struct, dict[str, str]]:
     configuration = dict(before.configuration)
     if before.table.mode == "none":
         return schema, configuration
-    numbering = Numbering(highest_id(configuration))
+    numbering = Numbering(highest_id(configuration, before.schema))
     columns = tuple(numbering.annotate(column) for column in schema.fields)
     return Struct(columns), {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
 

@@ -6,20 +6,62 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from reference_impl.actions import DomainMetadata
-from reference_impl.errors import InvalidTableError
-from reference_impl.untrusted import parse_json
+from reference_impl.column_mapping import Mode, physical_name
+from reference_impl.errors import InvalidMetadata, InvalidTableError
+from reference_impl.ranges import INT64
+from reference_impl.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.types.model import Struct
 from reference_impl.write.records import records_of
 
-__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark"]
+__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark", "materialised_columns"]
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 """What engines write, and what the text of 2025 says."""
 
+_NONE: Final = -1
+"""The mark of a table whose rows never got an id."""
+
+
+def materialised_columns(
+    configuration: Mapping[str, str], schema: Struct, mode: Mode
+) -> tuple[str, str]:
+    """Give the names of the columns that keep row ids and commit versions in data files.
+
+    Raises:
+        InvalidMetadata: row tracking is enabled and a name is missing, the other's, or that of
+            a column of the table.
+
+    """
+    names = (configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))
+    if not names[0] or not names[1]:
+        raise _refused("a materialised column has no name", "RT-042")
+    columns = {f.name.lower() for f in schema.fields}
+    physical = {physical_name(f, mode).lower() for f in schema.fields}
+    for name, taken, requirement in (
+        (names[1], {names[0].lower()}, "RT-042"),
+        *((name, columns, "RT-043") for name in names),
+        *((name, physical, "RT-044") for name in names),
+    ):
+        if str(name).lower() in taken:
+            raise _refused(f"{str(name)[:80]!r} names another column as well", requirement)
+    return names[0], names[1]
+
+
+def _refused(message: str, requirement: str) -> InvalidMetadata:
+    return InvalidMetadata(
+        f"row tracking is enabled, and {message}",
+        action="metaData",
+        stage="commit",
+        requirement=requirement,
+    )
+
 
 def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
-    """Give the highest row id that was ever assigned; -1 when there is none.
+    """Give the highest row id that was ever assigned; -1 where none was.
 
     Raises:
         InvalidTableError: the domain of row tracking does not tell it.
@@ -27,15 +69,16 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     """
     held = domains.get(ROW_TRACKING_DOMAIN)
     if held is None or held.removed:
-        return -1
+        return _NONE
     try:
-        document = parse_json(held.configuration)
+        document = orjson.loads(held.configuration)
     except ValueError:
         document = None
     if isinstance(document, Mapping):
         for key in _KEYS:
-            if type(document.get(key)) is int:
-                return int(document[key])
+            mark: Any = document.get(key)
+            if mark in INT64 and mark >= _NONE:
+                return int(mark)
     raise InvalidTableError(
         f"the domain {ROW_TRACKING_DOMAIN} tells no high-water mark",
         action="domainMetadata",
@@ -56,6 +99,9 @@ def assign_row_ids(
         domains: the metadata domains so far.
         version: the version that they are committed in.
 
+    Raises:
+        RangeExhausted: the ids that are left do not suffice.
+
     """
     start = mark = high_water_mark(domains)
     out = []
@@ -69,5 +115,8 @@ def assign_row_ids(
         out.append(fresh)
     if mark == start:
         return out, None
+    INT64.require(
+        mark, "the high-water mark of row ids", action="domainMetadata", requirement="RT-024"
+    )
     configuration = json.dumps({_KEYS[0]: mark}, separators=(",", ":"))
     return out, DomainMetadata(ROW_TRACKING_DOMAIN, configuration, removed=False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reference_impl.errors import InvalidMetadata, UnsupportedExpression
+from reference_impl.ranges import INT64
 from reference_impl.sql import Expression, parse_expression
 from reference_impl.types.model import LONG, VARIANT, Field, Struct, children
 from reference_impl.untrusted import parse_json
@@ -37,7 +38,6 @@ INVARIANT_KEY: Final = "delta.invariants"
 _START_KEY: Final = "delta.identity.start"
 STEP_KEY: Final = "delta.identity.step"
 _EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
-_LONG: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +169,8 @@ def invariant_of(column: Field) -> str:
 def _identity(column: Field) -> Identity:
     def number(key: str) -> int | None:
         value = column.metadata.get(key)
-        if value is not None and (type(value) is not int or not -_LONG <= value < _LONG):
-            raise _malformed(column, f"{key} is {value!r}, not a long")
+        if value is not None and value not in INT64:
+            raise _malformed(column, f"{key} is {value!r:.80}, not a long")
         return value
 
     start, step, mark = (number(key) for key in (_START_KEY, STEP_KEY, HIGH_WATER_MARK_KEY))

@@ -11,6 +11,7 @@ from typing import Final
 from reference_impl.actions import DomainMetadata
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.snapshot import Snapshot
+from reference_impl.write.commit_file import require_text
 from reference_impl.write.definition import define, undefine
 from reference_impl.write.rules import CONSTRAINT_PREFIX
 from reference_impl.write.transaction import Transaction
@@ -102,6 +103,7 @@ def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> in
         UnsupportedFeatures: the table does not support metadata domains.
 
     """
+    require_text(domain, "the name of a domain", "domainMetadata")
     if domain.startswith(_SYSTEM_PREFIX):
         raise ConstraintViolation(
             f"domain {domain!r} is a system domain, which no user sets",

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.column_mapping import Mode
-from reference_impl.errors import InvalidMetadata
 from reference_impl.stats import Leaf, leaves
 from reference_impl.types.model import (
     BYTE,
@@ -36,7 +35,8 @@ from reference_impl.types.model import (
     Decimal,
     Struct,
 )
-from reference_impl.untrusted import long_property, parse_json
+from reference_impl.untrusted import parse_json
+from reference_impl.write.properties import INDEXED_COLUMNS, lenient
 
 __all__ = [
     "BOUNDED",
@@ -52,9 +52,7 @@ __all__ = [
 PREFIX: Final = 32
 """Characters of a string that a bound keeps."""
 
-_COUNT_PROPERTY: Final = "delta.dataSkippingNumIndexedCols"
 _NAMES_PROPERTY: Final = "delta.dataSkippingStatsColumns"
-_DEFAULT_COUNT: Final = 32
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _LAST_CODE_POINT: Final = 0x10FFFF
 _BEFORE_SURROGATES: Final = 0xD7FF
@@ -80,11 +78,7 @@ def indexed_leaves(
     if named is not None:
         paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}
         return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
-    try:
-        text = configuration.get(_COUNT_PROPERTY)
-        count = _DEFAULT_COUNT if text is None else long_property(_COUNT_PROPERTY, text)
-    except InvalidMetadata:
-        count = _DEFAULT_COUNT
+    count = lenient(configuration, INDEXED_COLUMNS)
     return found if count < 0 else found[:count]
 
 

@@ -15,6 +15,7 @@ from reference_impl.protocol import check_writable
 from reference_impl.scan.tasks import TableSchema, table_schema
 from reference_impl.types.model import Field, Struct
 from reference_impl.write.iceberg import check_iceberg
+from reference_impl.write.row_ids import materialised_columns
 from reference_impl.write.void import stored_columns
 
 __all__ = ["Target"]
@@ -49,6 +50,8 @@ class Target:
         check_writable(protocol, metadata)
         table = table_schema(protocol, metadata)
         check_iceberg(protocol, metadata, table.columns, table.mode)
+        if active(protocol, metadata, "rowTracking"):
+            materialised_columns(metadata.configuration, table.columns, table.mode)
         return cls(protocol, metadata, table)
 
     @property

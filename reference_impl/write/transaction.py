@@ -8,12 +8,11 @@ writer did and tried again on top of it.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -24,37 +23,37 @@ from reference_impl.commits import parse_commit
 from reference_impl.errors import (
     AppendOnlyViolation,
     CommitConflict,
+    CommitOutcomeUnknown,
     InvalidLogSegment,
     InvalidMetadata,
+    InvalidTableError,
+    PlaceRefused,
 )
 from reference_impl.filters import Node
 from reference_impl.log_names import LOG_DIR, commit_name
-from reference_impl.paths import decode_path
+from reference_impl.places import decode_path
+from reference_impl.ranges import INT64
 from reference_impl.segment import list_log
 from reference_impl.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
 from reference_impl.wire import Place
-from reference_impl.write.checkpoint import write_checkpoint
-from reference_impl.write.checksum import State, Totals, read_totals, write_checksum
 from reference_impl.write.clustering import clustering_leaves, complete
+from reference_impl.write.commit_file import encode_commit, encode_text, require_text
 from reference_impl.write.conflicts import Footprint, check_conflict
 from reference_impl.write.data_files import now
+from reference_impl.write.discarding import is_refusal, removing
 from reference_impl.write.iceberg import is_iceberg
+from reference_impl.write.post_commit import ENGINE, Committed, after_commit
 from reference_impl.write.records import with_records
 from reference_impl.write.row_ids import assign_row_ids
 from reference_impl.write.target import Target
 
-__all__ = ["ENGINE", "ICT", "ICT_PROVENANCE", "Transaction", "remove_of"]
-
-ENGINE: Final = "delta-tck-reference"
-"""Who commits, in ``commitInfo.engineInfo``."""
+__all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "remove_of"]
 
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
 _STUCK: Final = 8
 """Attempts after which a name that is taken, though no listing tells of it, is given up."""
-_CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
-_DEFAULT_INTERVAL: Final = 10
 _SUSPENDED: Final = "delta.rowTrackingSuspended"
 ICT: Final = "inCommitTimestamp"
 ICT_PROVENANCE: Final = (
@@ -84,6 +83,8 @@ class Transaction:
         storage: the table's storage.
         base: the version that it is prepared on; ``None`` for a table that is to be created.
         footprint: what it read, for conflicts with others.
+        created: paths of the files that were written for it, or begun: no version names them
+            until the commit does. Whoever writes one lists it first.
 
     """
 
@@ -110,6 +111,7 @@ class Transaction:
 
         """
         self.base = base
+        self.created: list[str] = []
         self.footprint = Footprint()
         self.storage = storage
         self._operation = operation
@@ -191,7 +193,15 @@ class Transaction:
         self.footprint.removed |= paths
 
     def set_txn(self, app_id: str, version: int) -> None:
-        """Stage the progress of an application."""
+        """Stage the progress of an application.
+
+        Raises:
+            InvalidAction: the id is no text.
+            RangeExhausted: the version is no 64-bit integer.
+
+        """
+        require_text(app_id, "the id of the application", "txn")
+        INT64.require(version, "the version of the application", action="txn")
         self._staged.txns[app_id] = Txn(app_id, version, self._clock())
         self.footprint.applications.add(app_id)
 
@@ -211,46 +221,49 @@ class Transaction:
         """Whether nothing is staged."""
         return self._staged == _Staged()
 
+    def discarding(self) -> AbstractContextManager[None]:
+        """Remove the files of the transaction where what is done under it fails.
+
+        Nothing is removed once the commit may be there.
+        """
+        return removing(self.storage, self.created)
+
     def commit(self) -> int:
         """Commit, and give the version.
 
         Checksum and checkpoint follow the commit as far as the storage lets them: a version
-        stands without either.
+        stands without either, and what fails is logged. An interrupt (``KeyboardInterrupt``,
+        ``SystemExit``) that is raised from here leaves open whether the commit is there: the
+        history tells.
 
         Raises:
             CommitConflict: another writer's commit does not go with this one, or others were
                 faster every time.
-            OSError: the storage failed, and the commit is not there, as far as it could be asked.
+            RangeExhausted: a number of the commit, such as the version, would leave its range.
+            CommitOutcomeUnknown: the storage failed in a way that does not tell whether the
+                commit is there, or will be.
+            OSError: the storage refused; the commit is not there.
 
         """
+        with self.discarding():
+            version, lines = self._commit()
+        after_commit(Committed(self.storage, self.base, self.target, version, lines))
+        return version
+
+    def _commit(self) -> tuple[int, list[dict[str, Any]]]:
         stuck = 0
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
-            lines, timestamp = self._content(version)
-            path = f"{LOG_DIR}/{commit_name(version)}"
-            data = "".join(
-                f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in lines
-            )
-            try:
-                self.storage.put_if_absent(path, data.encode())
-            except FileExistsError:
-                won = self._holds(version)
-            except Exception:
-                # The answer may have been lost and not the commit.
-                if not self._holds(version):
-                    raise
-                won = True
-            else:
-                won = True
-            if won:
-                self._after(version, lines, timestamp)
-                return version
+            INT64.require(version, "the version", requirement="LOG-003")
+            lines = self._content(version)
+            if self._create(version, encode_commit(lines, version)):
+                return version, lines
             self._rebase()
             stuck = stuck + 1 if self.base is not None and self.base.version < version else 0
             if stuck == _STUCK:
                 raise CommitConflict(
                     "the name of the next commit is taken by what is no commit file",
-                    path=path,
+                    path=f"{LOG_DIR}/{commit_name(version)}",
                     version=version,
                     hint="look at what lies there, and remove it",
                 )
@@ -259,14 +272,46 @@ class Transaction:
             f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"
         )
 
+    def _create(self, version: int, data: bytes) -> bool:
+        """Create the commit file; ``False`` where another writer's has the name.
+
+        Raises:
+            CommitOutcomeUnknown: the storage failed, and the commit may be there.
+            OSError: the storage refused.
+
+        """
+        error: Exception | None = None
+        named, self.created[:] = list(self.created), []
+        try:
+            self.storage.put_if_absent(f"{LOG_DIR}/{commit_name(version)}", data)
+        except Exception as failure:  # noqa: BLE001  raised below, unless the commit is there
+            error = failure
+        if error is None:
+            return True
+        try:
+            # The answer may be lost and not the commit; and a storage that tries again by
+            # itself may have met its own first try.
+            if self._holds(version):
+                return True
+        except Exception as lost:
+            raise CommitOutcomeUnknown(self._id, version, error) from lost
+        # A refused place is known before anything is asked of the storage.
+        known = isinstance(error, FileExistsError | PlaceRefused)
+        if not known and not is_refusal(error):
+            raise CommitOutcomeUnknown(self._id, version, error) from error
+        self.created += named
+        if isinstance(error, FileExistsError):
+            return False
+        raise error
+
     def _holds(self, version: int) -> bool:
         """Tell whether the commit of a version is this transaction's own."""
         path = f"{LOG_DIR}/{commit_name(version)}"
         try:
             data = self.storage.get(path)
-        except FileNotFoundError:
-            return False
-        info = parse_commit(data, Place(path, version), files=False).info
+            info = parse_commit(data, Place(path, version), files=False).info
+        except (FileNotFoundError, InvalidTableError):
+            return False  # what is malformed is another writer's
         return info is not None and info.raw.get("txnId") == self._id
 
     def _rebase(self) -> None:
@@ -299,8 +344,8 @@ class Transaction:
             check_conflict(self.footprint, winner, table)
         self.base = Snapshot(self.storage, listing, latest)
 
-    def _content(self, version: int) -> tuple[list[dict[str, Any]], int | None]:
-        """Give the lines of the commit, commitInfo first, and the in-commit timestamp."""
+    def _content(self, version: int) -> list[dict[str, Any]]:
+        """Give the lines of the commit, commitInfo first."""
         staged, target = self._staged, self.target
         moment = self._clock()
         timestamp = None
@@ -330,7 +375,7 @@ class Transaction:
         lines += [{"remove": body} for body in staged.removes]
         lines += [{"add": body} for body in adds]
         lines += [{"cdc": body} for body in staged.cdc]
-        return lines, timestamp
+        return lines
 
     def _info(self, moment: int, timestamp: int | None) -> dict[str, Any]:
         info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
@@ -340,7 +385,7 @@ class Transaction:
             "timestamp": moment,
             "operation": self._operation,
             "operationParameters": {
-                name: value if isinstance(value, str) else json.dumps(value)
+                name: value if isinstance(value, str) else encode_text(value, "commitInfo")
                 for name, value in self._parameters.items()
             },
             "isolationLevel": "Serializable",
@@ -369,7 +414,9 @@ class Transaction:
                 stage="commit",
                 requirement="ICT-005",
             )
-        return max(moment, before + 1)
+        return INT64.require(
+            max(moment, before + 1), "the in-commit timestamp", requirement="ICT-005"
+        )
 
     def _with_provenance(
         self, metadata: Metadata | None, version: int, timestamp: int
@@ -381,62 +428,6 @@ class Transaction:
         assert metadata is not None
         told = dict(zip(ICT_PROVENANCE, (str(version), str(timestamp)), strict=True))
         return replace(metadata, configuration={**metadata.configuration, **told})
-
-    def _after(
-        self, version: int, lines: Sequence[Mapping[str, Any]], timestamp: int | None
-    ) -> None:
-        """Write what helps readers; the commit stands whatever becomes of it."""
-        with suppress(Exception):
-            self._write_checksum(version, lines, timestamp)
-        interval = self.target.configuration.get(_CHECKPOINT_INTERVAL, "")
-        every = int(interval) if interval.isdecimal() and int(interval) else _DEFAULT_INTERVAL
-        if version and version % every == 0:
-            with suppress(Exception):
-                write_checkpoint(Snapshot(self.storage, list_log(self.storage, version), version))
-
-    def _write_checksum(
-        self, version: int, lines: Sequence[Mapping[str, Any]], timestamp: int | None
-    ) -> None:
-        base = self.base
-        txns = dict(base.txns) if base is not None else {}
-        domains = dict(base.domain_metadata) if base is not None else {}
-        txns |= self._staged.txns
-        for line in lines:
-            body = line.get("domainMetadata")
-            if body is not None:
-                domains[body["domain"]] = DomainMetadata(
-                    body["domain"], body["configuration"], body["removed"]
-                )
-        protocol, metadata = self.target.protocol, self.target.metadata
-        for line in lines:
-            if "metaData" in line:
-                configuration = line["metaData"]["configuration"]
-                metadata = replace(metadata, configuration=configuration)
-        live = {name: domain for name, domain in domains.items() if not domain.removed}
-        state = State(protocol, metadata, txns, live, timestamp, self._id)
-        write_checksum(self.storage, version, state, self._totals(version))
-
-    def _totals(self, version: int) -> Totals:
-        base, staged = self.base, self._staged
-        if base is None:
-            totals: Totals | None = Totals()
-        else:
-            info = base.commit_info
-            own = info is not None and info.raw.get("engineInfo") == ENGINE
-            transaction = str(info.raw.get("txnId")) if info is not None and own else ""
-            totals = read_totals(self.storage, base.version, transaction) if own else None
-        if totals is None or _replaces(staged.adds, staged.removes):
-            listing = list_log(self.storage, version)
-            return Totals.of(Snapshot(self.storage, listing, version).adds())
-        totals.count(staged.adds, 1)
-        totals.count(staged.removes, -1)
-        return totals
-
-
-def _replaces(adds: Sequence[Mapping[str, Any]], removes: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether an add may stand for a file that is live: it then counts once, not twice."""
-    removed = {body["path"] for body in removes}
-    return any(not body["dataChange"] and body["path"] not in removed for body in adds)
 
 
 def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict[str, Any]:

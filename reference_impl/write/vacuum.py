@@ -2,28 +2,25 @@
 
 Serves "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
 Vectors". What is deleted is proved to be unneeded: a file stays while the latest version has it,
-while a tombstone of it has not expired, and while it is too young to tell whether a commit is on
-its way. Names that begin with an underscore or a dot belong to others, but for files on their way,
-which a writer that was killed has left wherever it was about to write.
+while a tombstone of it has not expired, while a young commit names it as a change file, and while
+it is too young to tell whether a commit is on its way. Names that begin with an underscore or a
+dot belong to others, but for files on their way, which a writer that was killed has left wherever
+it was about to write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import ConstraintViolation
-from reference_impl.paths import decode_path
 from reference_impl.protocol import check_writable
-from reference_impl.snapshot import Snapshot
-from reference_impl.storage import STAGED, Entry, Storage, is_absolute
+from reference_impl.segment import list_log
+from reference_impl.snapshot import Snapshot, read_commit
+from reference_impl.storage import STAGED, Entry, Storage
 from reference_impl.write.checkpoint import live_tombstones
 from reference_impl.write.data_files import now
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
+from reference_impl.write.named_files import NamedFiles
 
 __all__ = ["vacuum"]
 
@@ -49,6 +46,7 @@ def vacuum(
     Raises:
         UnsupportedError: the table needs what this implementation does not write.
         ConstraintViolation: the retention is too short.
+        InvalidTableError: what the log names cannot be told.
 
     """
     check_writable(snapshot.protocol, snapshot.metadata)
@@ -61,56 +59,32 @@ def vacuum(
             requirement="FA-008",
         )
     cutoff = now() - kept_for
-    needed = _needed(snapshot, cutoff)
     storage = snapshot.storage
-    gone = sorted(
-        entry.path
-        for entry in storage.walk()
-        if entry.mtime < cutoff
-        and (_staged(entry) or (entry.path not in needed and not _hidden(entry.path)))
+    named = NamedFiles(storage)
+    named.add_actions(snapshot.adds())
+    named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
+    candidates = named.pass_over(
+        storage.walk(named.linked.append),
+        lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
     )
+    if not candidates:
+        return []
+    _add_changes(named, storage, cutoff)
+    gone = named.certain(candidates)
     if not dry_run:
         for path in gone:
             _delete(storage, path)
     return gone
 
 
-def _needed(snapshot: Snapshot, cutoff: int) -> set[str]:
-    """Give the paths of every file that the latest version or a live tombstone names."""
-    kept = live_tombstones(snapshot, now(), kept_since=cutoff)
-    root = _root(snapshot.storage)
-    return {
-        _relative(path, root) for actions in (snapshot.adds(), kept) for path in _paths(actions)
-    }
-
-
-def _paths(actions: pa.Table) -> Iterator[str]:
-    for path in actions.column("path").to_pylist():
-        yield decode_path(str(path))
-    vectors = actions.column("deletionVector")
-    for vector in _stored(vectors.filter(pc.is_valid(vectors)).to_pylist()):
-        yield vector.path
-
-
-def _stored(vectors: Iterable[Any]) -> Iterator[Descriptor]:
-    for wire in vectors:
-        vector = Descriptor.from_wire(wire)
-        if vector.storage_type != "i":
-            yield vector
-
-
-def _root(storage: Storage) -> str:
-    return storage.location.rstrip("/") + "/"
-
-
-def _relative(path: str, root: str) -> str:
-    """Give a path relative to the root where it lies below it."""
-    if not is_absolute(path):
-        return path
-    for spelled in (root, f"file:{root}", f"file://{root}"):
-        if path.startswith(spelled):
-            return path.removeprefix(spelled)
-    return path
+def _add_changes(named: NamedFiles, storage: Storage, cutoff: int) -> None:
+    """Add the change files of commits that are as young as what is kept."""
+    listing = list_log(storage, whole=True)
+    for version, file in listing.commits.items():
+        entry = listing.entries.get(version)
+        if entry is None or entry.mtime >= cutoff:
+            for body in read_commit(storage, file).bodies("cdc"):
+                named.add(str(body.get("path") or ""), "cdc")
 
 
 def _hidden(path: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,13 @@ class VectorWriter:
     Attributes:
         storage: the table's storage.
         prefix: directory of the vector file below the table root; empty for the root.
+        created: takes the path of the file before it is written.
 
     """
 
     storage: Storage
     prefix: str = ""
+    created: list[str] = field(default_factory=list)
 
     def write(
         self, files: Sequence[tuple[LiveFile, Mask]], *, data_change: bool = True
@@ -52,8 +54,10 @@ class VectorWriter:
         payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
         content, offsets = frame(payloads)
         name = uuid.uuid4()
-        path = f"deletion_vector_{name}.bin"
-        self.storage.put(f"{self.prefix}/{path}" if self.prefix else path, content)
+        path = f"{self.prefix}/" if self.prefix else ""
+        path += f"deletion_vector_{name}.bin"
+        self.created.append(path)
+        self.storage.put(path, content)
         return [
             self._add(
                 file,

@@ -108,7 +108,19 @@ def _micro(*moments: datetime, zone: str | None = None) -> pa.Array:
 T = datetime(2020, 1, 1, 0, 0, 0, 123456)  # noqa: DTZ001  a timestamp without zone
 Z = T.replace(tzinfo=UTC)
 
+
+def _in_another_store(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    add = lake.file("b.parquet")
+    add["add"]["path"] = "s3://bucket/b.parquet"
+    lake.commit(add)
+
+
 FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "a file is in a store that is not followed": (
+        {"ADD-002"},
+        _in_another_store,
+    ),
     "a partition value is missing": ({"WCON-002"}, lambda x: _partitioned(x, "string", {})),
     "a partition value is excess": (
         {"ADD-005"},

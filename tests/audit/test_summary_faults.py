@@ -299,6 +299,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"SCA-003"},
         lambda x: _v2(x, sidecar=_sidecar(x, path="_delta_log/_sidecars/s.parquet")),
     ),
+    "a sidecar lies elsewhere": (
+        {"SIDE-004"},
+        lambda x: _v2(x, sidecar=_sidecar(x, path="/_delta_log/_sidecars/s.parquet")),
+    ),
     "a sidecar is missing": (
         {"SIDE-005"},
         lambda x: _v2(x, sidecar=_sidecar(x, path="t.parquet")),

@@ -331,3 +331,18 @@ def test_refused_specs_pass_in_a_worker_process(kit: Kit) -> None:
     refusal = {"scan": {"refused": ["invalid_table", "no"]}}
     kit.case("one", refusal, specs={"read-latest": REFUSED})
     assert kit(isolation="process") is Status.OK
+
+
+def test_a_changed_table_is_a_finding_of_its_own(kit: Kit) -> None:
+    kit.case("one", {"scan": {"alter": "new"}})
+    assert kit() is Status.NONCONFORMANT
+    assert "  the adapter changed the table that it was asked to read\n" in kit.output
+    assert "REC-001  " not in kit.output
+
+
+def test_a_message_that_cannot_be_encoded_does_not_end_the_run(kit: Kit) -> None:
+    kit.case("one", {"scan": {"refused": ["unsupported", "\ud800\x1b[2J"]}})
+    path = kit.folder / "results.jsonl"
+    assert kit(f"--results={path}") is Status.NONCONFORMANT
+    [record] = read_results(path).records.values()
+    assert record["message"] == "refused a valid table: \\ud800\\x1b[2J"

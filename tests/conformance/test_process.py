@@ -59,7 +59,7 @@ def test_a_fault_costs_one_request(
 ) -> None:
     with pytest.raises(AdapterError, match=words) as caught:
         scripted.run(Scan(table))
-    assert caught.value.reason == reason
+    assert caught.value.kind == reason
     assert isinstance(scripted.run(Scan("/fine")), Ok)
 
 
@@ -68,7 +68,7 @@ def test_a_hang_costs_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(resolve("python:fakes:create", Limits(request=1.5))) as adapter:
         with pytest.raises(AdapterError, match=r"no answer within 1\.5 s") as caught:
             adapter.run(Scan("/hang"))
-        assert caught.value.reason == "time limit"
+        assert caught.value.kind == "time limit"
         assert adapter.describe().name == "scripted"
 
 
@@ -135,7 +135,7 @@ def test_a_program_that_breaks_the_messages_is_a_fault(
         adapter.describe()
         with pytest.raises(AdapterError, match=words) as caught:
             adapter.run(Scan("/t"))
-        assert caught.value.reason == reason
+        assert caught.value.kind == reason
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
 
 

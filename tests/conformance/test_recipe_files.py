@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,19 @@ def test_what_came_later_changes_nothing_of_a_version(table: Path, name: str) ->
     seen = _seen(table)
     _write(table, name)
     assert seen.stands(digests(table))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "dangling link", "link to a device", "circle"])
+def test_what_is_no_regular_file_is_digested_without_waiting(tmp_path: Path, kind: str) -> None:
+    odd = tmp_path / "odd"
+    match kind:
+        case "pipe":
+            os.mkfifo(odd)
+        case "dangling link":
+            odd.symlink_to(tmp_path / "nowhere")
+        case "link to a device":
+            odd.symlink_to("/dev/zero")
+        case _:
+            odd.symlink_to(odd)
+    (tmp_path / "plain").write_bytes(b"x")
+    assert digests(tmp_path).keys() == {"odd", "plain"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from scenarios import ALL, make, opened
 
 from generators.damage.storage import Fault, FaultyStorage
 from reference_impl import Table
+
+COMMIT = re.compile(r"_delta_log/[0-9]{20}\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,16 @@ def tried(root: Path, name: str, base: str) -> Trial:
     for _, place in trial.copies(root, [0]):
         judge(place, before, before, finished=True)
     return trial
+
+
+def commit_step(storage: FaultyStorage) -> int:
+    """Give the number of the step that created the commit."""
+    (number,) = (
+        number
+        for number, (step, path) in enumerate(storage.taken, 1)
+        if step == "put_if_absent" and COMMIT.fullmatch(path)
+    )
+    return number
 
 
 def go_wrong(

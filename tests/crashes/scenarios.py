@@ -234,6 +234,20 @@ CREATIONS: dict[str, Scenario] = {
 
 ALL: dict[str, Scenario] = {**SCENARIOS, **CREATIONS}
 
+WITHOUT_COMMIT = frozenset(
+    {
+        "checkpoint",
+        "checkpoint in JSON",
+        "checkpoint in parts",
+        "checkpoint with sidecars",
+        "clean log",
+        "compact log",
+        "generate a manifest",
+        "vacuum",
+    }
+)
+"""Operations that make no version."""
+
 
 def make(root: Path, name: str, base: str) -> None:
     """Build what an operation is tried on."""

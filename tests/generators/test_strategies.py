@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from generators.delta_schema import DataType, Decimal, Primitive, Struct, array, field, struct
-from generators.export import draw_histories
 from generators.filters import evaluate
+from generators.histories.drawing import draw_histories
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import normalized_row
 from generators.operations import Append, Checkpoint, Create, Delete, History, RenameColumn, replay

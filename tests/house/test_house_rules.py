@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,44 @@ def test_an_engine_is_imported_by_its_adapter_alone(name: str) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_module_says_what_it_is(name: str) -> None:
     assert ast.get_docstring(ast.parse((ROOT / name).read_text())), f"{name} has no docstring"
+
+
+PLACES = "reference_impl/places/"
+# Who else takes a URL apart or decodes one, and why.
+OWN_URLS = {
+    "reference_impl/write/convert.py": "names and values of Hive folders are no paths",
+    "conformance/compare/documents.py": "the comparator shares no parsing with what it judges",
+}
+_PARSERS = {"unquote", "unquote_to_bytes", "unquote_plus", "urlsplit", "urlparse", "url2pathname"}
+
+
+def _takes_urls_apart(name: str) -> Iterator[str]:
+    tree = ast.parse((ROOT / name).read_text())
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("urllib"):
+            yield from {alias.name for alias in node.names} & _PARSERS
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in prose
+            and re.search(r"A-Za-z0-9+.\\-]*\]\*:|file:[/+\\]", node.value)
+        ):
+            yield node.value
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in SOURCES if n.startswith(("reference_impl/", "conformance/"))]
+)
+def test_one_module_owns_how_a_path_becomes_a_place(name: str) -> None:
+    found = list(_takes_urls_apart(name))
+    if name in OWN_URLS:
+        assert found, f"{name} has no need of its exception"
+    elif not name.startswith(PLACES):
+        assert not found, f"{name} takes URLs apart: {found}; ask reference_impl.places"

@@ -105,8 +105,7 @@ def without(action: str) -> Wrap:
 
     def wrap(right: Any) -> Any:
         def content(self: Any, version: int) -> Any:
-            lines, moment = right(self, version)
-            return [line for line in lines if action not in line], moment
+            return [line for line in right(self, version) if action not in line]
 
         return content
 
@@ -118,9 +117,10 @@ def with_bodies(action: str, change: Callable[[dict[str, Any]], dict[str, Any]])
 
     def wrap(right: Any) -> Any:
         def content(self: Any, version: int) -> Any:
-            lines, moment = right(self, version)
-            told = [{action: change(line[action])} if action in line else line for line in lines]
-            return told, moment
+            return [
+                {action: change(line[action])} if action in line else line
+                for line in right(self, version)
+            ]
 
         return content
 
@@ -299,8 +299,8 @@ def _swapped_order(right: Any) -> Any:
     """Put commitInfo last."""
 
     def content(self: Any, version: int) -> Any:
-        lines, moment = right(self, version)
-        return [*lines[1:], lines[0]], moment
+        lines = right(self, version)
+        return [*lines[1:], lines[0]]
 
     return content
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from reference_impl.errors import InvalidAction, MalformedCommit, MissingMetadata, MissingProtocol
+from reference_impl.errors import (
+    InvalidAction,
+    LimitExceeded,
+    MalformedCommit,
+    MissingMetadata,
+    MissingProtocol,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,11 +26,10 @@ from reference_impl.errors import InvalidAction, MalformedCommit, MissingMetadat
         b'{"txn":{"appId":"x","version":NaN}}',
         b'{"txn":{"appId":"x","version":1}} trailing',
         b'{"txn":{"appId":"x","version":1},"protocol":{"minReaderVersion":1,"minWriterVersion":2}}',
-        b'{"txn":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"add":\n{"path":"f"}}',
         b"\x00\x00\x00",
     ],
-    ids=range(11),
+    ids=range(10),
 )
 def test_a_line_that_is_no_action_is_refused(log: Any, line: bytes) -> None:
     log.start()
@@ -32,6 +37,14 @@ def test_a_line_that_is_no_action_is_refused(log: Any, line: bytes) -> None:
     with pytest.raises(MalformedCommit) as caught:
         log.paths()
     assert caught.value.version == 1
+    assert caught.value.path == "_delta_log/00000000000000000001.json"
+
+
+def test_a_line_nested_too_deep_is_beyond_a_limit(log: Any) -> None:
+    log.start()
+    log.raw(f"{1:020d}.json", b'{"txn":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    with pytest.raises(LimitExceeded, match="limit 'nesting'") as caught:
+        log.paths()
     assert caught.value.path == "_delta_log/00000000000000000001.json"
 
 

@@ -160,7 +160,7 @@ def test_metadata_with_a_field_of_a_wrong_type_is_refused(log: Any, field: str, 
         log.snapshot()
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", '"long"', '{"type":"struct"}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "{", "null", '"long"', '{"type":"struct"}'])
 def test_a_schema_string_that_is_no_schema_is_refused(log: Any, text: str) -> None:
     log.commit(log.protocol(), log.metadata(schemaString=text))
     with pytest.raises(InvalidSchema):

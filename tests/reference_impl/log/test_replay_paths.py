@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference_impl import replay_paths
 from reference_impl.replay_paths import Paths, PathSet, fingerprints
 
-SHORT = st.lists(st.sampled_from(["x", "é", "%20", "%"]), max_size=3).map("".join)
+SHORT = st.lists(st.sampled_from(["x", "é", "%20", "%"]), min_size=1, max_size=3).map("".join)
 TEXTS = st.lists(SHORT | st.text("yz", min_size=5, max_size=70), max_size=30)
 LONG = "year=2024/month=01/part-00000-7c1a5bd0-{}-c000.snappy.parquet"
 

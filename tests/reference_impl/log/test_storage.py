@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
 
-from reference_impl.errors import FileTooLarge
+from reference_impl.errors import FileTooLarge, PlaceRefused
 from reference_impl.last_checkpoint import read_hint
 from reference_impl.limits import Limits, within_limits
 from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
@@ -75,7 +75,7 @@ def test_a_file_beyond_the_limit_is_not_read_as_a_whole(storage: Storage) -> Non
     storage.put("a", b"12345")
     with within_limits(Limits(log_file=4)), pytest.raises(FileTooLarge) as caught:
         storage.get("a")
-    assert (caught.value.path, caught.value.limit, caught.value.value) == ("a", "log_file", 4)
+    assert (caught.value.path, caught.value.limit, caught.value.allowed) == ("a", "log_file", 4)
 
 
 def test_a_hint_beyond_measure_is_ignored(log: Any) -> None:
@@ -154,7 +154,7 @@ def test_absolute_paths_and_file_urls_leave_the_root(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "table")
     for path in (str(other), f"file://{other}", f"file:{other}", f"file://localhost{other}"):
         assert storage.get(path) == b"x"
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PlaceRefused):
         storage.get("s3://bucket/f")
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import Table, read_table
-from reference_impl.errors import ConstraintViolation, DeltaError, VersionNotFound
+from reference_impl.errors import ConstraintViolation, InvalidMetadata, VersionNotFound
 
 SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string())])
 PROPERTIES = {
@@ -99,8 +99,13 @@ def test_a_retention_below_the_promise_is_refused(old: Table) -> None:
 
 
 def test_a_retention_that_is_no_interval_is_refused(table: Table) -> None:
-    table.create(SCHEMA, properties={"delta.deletedFileRetentionDuration": "a while"})
-    with pytest.raises(DeltaError):
+    name = "delta.deletedFileRetentionDuration"
+    with pytest.raises(InvalidMetadata):
+        table.create(SCHEMA, properties={name: "a while"})
+    table.create(SCHEMA, properties={name: "interval 1 days"})
+    commit = root(table) / "_delta_log" / f"{0:020}.json"
+    commit.write_text(commit.read_text().replace("interval 1 days", "a while"))
+    with pytest.raises(InvalidMetadata):
         table.vacuum()
 
 

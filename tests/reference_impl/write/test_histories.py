@@ -9,7 +9,7 @@ import pytest
 from conformance.audit import audit
 from conformance.compare import compare_rows
 from generators.delta_schema import Struct
-from generators.export import draw_histories
+from generators.histories.drawing import draw_histories
 from generators.materialise.arrow_rows import arrow_table
 from generators.operations import (
     AddColumn,

@@ -1,0 +1,50 @@
+"""Become an adapter's program, under limits that the program cannot lift.
+
+Run as a script, by its path: ``launch.py PARENT PROGRAM ARGUMENT...``. It imports nothing of the
+kit, since it runs before any search path is what the adapter needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+_SET_DEATH_SIGNAL = 1
+"""``PR_SET_PDEATHSIG`` of ``prctl``."""
+
+_LARGEST_FILE = 4 * 1024**3
+"""Bytes; a program that writes on without end must not fill the disk."""
+
+
+def _limit(what: int, most: int) -> None:
+    _, hard = resource.getrlimit(what)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(what, (most, most))
+
+
+def main() -> None:
+    """Set the limits and run the program in the place of this one."""
+    parent, program, arguments = int(sys.argv[1]), sys.argv[2], sys.argv[2:]
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, _LARGEST_FILE)
+    if sys.platform == "linux":
+        # A program that is busy does not see the end of its input.
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit("the kit ended before the adapter began")
+    # Python ignores these; a program expects them to be as usual.
+    for name in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(name, signal.SIG_DFL)
+    try:
+        os.execvp(program, arguments)  # noqa: S606  the command line is the user's own
+    except OSError as error:
+        sys.exit(f"{program!r} cannot be run: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""The files of a bundle, written whole or not at all, and read without trust.
+
+Serves ``docs/formats.md``, "Bundles". A bundle comes from somebody else: what is read of it is
+the description and the history, each of a bounded size and held against its schema. The table and
+the answers that lie beside them are for people and other programs, and never read here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from conformance.faults import CorpusError
+from conformance.file_digests import digests
+from conformance.generated import ReadHistory
+from conformance.generated_recipes import WrittenHistory
+from generators.histories.document import HistoryError, document_of, read_history, text_of
+from generators.histories.groups import Drawn
+from generators.literals import encode
+from generators.materialise.layouts import LAYOUTS, lay_out
+from generators.operations import History, replay
+from schemas import errors
+
+__all__ = ["BundleError", "Contents", "read_bundle", "table_digest", "write_bundle"]
+
+DESCRIPTION: Final = "bundle.json"
+HISTORY: Final = "history.json"
+TABLE: Final = "table"
+_LONGEST: Final = 256 * 1024
+"""Bytes of a description."""
+
+
+class BundleError(CorpusError):
+    """A folder is no bundle, or one that this kit cannot replay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What goes into a bundle.
+
+    Attributes:
+        description: as ``kit/bundle`` has it, less the digest of the table.
+        history: what fails.
+        left: the table that the implementation wrote, where it wrote one.
+        answer: the rows that the implementation gave at last, where it gave any.
+
+    """
+
+    description: Mapping[str, Any]
+    history: History
+    left: Path | None = None
+    answer: pa.Table | None = None
+
+
+def table_digest(folder: Path) -> str:
+    """Give one digest of all files below a folder."""
+    found = hashlib.sha256()
+    for name, digest in sorted(digests(folder).items()):
+        found.update(name.encode() + b"\0" + digest)
+    return found.hexdigest()
+
+
+def write_bundle(folder: Path, contents: Contents) -> None:
+    """Write a bundle; one that is there already is replaced.
+
+    Raises:
+        OSError: the folder cannot be written.
+
+    """
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        _fill(partial, contents, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _fill(folder: Path, contents: Contents, target: Path) -> None:
+    description = dict(contents.description)
+    layout = next((each for each in LAYOUTS if each.name == description["layout"]), None)
+    if layout is not None:
+        lay_out(folder / TABLE, contents.history, layout)
+        description["table_sha256"] = table_digest(folder / TABLE)
+    elif contents.left is not None and contents.left.is_dir():
+        shutil.copytree(contents.left, folder / TABLE)
+    if contents.answer is not None:
+        with ipc.new_file(folder / "actual.arrow", contents.answer.schema) as sink:
+            sink.write_table(contents.answer)
+    _put(folder / DESCRIPTION, json.dumps(description, indent=1))
+    _put(folder / HISTORY, text_of(document_of(contents.history)))
+    _put(folder / "expected.json", json.dumps(_expected(contents.history), indent=1))
+    _put(folder / "README.md", _words(description, target))
+
+
+def _put(path: Path, text: str) -> None:
+    path.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+
+
+def _expected(history: History) -> dict[str, Any]:
+    return {
+        "versions": [
+            {
+                "version": each.number,
+                "schema": each.schema.to_json(),
+                "rows": [encode(each.schema, row.values) for row in each.rows],
+            }
+            for each in replay(history).versions
+        ]
+    }
+
+
+def _words(description: Mapping[str, Any], folder: Path) -> str:
+    who, verdict = description["implementation"], description["verdict"]
+    table = (
+        f"the table in the layout `{description['layout']}`, before anybody read it"
+        if description["layout"]
+        else "the table as the implementation left it, where it left one"
+    )
+    return (
+        f"# {description['case']}\n\n"
+        f"{who['name']} {who['engine_version']}, "
+        f"judged by delta-tck {description['kit_version']}:\n"
+        f"{verdict['hazard'] or verdict['outcome']}, "
+        f"{verdict['requirement'] or ', '.join(description['requirements'])}.\n\n"
+        f"    {verdict['message']}\n\n"
+        f"Replay it: `delta-tck replay {folder.name} --impl={who['name']}`\n\n"
+        "| File | Holds |\n|--|--|\n"
+        f"| `history.json` | the operations |\n| `table` | {table} |\n"
+        "| `expected.json` | the rows that each version has to have |\n"
+        "| `actual.arrow` | the rows that the implementation gave, where it gave any |\n"
+        "| `bundle.json` | who was judged, and how it ended |\n"
+    )
+
+
+def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHistory]:
+    """Read a bundle: its description, and what there is to judge.
+
+    Raises:
+        BundleError: the folder is no bundle, or its layout is unknown.
+
+    """
+    description = _description(folder / DESCRIPTION)
+    path = folder / HISTORY
+    try:
+        history = read_history(_text(path))
+    except HistoryError as error:
+        raise BundleError(path, str(error)) from error
+    kind, name = description["kind"], description["layout"]
+    drawn = Drawn("bundle", kind, tuple(description["features"]), lambda: history)
+    if kind == "write":
+        return description, WrittenHistory(description["case"], drawn)
+    layout = next((each for each in LAYOUTS if each.name == name), None)
+    if layout is None:
+        known = ", ".join(each.name for each in LAYOUTS)
+        raise BundleError(folder / DESCRIPTION, f"no layout is named {name!r}; there are {known}")
+    return description, ReadHistory(description["case"], drawn, layout)
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise BundleError(path, "the bundle has no such file")
+        if path.stat().st_size > _LONGEST:
+            raise BundleError(path, f"longer than {_LONGEST} bytes")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BundleError(path, f"unreadable: {error}") from error
+
+
+def _description(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(_text(path))
+    except (RecursionError, ValueError) as error:
+        raise BundleError(path, f"no JSON: {error}"[:300]) from error
+    violations = errors("kit/bundle", document)
+    if violations:
+        raise BundleError(path, violations[0].message, violations[0].path)
+    found: dict[str, Any] = document
+    return found

@@ -1,0 +1,113 @@
+"""The command ``delta-tck replay``: judge an implementation by a bundle once more.
+
+Serves ``docs/formats.md``, "Bundles".
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from conformance.adapter import Adapter, Claims
+from conformance.faults import AdapterStartError, KitError
+from conformance.generated import ReadHistory
+from conformance.generated_recipes import WrittenHistory
+from conformance.judge import Judge
+from conformance.limits import InProcessLimit
+from conformance.outcomes import Outcome, Verdict
+from conformance.process import ProcessAdapter
+from conformance.replay.bundle import read_bundle, table_digest
+from conformance.resolve import Limits, resolve
+from conformance.status import Status, status_of_error
+from conformance.tables import TableStore
+from generators.materialise.layouts import lay_out
+
+__all__ = ["run_replay_cli"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="delta-tck replay", description=__doc__)
+    parser.add_argument("bundle", type=Path, help="folder of a failure on a drawn history")
+    parser.add_argument("--impl", required=True, help="as for a run")
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a request")
+    parser.add_argument("--start-limit", type=float, default=180.0, help="seconds to come up")
+    parser.add_argument(
+        "--isolation", choices=("auto", "process", "none"), default="auto", help="as for a run"
+    )
+    return parser
+
+
+def run_replay_cli(arguments: Sequence[str], say: Callable[[str], None]) -> int:
+    """Replay a bundle; gives 0 when it passes, and otherwise the status of a run.
+
+    Args:
+        arguments: of the command.
+        say: prints a line.
+
+    """
+    options = _parser().parse_args(list(arguments))
+    limits = Limits(options.time_limit, options.start_limit)
+    try:
+        description, about = read_bundle(options.bundle)
+        adapter = resolve(options.impl, limits, options.isolation)
+    except KitError as error:
+        say(f"delta-tck: {error}")
+        return status_of_error(error)
+    store = TableStore()
+    own_process = isinstance(adapter, ProcessAdapter)
+    try:
+        claims = _claims(adapter)
+        limit = InProcessLimit(None if own_process else limits.request)
+        note = _note(about, description.get("table_sha256"))
+        verdict = about.judge(Judge(adapter, claims, store, limit))
+    except KitError as error:
+        say(f"delta-tck: {error}")
+        return status_of_error(error)
+    except Exception as error:  # noqa: BLE001  as in a run, a fault of the kit is no verdict
+        details = tuple(traceback.format_exception(error))
+        verdict, note = Verdict(Outcome.ERROR, f"kit fault: {error}", details=details), None
+    finally:
+        store.close()
+        adapter.close()
+    for line in _told(description, verdict, note):
+        say(line)
+    return _STATUSES.get(verdict.outcome, Status.OK)
+
+
+_STATUSES = {Outcome.FAIL: Status.NONCONFORMANT, Outcome.ERROR: Status.ERRORS}
+
+
+def _claims(adapter: Adapter) -> Claims:
+    try:
+        return adapter.describe().claims
+    except KitError:
+        raise
+    except Exception as error:
+        raise AdapterStartError(f"{type(error).__name__}: {error}") from error
+
+
+def _note(about: ReadHistory | WrittenHistory, digest: str | None) -> str | None:
+    """Say where this kit lays the history out otherwise than the one that kept the bundle."""
+    if digest is None or not isinstance(about, ReadHistory):
+        return None
+    with tempfile.TemporaryDirectory(prefix="delta-tck-") as folder:
+        lay_out(Path(folder, "table"), about.drawn.load(), about.layout)
+        same = table_digest(Path(folder, "table")) == digest
+    return None if same else "this kit lays the history out otherwise than the bundle's table"
+
+
+def _told(description: dict[str, object], verdict: Verdict, note: str | None) -> list[str]:
+    lines = [f"{description['case']}: {verdict.outcome.value}"]
+    if verdict.hazard or verdict.requirement:
+        lines.append(f"  {verdict.hazard or ''} {verdict.requirement or ''}".rstrip())
+    parts = {
+        "message": verdict.message,
+        "expected": verdict.expected,
+        "actual": verdict.actual,
+        "note": note,
+    }
+    lines += [f"  {name + ':':<9} {text}" for name, text in parts.items() if text]
+    return [*lines, *(f"    {line}" for line in verdict.details)]

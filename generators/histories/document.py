@@ -1,0 +1,161 @@
+"""A history as a JSON document, loss-free, and back.
+
+Serves ``docs/formats.md``, "Histories". A document comes from our own files or from somebody's
+bundle: reading takes no shape on trust, and what is read spells the same document again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from generators.delta_schema import Struct
+from generators.operations import (
+    Create,
+    History,
+    Operation,
+    Replace,
+    Restore,
+    commits,
+    replay,
+    schema_after,
+)
+from generators.steps import operation_of, step_of
+from schemas import errors
+
+__all__ = ["HistoryError", "document_of", "history_of", "read_history", "schemas_of", "text_of"]
+
+_LONGEST: Final = 256 * 1024
+"""Characters of a document."""
+
+_MOST_ROWS: Final = 1000
+"""Rows that all operations bring; every filter looks at each of them."""
+
+
+class HistoryError(ValueError):
+    """A document that is no history; the message names the step and what is wrong there."""
+
+
+class _Course:
+    """What the steps so far have made of a table: its schema, and which step made which version."""
+
+    def __init__(self) -> None:
+        self.schema = Struct(())
+        self._schemas: list[Struct] = []
+        self._steps: list[int] = []
+        self._versions: list[int] = []
+
+    def advance(self, operation: Operation) -> None:
+        match operation:
+            case Create(schema) | Replace(schema):
+                self.schema = schema
+            case Restore(version):
+                self.schema = self._schemas[version]
+            case _:
+                self.schema = schema_after(self.schema, operation)
+        if commits(operation):
+            self._steps.append(len(self._versions))
+            self._schemas.append(self.schema)
+        self._versions.append(len(self._schemas) - 1)
+
+    def step_of_version(self, version: int) -> int:
+        return self._steps[version]
+
+    def version_of(self, step: int) -> int:
+        return self._versions[step]
+
+
+def schemas_of(history: History) -> Iterator[tuple[Operation, Struct]]:
+    """Give each operation with the schema in force before it, which is empty at first."""
+    course = _Course()
+    for operation in history:
+        yield operation, course.schema
+        course.advance(operation)
+
+
+def document_of(history: History) -> dict[str, Any]:
+    """Give a history as a JSON document.
+
+    Raises:
+        ValueError: an operation has no step.
+
+    """
+    course = _Course()
+    steps = []
+    for operation in history:
+        steps.append(step_of(operation, course.schema, course.step_of_version))
+        course.advance(operation)
+    return {"operations": steps}
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """Give the text of a history's document: one line for each operation, in ASCII."""
+    lines = ",\n".join(json.dumps(step) for step in document["operations"])
+    return f'{{"operations": [\n{lines}\n]}}\n'
+
+
+def history_of(document: Any) -> tuple[Operation, ...]:
+    """Read a history out of its document.
+
+    Raises:
+        HistoryError: the document has another shape, is not spelled as :func:`document_of` spells
+            it, or its operations do not fit each other.
+
+    """
+    violations = errors("kit/history", document)
+    if violations:
+        raise HistoryError(f"{violations[0].path or '/'}: {violations[0].message}")
+    rows = sum(len(step.get("rows", ())) for step in document["operations"])
+    if rows > _MOST_ROWS:
+        raise HistoryError(f"{rows} rows, where {_MOST_ROWS} are the most")
+    history = tuple(_operations(document["operations"]))
+    try:
+        same = document_of(history) == document
+        replay(history)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise HistoryError(f"the operations do not fit each other: {_told(error)}") from error
+    if not same:
+        raise HistoryError("a value is spelled otherwise than its type has it")
+    return history
+
+
+def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
+    course = _Course()
+    for number, step in enumerate(steps):
+        if (number == 0) != (step["operation"] == "create"):
+            raise HistoryError(f"/operations/{number}: a history begins with create, once")
+        try:
+            operation = operation_of(step, course.schema, course.version_of)
+            course.advance(operation)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
+            place = f"/operations/{number} ({step['operation']})"
+            raise HistoryError(f"{place}: {_told(error)}") from error
+        yield operation
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def read_history(text: str) -> tuple[Operation, ...]:
+    """Read a history out of the text of its document.
+
+    Raises:
+        HistoryError: the text is too long, no JSON, or no history.
+
+    """
+    if len(text) > _LONGEST:
+        raise HistoryError(f"{len(text)} characters, where {_LONGEST} are the most")
+    try:
+        document = json.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise HistoryError(f"no JSON: {_told(error)}") from error
+    return history_of(document)

@@ -1,0 +1,126 @@
+"""Draw histories with Hypothesis: the same ones for the same seed, wherever the kit lies.
+
+Hypothesis mixes constants of the caller's local modules into what it draws, whatever the seed:
+a checkout, an installed kit and a folder with modules of its own would draw three different
+histories. Here it draws from its own constants alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any, Final
+from unittest.mock import patch
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.internal.conjecture import providers
+
+from generators.histories.groups import EXPLORE_FACTOR, GROUPS, Drawn, Group, followable
+from generators.operations import History
+from generators.strategies.histories import histories
+from generators.strategies.schemas import PRIMITIVES
+
+__all__ = ["draw_gate", "draw_histories", "explored_histories"]
+
+
+_INTERNALS: Final = frozenset({"CONSTANTS_CACHE", "Constants", "_get_local_constants"})
+"""Where Hypothesis 6.140 and later keep constants of local modules."""
+
+
+@contextmanager
+def _without_local_constants() -> Iterator[None]:
+    """Keep constants of local modules out; the cache may hold some that were drawn before.
+
+    Hypothesis has no setting for it. Where a later version keeps them under other names nothing is
+    kept out, and the test of this module tells.
+    """
+    names = vars(providers)
+    if not names.keys() >= _INTERNALS:
+        yield
+        return
+    cache_of_constants = names["CONSTANTS_CACHE"].cache
+    cache_of_constants.clear()
+    try:
+        with patch.object(providers, "_get_local_constants", names["Constants"]):
+            yield
+    finally:
+        cache_of_constants.clear()
+
+
+def draw_histories(
+    count: int, number: int, features: Sequence[str] = (), **limits: Any
+) -> list[History]:
+    """Give as many histories as asked for, the same ones for the same seed number.
+
+    Args:
+        count: how many.
+        number: the seed.
+        features: features that the tables have.
+        limits: further arguments of :func:`~generators.strategies.histories.histories`.
+
+    Raises:
+        ValueError: a feature is unknown, or the strategy runs dry before ``count``.
+
+    """
+    found: list[History] = []
+
+    @seed(number)
+    @settings(
+        max_examples=count * 3 + 10,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        derandomize=False,
+        backend="hypothesis",
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(histories(features=features, **limits))
+    def collect(history: History) -> None:
+        if len(found) < count and history not in found and len(history) > 1:
+            found.append(history)
+
+    with _without_local_constants():
+        collect()
+    if len(found) < count:
+        raise ValueError(f"only {len(found)} of {count} histories could be drawn")
+    return found
+
+
+@cache
+def _group(group: Group, factor: int, number: int) -> tuple[History, ...]:
+    limits = group.limits()
+    if group.kind == "write":
+        # The order of the types decides what a seed draws.
+        decimal = ["decimal"] if limits.pop("decimals", True) else []
+        limits["primitives"] = (*PRIMITIVES, *decimal)
+    drawn = draw_histories(group.count * factor, number, group.features, **limits)
+    if group.kind == "write":
+        return tuple(tuple(followable(each)) for each in drawn)
+    return tuple(drawn)
+
+
+def _named(names: dict[str, str], factor: int, number: int) -> Iterator[Drawn]:
+    counts = dict.fromkeys(names, 0)
+    for group in GROUPS:
+        for index in range(group.count * factor):
+            name = f"{names[group.kind]}-{counts[group.kind]}"
+            yield Drawn(
+                name, group.kind, group.features, partial(_at, group, factor, number, index)
+            )
+            counts[group.kind] += 1
+
+
+def _at(group: Group, factor: int, number: int, index: int) -> History:
+    return _group(group, factor, number)[index]
+
+
+def explored_histories(number: int) -> tuple[Drawn, ...]:
+    """List the histories of a seed, ten times as many as the gate has; drawn when asked for."""
+    names = {"read": f"seed-{number}", "write": f"recipe-seed-{number}"}
+    return tuple(_named(names, EXPLORE_FACTOR, number))
+
+
+def draw_gate(number: int = 0) -> tuple[Drawn, ...]:
+    """Draw the histories that the files of the gate are made of."""
+    return tuple(_named({"read": "history", "write": "recipe"}, 1, number))

@@ -1,0 +1,114 @@
+"""Which histories are drawn: how many, with which features, for reading or for writing.
+
+Serves ``docs/formats.md``, "Histories".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from generators.delta_schema import Decimal, Primitive
+from generators.histories.document import schemas_of
+from generators.operations import (
+    Append,
+    Checkpoint,
+    Delete,
+    History,
+    Operation,
+    Overwrite,
+    Update,
+    filtered,
+)
+
+__all__ = ["EXPLORE_FACTOR", "GROUPS", "Drawn", "Group", "Kind", "followable"]
+
+Kind: TypeAlias = Literal["read", "write"]
+"""Whether the kit lays a history out to be read, or the implementation writes it."""
+
+EXPLORE_FACTOR: Final = 10
+"""How many times as many histories exploring draws as the gate has."""
+
+_STEPS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A history to judge by.
+
+    Attributes:
+        name: part of case ids.
+        kind: who lays it out.
+        features: table features that it has.
+        load: gives the history; reads or draws it when it is first asked.
+
+    """
+
+    name: str
+    kind: Kind
+    features: tuple[str, ...]
+    load: Callable[[], History]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Histories that are drawn alike.
+
+    Attributes:
+        kind: who lays them out.
+        count: how many the gate has.
+        features: table features that they have.
+        only_rows: rows change, and nothing else, so that most writers can follow.
+        decimals: among the types there are decimals.
+
+    """
+
+    kind: Kind
+    count: int
+    features: tuple[str, ...] = ()
+    only_rows: bool = False
+    decimals: bool = True
+
+    def limits(self) -> dict[str, Any]:
+        """Give what the strategy of histories is told beside the features."""
+        if self.kind == "read":
+            return {}
+        # The text says of no writer that it has to keep nulls out of fields inside of columns.
+        limits = {"max_operations": _STEPS, "only_rows": self.only_rows, "required_inside": False}
+        return limits if self.decimals else {**limits, "decimals": False}
+
+
+GROUPS: Final = (
+    Group("read", 4),
+    Group("read", 3, ("columnMapping", "deletionVectors")),
+    Group("write", 3, only_rows=True),
+    # A writer that fails at wide decimals is to show what else it does.
+    Group("write", 3, only_rows=True, decimals=False),
+    Group("write", 2),
+    Group("write", 2, ("columnMapping", "deletionVectors")),
+    Group("write", 2, ("changeDataFeed", "inCommitTimestamp", "rowTracking")),
+    Group("write", 2, ("columnMapping", "domainMetadata", "typeWidening")),
+)
+"""What is drawn, in the order of the numbers in names; a new group goes to the end of its kind."""
+
+
+def followable(history: History) -> Iterator[Operation]:
+    """Give the operations that a recipe can ask an implementation for, without their layout."""
+    for operation, schema in schemas_of(history):
+        match operation:
+            case Update(values) if not all(
+                isinstance(schema[name].type, Primitive | Decimal) for name in values
+            ):
+                continue  # constants of a step are single values
+            case Overwrite(rows, where) if where is not None:
+                # Writers may refuse rows that the filter would not have replaced.
+                yield replace(operation, rows=tuple(filtered(rows, where)))
+            case Append():
+                yield replace(operation, rows_per_file=None)
+            case Delete():
+                yield replace(operation, vectors=None)
+            case Checkpoint():
+                yield Checkpoint()
+            case _:
+                yield operation

@@ -1,0 +1,47 @@
+"""From a path of the log to a place in a store: spelling, place and policy.
+
+Serves "Add File and Remove File", "Deletion Vector Descriptor Schema" and "Sidecar File
+Information", whose paths are URIs, relative to the table root or absolute. Nothing else in the
+kit decodes a path, looks for a scheme or strips ``file:``.
+"""
+
+from __future__ import annotations
+
+from reference_impl.places.place import LocalRoot, Locator, ObjectRoot, Place
+from reference_impl.places.policy import (
+    OUTSIDE,
+    SAME_STORE,
+    Outside,
+    Policy,
+    opened_as,
+)
+from reference_impl.places.spelling import (
+    Address,
+    decode_path,
+    decode_paths,
+    decode_url,
+    encode_path,
+    file_name,
+    is_absolute,
+    lenient_path,
+)
+
+__all__ = [
+    "OUTSIDE",
+    "SAME_STORE",
+    "Address",
+    "LocalRoot",
+    "Locator",
+    "ObjectRoot",
+    "Outside",
+    "Place",
+    "Policy",
+    "decode_path",
+    "decode_paths",
+    "decode_url",
+    "encode_path",
+    "file_name",
+    "is_absolute",
+    "lenient_path",
+    "opened_as",
+]

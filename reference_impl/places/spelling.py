@@ -1,0 +1,198 @@
+"""How a path of the log is spelled: URIs that are decoded exactly once, and their parts.
+
+Serves "Add File and Remove File" and RFC 2396. What is relative, absolute or a URL is told from
+the decoded text, which is the path of the file by the words of the protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote, unquote_to_bytes
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import InvalidAction
+from reference_impl.types.text import bounds, characters
+
+__all__ = [
+    "Address",
+    "decode_path",
+    "decode_paths",
+    "decode_url",
+    "encode_path",
+    "file_name",
+    "is_absolute",
+    "lenient_path",
+    "parse_address",
+]
+
+_BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
+_SAFE: Final = "/!$&'()*,;=@+-._~"
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+
+
+def decode_path(path: str, *, action: str = "add") -> str:
+    """Decode the percent escapes of an action's path, once.
+
+    What comes out is relative to the table root, absolute, or a URL, just as the action spells
+    it. A percent sign that starts no escape stands for itself, since writers are known to
+    leave it bare and it has no other reading.
+
+    Args:
+        path: the path as the action spells it.
+        action: wire name of the action, for messages.
+
+    Raises:
+        InvalidAction: the path is not text, its escapes do not spell UTF-8, or the result is
+            empty or holds a NUL character.
+
+    """
+    try:
+        decoded = unquote_to_bytes(_BARE_PERCENT.sub("%25", path)).decode() if "%" in path else path
+        if not decoded.isascii():
+            decoded.encode()  # JSON can spell half of a surrogate pair
+    except UnicodeError:
+        raise InvalidAction(
+            "a path, or what its escapes spell, is not UTF-8",
+            path=_shown(path),
+            action=action,
+            requirement="ADD-003",
+        ) from None
+    if decoded == "" or "\0" in decoded:
+        raise InvalidAction(
+            "a path is empty or holds a NUL",
+            path=_shown(path),
+            action=action,
+            requirement="ADD-003",
+        )
+    return decoded
+
+
+def lenient_path(path: str) -> str:
+    """Decode as :func:`decode_path` does, and spell out in backslashes what is not UTF-8.
+
+    For keys and messages of an audit, which goes on where a reader refuses.
+    """
+    data = unquote_to_bytes(
+        _BARE_PERCENT.sub("%25", path.encode(errors="backslashreplace").decode())
+    )
+    return data.decode(errors="backslashreplace")
+
+
+def _shown(path: str) -> str:
+    return path[:500].encode(errors="backslashreplace").decode()
+
+
+def decode_paths(paths: pa.Array) -> pa.Array:
+    """Decode as :func:`decode_path` does, a whole column of ``pa.string()`` at once.
+
+    Raises:
+        InvalidAction: as :func:`decode_path`.
+
+    """
+    decoded = _unescaped(paths) if (characters(paths) == ord("%")).any() else paths
+    ends = bounds(decoded)
+    empty = (ends[1:] == ends[:-1]).any() and pc.any(pc.equal(decoded, "")).as_py()
+    if empty or not characters(decoded).all():
+        raise InvalidAction("a path is empty or holds a NUL", requirement="ADD-003")
+    return decoded
+
+
+def _unescaped(paths: pa.Array) -> pa.Array:
+    # Every piece after a '%' begins with the two hex digits of its escape. Working on pieces
+    # decodes exactly once: what an escape yields is never looked at again.
+    pieces = pc.split_pattern(pa.concat_arrays([paths]).cast(pa.binary()), "%")
+    flat = pieces.flatten()
+    row = pc.list_parent_indices(pieces)
+    first = pc.not_equal(pc.fill_null(pc.pairwise_diff(row), 1), 0)
+    codes = pc.binary_slice(flat, 0, 2).dictionary_encode()
+    decoded = pa.array([_unescape(code) for code in codes.dictionary.to_pylist()], pa.binary())
+    tail = pc.binary_replace_slice(flat, 0, 2, b"")
+    rest = pc.binary_join_element_wise(decoded.take(codes.indices), tail, b"")
+    whole = pa.ListArray.from_arrays(pieces.offsets, pc.if_else(first, flat, rest))
+    joined = pc.binary_join(whole, b"")
+    try:
+        return joined.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise InvalidAction(
+            f"the escapes of a path do not spell UTF-8: {error}", requirement="ADD-003"
+        ) from None
+
+
+def _unescape(code: bytes) -> bytes:
+    text = code.decode("latin-1")
+    if len(text) == 2 and set(text) <= _HEX:
+        return bytes((int(text, 16),))
+    return b"%" + code
+
+
+def encode_path(path: str) -> str:
+    """Encode a relative path for an action: the inverse of :func:`decode_path`.
+
+    A colon is always escaped, because ahead of the first slash it would end a scheme. A path
+    that would be taken for a URL once it is decoded begins with ``./``.
+    """
+    return quote(f"./{path}" if _SCHEME.match(path) else path, safe=_SAFE)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The parts of an absolute path or a URL.
+
+    Attributes:
+        scheme: in lower case; ``""`` for an absolute path without one.
+        authority: host, bucket or container; ``""`` where there is none.
+        path: with the slash that it begins with; ``""`` for a URL of an authority alone.
+
+    """
+
+    scheme: str
+    authority: str
+    path: str
+
+    @property
+    def store(self) -> str:
+        """Scheme and authority, as ``s3://bucket``."""
+        return f"{self.scheme}://{self.authority}"
+
+
+def parse_address(path: str) -> Address | None:
+    """Take a decoded path apart; ``None`` for one that is relative to the table root."""
+    if path.startswith("/"):
+        return Address("", "", path)
+    match = _SCHEME.match(path)
+    if match is None:
+        return None
+    rest = path[match.end() - 1 :]
+    if not rest.startswith("//"):
+        return Address(match[1].lower(), "", rest)
+    # The path is decoded: '#' and '?' are letters of it.
+    authority, slash, key = rest[2:].partition("/")
+    return Address(match[1].lower(), authority, slash + key)
+
+
+def is_absolute(path: str) -> bool:
+    """Say whether a decoded path is absolute or a URL, and not relative to the table root."""
+    return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def decode_url(url: str) -> Address | None:
+    """Take the URL of a table root apart, and decode its path; ``None`` for a local path.
+
+    A single letter before the colon is a drive, not a scheme. A query and a fragment are no
+    part of the place.
+    """
+    address = parse_address(url)
+    if address is None or address.scheme == "" or len(address.scheme) == 1:
+        return None
+    path = re.split(r"[?#]", address.path, maxsplit=1)[0]
+    return Address(address.scheme, unquote(address.authority), unquote(path))
+
+
+def file_name(path: str) -> str:
+    """Give what comes after the last slash."""
+    return path.rpartition("/")[2]

@@ -1,0 +1,178 @@
+"""A table on local disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from reference_impl.places import LocalRoot, Locator, Place, Policy
+from reference_impl.storage import protocol, staging
+from reference_impl.storage.object_store import ObjectStorage
+from reference_impl.storage.protocol import Entry, Identity, absent
+
+__all__ = ["LocalStorage"]
+
+
+class LocalStorage:
+    """A table on local disk."""
+
+    def __init__(
+        self, root: Path, location: str | None = None, *, policy: Policy | None = None
+    ) -> None:
+        """Bind to a directory, which need not exist yet."""
+        self._policy = policy or Policy()
+        self._root = LocalRoot(str(root.absolute()), self._policy)
+        self._location = location if location is not None else str(root)
+        self._others: dict[str, ObjectStorage] = {}
+
+    @property
+    def location(self) -> str:
+        """The table root as the caller gave it."""
+        return self._location
+
+    def _other(self, place: Place, path: str) -> ObjectStorage | None:
+        """Give the storage of another store, which the policy lets be read."""
+        if place.store is None:
+            return None
+        base = place.store.store
+        if base not in self._others:
+            given = self._policy.other(place.store, "file", path)
+            self._others[base] = ObjectStorage.of_other(base, given)
+        return self._others[base]
+
+    def _open(self, address: str, path: str) -> BinaryIO:
+        """Open a regular file: a table may name a pipe, which would never end."""
+        with absent():
+            descriptor = os.open(address, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.fdopen(descriptor, "rb") if S_ISREG(os.fstat(descriptor).st_mode) else None
+        if file is None:
+            os.close(descriptor)
+            msg = f"{path} is not a file"
+            raise FileNotFoundError(msg)
+        return file
+
+    def _stat(self, address: str, path: str) -> os.stat_result:
+        with absent():
+            stat = os.stat(address)  # noqa: PTH116  hot, and a path is text
+        if not S_ISREG(stat.st_mode):
+            msg = f"{path} is not a file"
+            raise FileNotFoundError(msg)
+        return stat
+
+    def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
+        """List the files right in a directory, sorted by name; empty when there is none."""
+        found: list[Entry] = []
+        place = self._root.follow(directory)
+        try:
+            with absent():
+                scan = os.scandir(place.address)
+        except FileNotFoundError:
+            return found
+        prefix = f"{directory}/" if directory else ""
+        with scan:
+            for item in scan:
+                if start_after is not None and item.name <= start_after:
+                    continue
+                # A file can vanish between the listing and its description.
+                with suppress(FileNotFoundError), absent():
+                    if item.is_file():
+                        stat = item.stat()
+                        found.append(_entry(prefix + item.name, stat, link=item.is_symlink()))
+        found.sort(key=lambda entry: entry.path)
+        return found
+
+    def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:
+        """List every file below the root, log and hidden ones too, in no order."""
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            # A folder can vanish too; one that cannot be listed leaves the listing in doubt.
+            with suppress(FileNotFoundError), absent(), os.scandir(self._folder(folder)) as scan:
+                for item in scan:
+                    path = folder + item.name
+                    # A file can vanish between the listing and its description.
+                    with suppress(FileNotFoundError), absent():
+                        if item.is_dir(follow_symlinks=False):
+                            folders.append(f"{path}/")
+                        elif item.is_file():
+                            yield _entry(path, item.stat(), link=item.is_symlink())
+                        elif linked is not None and item.is_dir():
+                            linked(path)
+
+    def _folder(self, folder: str) -> str:
+        return f"{self._root.path}/{folder}"
+
+    def head(self, path: str) -> Entry:
+        """Describe a file."""
+        place = self._root.follow(path)
+        if other := self._other(place, path):
+            return replace(other.head(place.address), path=path)
+        return _entry(path, self._stat(place.address, path))
+
+    def get(self, path: str) -> bytes:
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
+        place = self._root.follow(path)
+        if other := self._other(place, path):
+            return other.get(place.address)
+        with self._open(place.address, path) as file:
+            protocol.refuse_large(path, os.fstat(file.fileno()).st_size)
+            return file.read()
+
+    def get_range(self, path: str, start: int, length: int) -> bytes:
+        """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
+        place = self._root.follow(path)
+        if other := self._other(place, path):
+            return other.get_range(place.address, start, length)
+        with self._open(place.address, path) as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(min(start, size))
+            return file.read(min(length, max(size - start, 0)))
+
+    def open_input(self, path: str) -> Any:
+        """Open a file for pyarrow. It is not mapped: a file may be cut off while it is read."""
+        place = self._root.follow(path)
+        if other := self._other(place, path):
+            return other.open_input(place.address)
+        self._stat(place.address, path)
+        return pa.OSFile(place.address, "r")
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a file below the root as a whole, replacing one that is there."""
+        staging.replace(self._root.own(path), data)
+
+    def put_if_absent(self, path: str, data: bytes) -> None:
+        """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
+        staging.create(self._root.own(path), data)
+
+    def delete(self, path: str) -> None:
+        """Delete a file below the root."""
+        Path(self._root.own(path)).unlink()
+
+    def locator(self) -> Locator:
+        """Give a function from a decoded path to the path below the root, ``None`` for others."""
+        return self._root.locator()
+
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root, symlinks resolved."""
+        return self._root.holds(path)
+
+    def identify(self, path: str) -> Identity | None:
+        """Give the identity of the file or folder that a path leads to; ``None`` for none."""
+        try:
+            with absent():
+                stat = os.stat(self._root.guess(path))  # noqa: PTH116  as _stat
+        except FileNotFoundError:
+            return None
+        return Identity(stat.st_dev, stat.st_ino, S_ISDIR(stat.st_mode))
+
+
+def _entry(path: str, stat: os.stat_result, *, link: bool = False) -> Entry:
+    identity = Identity(stat.st_dev, stat.st_ino)
+    return Entry(path, stat.st_size, stat.st_mtime_ns // 1_000_000, identity, link)

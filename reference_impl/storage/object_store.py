@@ -1,0 +1,218 @@
+"""A table in an object store, reached by URL."""
+
+from __future__ import annotations
+
+import errno
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import obstore
+import pyarrow as pa
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
+from obstore.store import from_url
+
+from reference_impl.errors import PlaceRefused
+from reference_impl.places import Address, Locator, ObjectRoot, Policy, opened_as
+from reference_impl.storage import protocol
+from reference_impl.storage.protocol import Entry, Identity
+
+__all__ = ["ObjectStorage"]
+
+
+class ObjectStorage:
+    """A table in an object store, reached by URL."""
+
+    def __init__(
+        self,
+        location: str,
+        options: Mapping[str, str] | None = None,
+        store: Any = None,
+        *,
+        policy: Policy | None = None,
+    ) -> None:
+        """Bind to a URL; ``store`` hands in an obstore store whose root is the table root.
+
+        Raises:
+            PlaceRefused: no store is known for the URL's scheme.
+
+        """
+        self._location = location
+        self._options = dict(options or {})
+        self._policy = policy or Policy(options=self._options)
+        self._root = ObjectRoot(location, self._policy)
+        scheme, colon, rest = location.partition(":")
+        spelled = opened_as(scheme.lower()) + colon + rest
+        self._store = store if store is not None else from_url(spelled, config=self._options)
+        self._others: dict[str, Any] = {}
+
+    @classmethod
+    def of_other(cls, base: str, given: Any) -> ObjectStorage:
+        """Bind to the whole of a store, by its options or as it is handed in open."""
+        if isinstance(given, Mapping):
+            return cls(base, given)
+        return cls(base, store=given)
+
+    @property
+    def location(self) -> str:
+        """The table root as the caller gave it."""
+        return self._location
+
+    def _resolve(self, path: str) -> tuple[Any, str]:
+        """Give the store and the key of a path that is to be read."""
+        place = self._root.follow(path)
+        if place.store is None:
+            return self._store, place.address
+        base = place.store.store
+        if base not in self._others:
+            self._others[base] = self._open(place.store, path)
+        return self._others[base], place.address
+
+    def _open(self, address: Address, path: str) -> Any:
+        """Open another store, or the table's own from its top."""
+        given = self._policy.stores.get(address.store, self._options)
+        if not self._root.same_store(address):
+            given = self._policy.other(address, self._root.address.scheme, path)
+        if not isinstance(given, Mapping):
+            return given
+        base = f"{opened_as(address.scheme)}://{quote(address.authority, safe=':@')}"
+        return from_url(base, config=given)
+
+    def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
+        """List the files right in a directory, sorted by name; empty when there is none."""
+        prefix = f"{directory}/" if directory else ""
+        offset = prefix + start_after if start_after is not None else None
+        if offset is None:
+            # Spares walking the directories below, which an offset does not.
+            with _as_os_error(directory):
+                metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
+        else:
+            with _as_os_error(directory):
+                batches = obstore.list(self._store, prefix or None, offset=offset)
+                metas = [meta for batch in batches for meta in batch]
+        found = [
+            _entry(meta["path"], meta) for meta in metas if "/" not in meta["path"][len(prefix) :]
+        ]
+        found.sort(key=lambda entry: entry.path)
+        return found
+
+    def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:  # noqa: ARG002  a store has no symlinks
+        """List every file below the root, log and hidden ones too, in no order."""
+        with _as_os_error(""):
+            for batch in obstore.list(self._store):
+                for meta in batch:
+                    yield _entry(meta["path"], meta)
+
+    def head(self, path: str) -> Entry:
+        """Describe a file."""
+        store, key = self._resolve(path)
+        with _as_os_error(path):
+            return _entry(path, obstore.head(store, key))
+
+    def get(self, path: str) -> bytes:
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
+        store, key = self._resolve(path)
+        with _as_os_error(path):
+            found = obstore.get(store, key)
+            protocol.refuse_large(path, found.meta["size"])
+            return bytes(found.bytes())
+
+    def get_range(self, path: str, start: int, length: int) -> bytes:
+        """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
+        store, key = self._resolve(path)
+        with _as_os_error(path):
+            end = min(start + length, obstore.head(store, key)["size"])
+            if end <= start:
+                return b""
+            return bytes(obstore.get_range(store, key, start=start, end=end))
+
+    def open_input(self, path: str) -> Any:
+        """Open a file for random access by pyarrow."""
+        store, key = self._resolve(path)
+        with _as_os_error(path):
+            reader = obstore.open_reader(store, key)
+        return pa.PythonFile(_Reader(reader, path), mode="r")
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a file below the root as a whole, replacing one that is there."""
+        key = self._root.own(path)
+        with _as_os_error(path):
+            obstore.put(self._store, key, data)
+
+    def put_if_absent(self, path: str, data: bytes) -> None:
+        """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
+        key = self._root.own(path)
+        try:
+            with _as_os_error(path):
+                obstore.put(self._store, key, data, mode="create")
+        except (AlreadyExistsError, PreconditionError) as error:
+            raise FileExistsError(path) from error
+
+    def delete(self, path: str) -> None:
+        """Delete a file below the root."""
+        key = self._root.own(path)
+        with _as_os_error(path):
+            obstore.delete(self._store, key)
+
+    def locator(self) -> Locator:
+        """Give a function from a decoded path to the path below the root, ``None`` for others."""
+        return self._root.locator()
+
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root."""
+        return self._root.place(path).within is not None
+
+    def identify(self, path: str) -> Identity | None:  # noqa: ARG002  a key has one spelling
+        """Give nothing: every key is a file of its own."""
+        return None
+
+
+class _Reader(io.RawIOBase):
+    """Give an obstore reader the face of a Python file."""
+
+    def __init__(self, reader: Any, path: str) -> None:
+        self._reader = reader
+        self._path = path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._reader.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._reader.tell())
+
+    def read(self, size: int = -1) -> bytes:
+        with _as_os_error(self._path):
+            return bytes(self._reader.read(None if size < 0 else size))
+
+
+@contextmanager
+def _as_os_error(path: str) -> Iterator[None]:
+    """Say in the words of the system what an object store refused or failed to do."""
+    try:
+        yield
+    except (AlreadyExistsError, PreconditionError):
+        raise
+    except (PermissionDeniedError, UnauthenticatedError) as error:
+        raise PermissionError(errno.EACCES, str(error), path) from error
+    except BaseError as error:
+        raise OSError(errno.EIO, str(error), path) from error
+    except ValueError as error:
+        raise PlaceRefused("the store takes no such key", path=path[:500]) from error
+
+
+def _entry(path: str, meta: Any) -> Entry:
+    return Entry(path, meta["size"], int(meta["last_modified"].timestamp() * 1000))

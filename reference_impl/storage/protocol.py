@@ -1,0 +1,176 @@
+"""What the reader and the writer need of a storage.
+
+A storage is bound to one table root. Paths are decoded: relative to the root, absolute, or URLs
+with a scheme. Each is resolved by :mod:`reference_impl.places`, and what its policy refuses is
+a :class:`~reference_impl.errors.PlaceRefused` of every method.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Protocol
+
+from reference_impl.errors import FileTooLarge
+from reference_impl.limits import budget, exceeded
+from reference_impl.places import Locator, file_name
+
+__all__ = [
+    "STAGED",
+    "Entry",
+    "Identity",
+    "Storage",
+    "absent",
+    "is_failure",
+    "refuse_large",
+]
+
+STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
+"""Names of files on their way: what a writer that is killed leaves beside the target."""
+
+
+class Identity(NamedTuple):
+    """What is the same for all spellings that a file system takes for one file.
+
+    Attributes:
+        device: number of the file system.
+        inode: number of the file in it.
+        folder: whether it is a folder.
+
+    """
+
+    device: int
+    inode: int
+    folder: bool = False
+
+
+_NO_FILE: Final = frozenset({errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO})
+"""Errors for which no file is there either: what a path meets on its way, or at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file in storage.
+
+    Attributes:
+        path: relative to the table root.
+        size: bytes.
+        mtime: milliseconds since the epoch.
+        identity: of the file that a walk of a local table came to.
+        link: whether that is reached by a symlink.
+
+    """
+
+    path: str
+    size: int
+    mtime: int
+    identity: Identity | None = field(default=None, compare=False)
+    link: bool = field(default=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The path without its directories."""
+        return file_name(self.path)
+
+
+class Storage(Protocol):
+    """What the reader and the writer need of a storage.
+
+    Every method that reads raises :class:`FileNotFoundError` for a missing file, and every
+    method another :class:`OSError` where the storage fails; see :func:`is_failure`. Every method
+    that takes a path raises :class:`~reference_impl.errors.PlaceRefused` for one that it does
+    not follow.
+    """
+
+    @property
+    def location(self) -> str:
+        """The table root as the caller gave it."""
+
+    def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
+        """List the files right in a directory, sorted by name; empty when there is none.
+
+        ``start_after`` is a file name: only names after it are listed.
+        """
+
+    def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:
+        """List every file below the root, log and hidden ones too, in no order.
+
+        A folder that is a symlink is not walked; ``linked`` is called with its path.
+        """
+
+    def head(self, path: str) -> Entry:
+        """Describe a file."""
+
+    def get(self, path: str) -> bytes:
+        """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""
+
+    def get_range(self, path: str, start: int, length: int) -> bytes:
+        """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
+
+    def open_input(self, path: str) -> Any:
+        """Open a file for random access by pyarrow. No part of it is mapped into memory."""
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a file below the root as a whole, replacing one that is there."""
+
+    def put_if_absent(self, path: str, data: bytes) -> None:
+        """Create a file below the root atomically; :class:`FileExistsError` when it exists.
+
+        The content is there once this returns, and stays through a power cut.
+        """
+
+    def delete(self, path: str) -> None:
+        """Delete a file below the root."""
+
+    def locator(self) -> Locator:
+        """Give a function from a decoded path to the path below the root, ``None`` for others.
+
+        What it gives is what a listing has, whatever the spelling. It keeps what it learns of
+        folders and is meant for one operation.
+        """
+
+    def holds(self, path: str) -> bool:
+        """Say whether a path leads to a place below the root, symlinks resolved.
+
+        Raises nothing but ``PlaceRefused``, where that is not certain.
+        """
+
+    def identify(self, path: str) -> Identity | None:
+        """Give the identity of the file or folder that a path leads to; ``None`` for none.
+
+        For deciding what is not deleted: the policy is not asked.
+        """
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether a storage failed, and not what it holds.
+
+    Damage of a file reaches us as an :class:`OSError`, too: pyarrow raises a bare one.
+    """
+    return isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None)
+
+
+def refuse_large(path: str, size: int) -> None:
+    """Refuse to read a file of that many bytes as a whole.
+
+    Raises:
+        FileTooLarge: they are more than the limit ``log_file``.
+
+    """
+    if size > budget().limits.log_file:
+        found = f"the file has {size} bytes"
+        raise exceeded("log_file", found, error=FileTooLarge, path=path)
+
+
+@contextmanager
+def absent() -> Iterator[None]:
+    """Turn what says in other words that no file is there into :class:`FileNotFoundError`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            raise FileNotFoundError(str(error)) from error
+        raise

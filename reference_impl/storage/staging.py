@@ -1,0 +1,92 @@
+"""Files that are there as a whole or not at all, and stay through a power cut.
+
+Serves "Delta Log Entries". Content is staged beside its target and flushed, then it gets its
+name, then the folder is flushed: until that a power cut may take the name away.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from contextlib import suppress
+from typing import Final
+
+__all__ = ["create", "replace"]
+
+_NO_FLUSH: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+"""What file systems answer that do not flush folders."""
+
+_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def replace(target: str, data: bytes) -> None:
+    """Write a file of that absolute path, replacing one that is there."""
+    folder = os.path.dirname(target)  # noqa: PTH120  paths are text all the way
+    staged = _stage(folder, data)
+    try:
+        os.replace(staged, target)  # noqa: PTH105  as above
+    except BaseException:
+        _discard(staged)
+        raise
+    _flush_folder(folder)
+
+
+def create(target: str, data: bytes) -> None:
+    """Create a file of that absolute path; :class:`FileExistsError` when there is one.
+
+    A link fails when the name is taken, so nobody sees a part of a commit and of two racing
+    writers one loses.
+    """
+    folder = os.path.dirname(target)  # noqa: PTH120  as in replace
+    staged = _stage(folder, data)
+    try:
+        os.link(staged, target)
+    finally:
+        # The file has its name or never gets it: a leftover harms neither.
+        _discard(staged)
+    _flush_folder(folder)
+
+
+def _stage(folder: str, data: bytes) -> str:
+    _make_folders(folder)
+    staged = f"{folder}/.staged-{secrets.token_hex(8)}.tmp"
+    # The kernel applies the umask: a log is read by whoever reads the table.
+    descriptor = os.open(staged, _WRITE, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        _discard(staged)
+        raise
+    return staged
+
+
+def _discard(staged: str) -> None:
+    with suppress(OSError):
+        os.unlink(staged)  # noqa: PTH108  as in replace
+
+
+def _make_folders(folder: str) -> None:
+    """Make a folder and those above it, and flush each folder that got a new one."""
+    above = []
+    while not os.path.isdir(folder):  # noqa: PTH112  as in replace
+        above.append(folder)
+        folder = os.path.dirname(folder)  # noqa: PTH120  as in replace
+    for new in reversed(above):
+        with suppress(FileExistsError):  # another writer makes it as well
+            os.mkdir(new)  # noqa: PTH102  as in replace
+        _flush_folder(os.path.dirname(new))  # noqa: PTH120  as in replace
+
+
+def _flush_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FLUSH:
+            raise
+    finally:
+        os.close(descriptor)

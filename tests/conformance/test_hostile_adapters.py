@@ -1,0 +1,244 @@
+"""Whatever an adapter writes, starts or takes: the run goes on, and nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conformance.adapter import Ok, Refused, Scan, Snapshot
+from conformance.faults import AdapterError
+from conformance.process import ProcessAdapter
+from conformance.process_tree import MARK
+from conformance.rows_file import RowsError, read_rows, write_rows
+
+PROGRAM = """\
+import ctypes, json, os, signal, subprocess, sys, time
+import pathlib
+
+claims = {"reader_version": 1, "writer_version": 0, "operations": ["scan", "snapshot"]}
+hello = {"name": "p", "engine_version": "1", "claims": claims}
+here = pathlib.Path(__file__).parent
+
+def daemon(clean):
+    "Start a process that leaves its session and its parent, and holds the streams."
+    ready, told = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            (here / "pid").write_text(str(os.getpid()))
+            os.write(told, b"x")
+            argv = [sys.executable, "-c", "import time; time.sleep(600)"]
+            os.execve(sys.executable, argv, {} if clean else dict(os.environ))
+        os._exit(0)
+    os.read(ready, 1)
+
+def answer(document):
+    os.write(1, json.dumps(document).encode() + b"\\n")
+
+while True:
+    asked = json.loads(sys.stdin.readline())
+    if asked["request"] == "describe":
+        answer({"id": asked["id"], "ok": hello})
+    if asked["request"] == "snapshot":
+        answer({"id": asked["id"], "ok": {"version": 0}})
+    if asked["request"] == "close":
+        break
+    if asked["request"] == "scan":
+        rows_to = asked["rows_to"]
+        ok = {"id": asked["id"], "ok": {"rows": rows_to}}
+"""
+
+
+def program(
+    tmp_path: Path, body: str, time_limit: float = 60, memory_limit: int = 2**32
+) -> ProcessAdapter:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM + textwrap.indent(textwrap.dedent(body), " " * 8))
+    return ProcessAdapter(
+        [sys.executable, str(path)],
+        time_limit=time_limit,
+        start_limit=120,
+        memory_limit=memory_limit,
+    )
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+HOSTILE = {
+    "half of a pair": (
+        r"""os.write(1, b'{"id": %d, "refused": {"message": "\\ud800"}}\n' % asked["id"])""",
+        "garbage",
+    ),
+    "depth": ("os.write(1, b'[' * 200_000 + b'\\n')", "garbage"),
+    "a key twice": ("os.write(1, b'{\"id\": 1, \"id\": %d}\\n' % asked['id'])", "garbage"),
+    "a number of 5,000 digits": ("os.write(1, b'{\"id\": ' + b'1' * 5000 + b'}\\n')", "garbage"),
+    "NaN": ("os.write(1, b'{\"id\": NaN}\\n')", "garbage"),
+    "a line without end": ("while True: os.write(1, b'x' * 65536)", "garbage"),
+    "lines without end": ("while True: os.write(1, b'{}\\n' * 999)", "wrong id"),
+    "two answers": ("os.mkfifo(rows_to); answer(ok); answer(ok); time.sleep(9)", "garbage"),
+    "a FIFO as rows": ("os.mkfifo(rows_to); answer(ok)", "garbage"),
+    "a folder as rows": ("os.mkdir(rows_to); answer(ok)", "garbage"),
+    "a device as rows": ("os.symlink('/dev/zero', rows_to); answer(ok)", "garbage"),
+    "a link as rows": ("os.symlink(__file__, rows_to); answer(ok)", "garbage"),
+    "rows elsewhere": ("ok['ok']['rows'] = __file__; answer(ok)", "garbage"),
+    "a sparse file as rows": (
+        "open(rows_to, 'wb').close(); os.truncate(rows_to, 2**32); answer(ok)",
+        "garbage",
+    ),
+    "a closed output": ("os.close(1); time.sleep(600)", "crash"),
+    "a file without end": ("with open(rows_to, 'wb') as f: f.truncate(2**33)", "crash"),
+}
+
+
+@pytest.mark.parametrize(("body", "kind"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_answer_costs_one_request(tmp_path: Path, body: str, kind: str) -> None:
+    with closing(program(tmp_path, body)) as adapter:
+        adapter.describe()
+        with pytest.raises(AdapterError) as caught:
+            adapter.run(Scan("/t"))
+        assert caught.value.kind == kind
+        str(caught.value).encode()
+        assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
+
+
+HANGING = {
+    "a daemon that holds the output": "daemon(clean=False); time.sleep(600)",
+    "a daemon that hides": "daemon(clean=True); time.sleep(600)",
+    "a daemon of a program that ended": "daemon(clean=False); sys.exit(3)",
+    "a program that ignores signals": (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsys.stdin.close()\ntime.sleep(600)"
+    ),
+    "a program that forks": (
+        "for _ in range(20):\n    if os.fork() == 0: time.sleep(600)\ntime.sleep(600)"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", HANGING.values(), ids=HANGING)
+def test_no_process_outlives_its_request(tmp_path: Path, body: str) -> None:
+    with closing(program(tmp_path, body, time_limit=3)) as adapter:
+        adapter.describe()
+        with pytest.raises(AdapterError) as caught:
+            adapter.run(Scan("/t"))
+        assert caught.value.kind == "time limit"
+        assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
+    hidden = "clean=True" in body
+    if (tmp_path / "pid").exists():
+        pid = int((tmp_path / "pid").read_text())
+        assert alive(pid) <= hidden
+        if alive(pid):
+            os.kill(pid, 9)
+
+
+def test_a_program_that_does_not_read_is_stopped(tmp_path: Path) -> None:
+    refusal = "answer({'id': asked['id'], 'refused': {'message': 'no'}}); time.sleep(600)"
+    with closing(program(tmp_path, refusal, time_limit=3)) as adapter:
+        assert adapter.run(Scan("/t")) == Refused(None, None, "no")
+        with pytest.raises(AdapterError, match="no answer within 3 s"):
+            adapter.run(Scan("/" + "t" * 2**20))
+        assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
+
+
+def test_memory_of_all_processes_is_limited(tmp_path: Path) -> None:
+    body = """
+    for _ in range(3):
+        if os.fork() == 0:
+            held = bytearray(os.urandom(1)) * 2**27
+            time.sleep(600)
+    time.sleep(600)
+    """
+    with closing(program(tmp_path, body, memory_limit=2**28)) as adapter:
+        adapter.describe()
+        with pytest.raises(AdapterError, match=r"memory limit: held more than 0\.25 GiB") as caught:
+            adapter.run(Scan("/t"))
+        assert caught.value.kind == "memory limit"
+        assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
+
+
+def test_standard_error_without_end_is_read_and_not_kept(tmp_path: Path) -> None:
+    body = """
+    for _ in range(2000): os.write(2, b"x" * 65536)
+    os.write(2, b"\\x1b[2J the end")
+    sys.exit(1)
+    """
+    with closing(program(tmp_path, body)) as adapter:
+        adapter.describe()
+        with pytest.raises(AdapterError) as caught:
+            adapter.run(Scan("/t"))
+    assert caught.value.details.endswith("\\x1b[2J the end")
+    assert len(caught.value.details) < 10_000
+
+
+def test_the_mark_is_not_one_that_a_person_sets() -> None:
+    assert MARK not in os.environ
+
+
+def compressed(path: Path, table: pa.Table, copies: int) -> None:
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with (
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema, options=options) as writer,
+    ):
+        for _ in range(copies):
+            writer.write_table(table)
+
+
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+def test_rows_are_read_however_they_are_packed(tmp_path: Path, codec: str | None) -> None:
+    table = pa.table(
+        {
+            "a": list(range(1000)),
+            "s": pa.array(["x", None] * 500).dictionary_encode(),
+            "n": pa.array([[{"k": 1}], None] * 500),
+            "m": pa.array([[("k", 1)], []] * 500, pa.map_(pa.string(), pa.int8())),
+        }
+    )
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    path = tmp_path / "rows.arrow"
+    with (
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema, options=options) as writer,
+    ):
+        writer.write_table(table, max_chunksize=300)
+    assert read_rows(path).equals(table)
+
+
+def test_rows_that_unfold_without_end_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.arrow"
+    compressed(path, pa.table({"z": pa.array([bytes(2**26)])}), copies=17)
+    assert path.stat().st_size < 2**20
+    with pytest.raises(RowsError, match="unfold to"):
+        read_rows(path)
+    nothing = pa.Array.from_buffers(pa.null(), 2**31 - 1, [None])
+    write_rows(pa.table({"n": nothing}), path)
+    with pytest.raises(RowsError, match="2147483647, over"):
+        read_rows(path)
+    offsets = pa.array([0, 2**31 - 1], pa.int32())
+    write_rows(pa.table({"n": pa.ListArray.from_arrays(offsets, nothing)}), path)
+    with pytest.raises(RowsError, match="values, over"):
+        read_rows(path)
+
+
+def test_no_bent_byte_of_rows_breaks_more_than_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "rows.arrow"
+    compressed(path, pa.table({"a": [1, 2, 3], "s": ["a", "b", None]}), copies=1)
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            read_rows(path)
+        except RowsError as error:
+            json.dumps(str(error)).encode()

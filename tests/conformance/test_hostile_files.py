@@ -1,0 +1,113 @@
+"""Baselines, results and the folder that a run begins in may come from anybody."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.baseline import load_baseline
+from conformance.faults import BaselineError, KitError
+from conformance.report import run_diff_cli, run_report_cli
+from conformance.untrusted import DocumentError, parse_json, printable
+
+NEST = 200_000
+
+
+def written(path: Path, content: str | bytes) -> None:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def truncated(size: int) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        path.touch()
+        os.truncate(path, size)
+
+    return make
+
+
+def of(content: str | bytes) -> Callable[[Path], None]:
+    return lambda path: written(path, content)
+
+
+BASELINES: dict[str, Callable[[Path], None]] = {
+    "nested lists": of("failures: " + "[" * NEST + "]" * NEST),
+    "nested blocks": of("failures:\n  " + "- " * NEST + "x\n"),
+    "nested objects": of("failures: " + "{a: " * NEST),
+    "an alias bomb": of("failures:\n- &a [x, x]\n- &b [*a, *a]\n- &c [*b, *b]\n"),
+    "gigabytes": truncated(2**33),
+    "a FIFO": os.mkfifo,
+    "a folder": Path.mkdir,
+    "not UTF-8": of(b"failures: [\xff]"),
+    "a lone surrogate": of('failures: ["\\ud800"]'),
+    "no mapping": of("[]"),
+    "a tag that makes objects": of("failures: [!!python/object/apply:os.system [true]]"),
+}
+
+
+@pytest.mark.parametrize("make", BASELINES.values(), ids=BASELINES)
+def test_a_hostile_baseline_is_refused_by_name(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "baseline.yaml"
+    make(path)
+    with pytest.raises(BaselineError, match=r"baseline\.yaml"):
+        load_baseline(path)
+
+
+RESULTS: dict[str, Callable[[Path], None]] = {
+    "nested lists": of("[" * NEST + "]" * NEST),
+    "gigabytes": truncated(2**33),
+    "a FIFO": os.mkfifo,
+    "a folder": Path.mkdir,
+    "not UTF-8": of(b'{"line": "\xff"}'),
+    "a lone surrogate": of('{"line": "\\udc80"}'),
+    "a long number": of('{"line": ' + "1" * 5000 + "}"),
+    "NaN": of('{"line": NaN}'),
+    "a key twice": of('{"line": "header", "line": "header"}'),
+    "a list": of("[]\n"),
+    "nothing": of(""),
+}
+
+
+@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+def test_a_hostile_results_file_is_refused_by_name(
+    tmp_path: Path, make: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+    make(path)
+    page = tmp_path / "page.html"
+    assert run_report_cli([str(path), f"--output={page}"]) == 2
+    assert run_diff_cli([str(path), str(path)]) == 2
+    assert capsys.readouterr().err.count("results.jsonl") == 2
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1e999999", "-1e400", "Infinity", "[1, -Infinity]", "0." + "1" * 500, '{"a":"\\udfff"}'],
+)
+def test_a_value_that_json_does_not_have_is_refused(text: str) -> None:
+    with pytest.raises(DocumentError):
+        parse_json(text.encode())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2**63, -(2**200), 1e308, "\U0001f600", "[" * 500, '\\"[{' * 50, {"a": [{}] * 500}, None],
+)
+def test_a_value_that_json_has_is_read(value: Any) -> None:
+    assert parse_json(json.dumps(value).encode()) == value
+    assert parse_json(b"\xef\xbb\xbf" + json.dumps(value, ensure_ascii=False).encode()) == value
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    assert printable("a\x1b[2J\x9b\ud800\x00\té\n") == "a\\x1b[2J\\x9b\\ud800\\x00\té\n"
+
+
+def test_every_fault_of_a_document_is_one_of_the_kit() -> None:
+    assert issubclass(DocumentError, KitError)

@@ -1,0 +1,201 @@
+"""However a run ends, it says so by its status, and leaves no copies of tables behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from tiny import READ, write_case
+
+from conformance.scratch import Scratch, sweep
+from conformance.status import Status
+
+ADAPTER = """
+import os, pathlib, sys, time
+import pyarrow as pa
+from conformance.adapter import Claims, Description, Ok
+
+class Adapter:
+    def describe(self):
+        return Description("own", "1", Claims(1, 0, operations=frozenset({"scan"})))
+    def run(self, request):
+        here = pathlib.Path(__file__).parent
+        ACTION
+        return Ok(pa.table({"id": [1, 2], "name": ["a", None]}))
+    def close(self):
+        pass
+
+create = Adapter
+"""
+HANG_SECONDS = 120
+
+
+class Project:
+    """A person's folder with an adapter, a corpus, and a folder for what is temporary."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.temp = folder / "temp"
+        self.temp.mkdir()
+        write_case(folder / "corpus", "table-features/one", {"read": READ})
+
+    def adapter(self, action: str) -> None:
+        path = self.folder / "mypackage" / "adapter.py"
+        path.parent.mkdir()
+        path.write_text(ADAPTER.replace("ACTION", textwrap.indent(action, " " * 8).strip()))
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        command = [str(Path(sys.executable).with_name("pytest")), "-pno:cacheprovider"]
+        command += ["--impl=python:mypackage.adapter:create", f"--corpus={self.folder / 'corpus'}"]
+        environment = {**os.environ, "TMPDIR": str(self.temp)}
+        environment.pop("PYTHONPATH", None)
+        return subprocess.Popen(  # noqa: S603  the kit itself
+            [*command, *options],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *options: str) -> tuple[int, str]:
+        with self.start(*options) as process:
+            output, _ = process.communicate(timeout=HANG_SECONDS)
+        return process.returncode, output
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+def test_an_adapter_beside_files_of_any_name_is_found_and_they_are_not(
+    project: Project, isolation: str
+) -> None:
+    project.adapter("pass")
+    trap = "import pathlib; pathlib.Path(__file__).with_name('sprung').touch()"
+    for name in ("json", "pyarrow", "typing", "secrets", "sitecustomize", "resource"):
+        (project.folder / f"{name}.py").write_text(trap)
+    for name in ("conformance", "schemas", "generators", "reference_impl"):
+        (project.folder / name).mkdir()
+        (project.folder / name / "__init__.py").write_text(trap)
+    status, output = project.run(f"--isolation={isolation}")
+    assert status == Status.OK, output
+    assert not list(project.folder.rglob("sprung"))
+
+
+@pytest.mark.parametrize("action", ["os._exit(0)", "os.kill(os.getpid(), 9)", "os.abort()"])
+def test_an_adapter_that_ends_the_run_makes_it_no_success(project: Project, action: str) -> None:
+    project.adapter(action)
+    status, output = project.run("--isolation=none")
+    assert status == Status.ERRORS
+    assert "before it had judged all" in output
+    assert not list(project.temp.glob("delta-tck-*"))
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_run_that_is_ended_removes_its_copies(
+    project: Project, isolation: str, ending: signal.Signals
+) -> None:
+    project.adapter("(here / 'asked').write_text(str(os.getpid())); time.sleep(600)")
+    process = _asked(project, isolation)
+    process.send_signal(ending)
+    process.communicate(timeout=HANG_SECONDS)
+    assert process.returncode == Status.INTERRUPTED
+    assert not list(project.temp.glob("delta-tck-*"))
+    assert _gone(project)
+
+
+def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
+    project.adapter("(here / 'asked').write_text(str(os.getpid())); time.sleep(600)")
+    process = _asked(project, "process")
+    process.kill()
+    process.communicate(timeout=HANG_SECONDS)
+    assert _gone(project)
+    assert list(project.temp.glob("delta-tck-*"))
+    project.folder.joinpath("mypackage", "adapter.py").write_text(ADAPTER.replace("ACTION", "pass"))
+    assert project.run()[0] == Status.OK
+    assert not list(project.temp.glob("delta-tck-*"))
+
+
+def _asked(project: Project, isolation: str) -> subprocess.Popen[str]:
+    process = project.start(f"--isolation={isolation}")
+    end = time.monotonic() + HANG_SECONDS
+    while not (project.folder / "mypackage" / "asked").exists():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return process
+
+
+def _gone(project: Project) -> bool:
+    """Wait for the process that was asked to end; only a hang is a failure."""
+    end = time.monotonic() + HANG_SECONDS
+    while time.monotonic() < end:
+        text = (project.folder / "mypackage" / "asked").read_text()
+        stat = Path(f"/proc/{text or 0}/stat")
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] in "ZX":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_only_folders_that_nobody_holds_are_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    held = Scratch()
+    (held.path / "kept").touch()
+    (tmp_path / "delta-tck-run-dead" / "sub").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").touch()
+    (tmp_path / "delta-tck-run-link").symlink_to(victim)
+    (tmp_path / "delta-tck-run-dead" / "link").symlink_to(victim)
+    sweep()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {held.path.name, "other", "victim", "delta-tck-run-link"}
+    assert (held.path / "kept").exists()
+    assert (victim / "file").exists()
+    held.close()
+    assert not held.path.exists()
+
+
+def test_a_copy_goes_whatever_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scratch = Scratch()
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").touch()
+    for name in ("linked", "closed", "deep"):
+        (scratch.path / name).mkdir()
+    (scratch.path / "linked" / "out").symlink_to(victim)
+    (scratch.path / "closed" / "sub").mkdir()
+    (scratch.path / "closed" / "sub").chmod(0)
+    (scratch.path / "instead").symlink_to(victim)
+    here = Path.cwd()
+    os.chdir(scratch.path / "deep")
+    try:
+        for _ in range(3000):
+            Path("d").mkdir()
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+    for name in ("linked", "closed", "instead", "deep", "never"):
+        scratch.remove(name)
+        assert not os.path.lexists(scratch.path / name), name
+    assert (victim / "file").exists()
+    scratch.close()
+    assert not scratch.path.exists()
