@@ -8,18 +8,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import unquote
 from uuid import UUID
 
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
 from conformance.audit.grammar.z85 import decode_z85
+from reference_impl.errors import DeltaError
 from reference_impl.limits import budget, exceeded
+from reference_impl.places import decode_path
 from reference_impl.storage import Storage
 
 __all__ = ["VECTOR_REQUIREMENTS", "load_vector", "vector_path"]
 
 VECTOR_REQUIREMENTS: Final = (
-    "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-004", "DVDESC-007", "DVDESC-008",
+    "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-004", "DVDESC-006", "DVDESC-007", "DVDESC-008",
     "DVDESC-009", "DVDESC-010", "DVDESC-011", "DVFMT-004", "DVFMT-005", "DVFMT-006",
     "DVFMT-008", "DVFMT-011", "DVSTO-003", "DVSTO-005", "DVSTO-006", "DVSTO-007",
 )  # fmt: skip
@@ -49,11 +50,18 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
     if kind == "i":
         return None
     if kind == "p":
-        return unquote(text, errors="surrogateescape")
+        return _decoded(text)
     if len(text) < _UUID:
         raise VectorFault("DVDESC-002", f"{text!r} is shorter than a UUID in Z85")
     prefix, name = text[:-_UUID], UUID(bytes=_z85(text[-_UUID:]))
     return f"{prefix}/deletion_vector_{name}.bin" if prefix else f"deletion_vector_{name}.bin"
+
+
+def _decoded(text: str) -> str:
+    try:
+        return decode_path(text)
+    except DeltaError as error:
+        raise VectorFault("DVDESC-006", f"pathOrInlineDv: {error.message}") from None
 
 
 def _z85(text: str) -> bytes:
