@@ -17,6 +17,7 @@ from conformance.audit.features import (
 )
 from conformance.audit.files import FILE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
+from conformance.audit.high_water_marks import HIGH_WATER_MARK_CHECKS
 from conformance.audit.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
 from conformance.audit.names import LOG_CHECKS
@@ -46,11 +47,12 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *STEP_CHECKS,
     *VALUE_CHECKS,
     *TIMESTAMP_CHECKS,
+    *HIGH_WATER_MARK_CHECKS,
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
 _RECONCILED: Final = (
-    "protocol", "metadata", "adds", "vectors", "seen", "removed", "txns", "domains",
+    "protocol", "metadata", "adds", "vectors", "seen", "ids", "removed", "txns", "domains",
 )  # fmt: skip
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,

@@ -29,6 +29,7 @@ from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector
 from conformance.audit.state import Body, Key
 from conformance.audit.stored.nulls import forbidden_nulls
 from conformance.audit.stored.places import Place, field_id, places_of
+from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.statistics import Judged, describes, wrong_statistics
 from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
@@ -50,6 +51,11 @@ class _Opened:
     source: pa.NativeFile
     file: pq.ParquetFile
     vector: Rows | None
+    row_ids: RowIds
+
+    def read(self, name: str) -> pa.ChunkedArray:
+        """Read a top-level column by its name in the file."""
+        return read_columns(self.file, self.source, [name]).column(name)
 
     @property
     def born(self) -> int | None:
@@ -65,6 +71,7 @@ class _Opened:
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
+    row_ids = RowIds(view)
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
         budget().check_time()
         path = key[0]
@@ -77,7 +84,8 @@ def live_files(view: VersionView) -> Findings:
             yield finding("DATA-001", path, message, severity=_change_data(path))
         vector, broken = _vector(view, body, path)
         yield from broken
-        yield from _file(view, path, body, vector)
+        yield from _file(view, path, body, vector, row_ids)
+    yield from row_ids.doubles()
 
 
 def _change_data(path: str) -> Any:
@@ -103,7 +111,9 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
         return None, [finding("DVFMT-002", path, message)]
 
 
-def _file(view: VersionView, path: str, body: Body, vector: Rows | None) -> Findings:
+def _file(
+    view: VersionView, path: str, body: Body, vector: Rows | None, row_ids: RowIds
+) -> Findings:
     try:
         size = view.storage.head(path).size
     except PlaceRefused as error:
@@ -121,7 +131,7 @@ def _file(view: VersionView, path: str, body: Body, vector: Rows | None) -> Find
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_Opened(path, body, view, source, file, vector))
+            yield from _contents(_Opened(path, body, view, source, file, vector, row_ids))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -144,6 +154,9 @@ def _contents(opened: _Opened) -> Findings:
         message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
+    yield from opened.row_ids.add(
+        opened.path, opened.body, opened.file.schema_arrow, (rows, opened.vector), opened.read
+    )
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
@@ -200,15 +213,11 @@ def _held_columns(opened: _Opened) -> Findings:
             yield finding(requirement, opened.path, message, severity=severity)
         typed = not any(severity is None for _, _, severity in wrong)
         if place.forbids_nulls or (typed and describes(stats, place)):
-            values = _read(opened, place.stored.name)
+            values = opened.read(place.stored.name)
             for requirement, message in forbidden_nulls(place, judged.live(values)):
                 yield finding(requirement, opened.path, message)
             if typed:
                 yield from wrong_statistics(judged, place, values)
-
-
-def _read(opened: _Opened, name: str) -> pa.ChunkedArray:
-    return read_columns(opened.file, opened.source, [name]).column(name)
 
 
 def _absent(opened: _Opened, column: Place) -> Findings:
@@ -289,6 +298,9 @@ FILE_CHECKS: Final = (
             "STAT-009",
             "STAT-010",
             "ICE1-008",
+            "RT-048",
+            "RT-050",
+            "RT-052",
             "SCH-015",
             "SCH-019",
             "STAT-008",

@@ -52,6 +52,8 @@ class State:
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
 
+        ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
+
     """
 
     known: bool = True
@@ -66,6 +68,7 @@ class State:
     timestamp: int | None = None
     seen: dict[str, int] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
+    ids: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def apply(self, version: int, lines: Iterable[Line]) -> None:
         """Move to a version by its actions; their order does not matter."""
@@ -95,10 +98,15 @@ class State:
                 case _:
                     pass
         for key, body in later:
-            self.removed.pop(key, None)
-            self.adds[key] = body
-            self.vectors.setdefault(key[0], set()).add(key[1])
-            self.seen.setdefault(key[0], version)
+            self._add(key, body)
+
+    def _add(self, key: Key, body: Body) -> None:
+        self.removed.pop(key, None)
+        self.adds[key] = body
+        self.vectors.setdefault(key[0], set()).add(key[1])
+        self.seen.setdefault(key[0], self.version)
+        if body.get("baseRowId") is not None:
+            self.ids[key[0]] = body["baseRowId"], body.get("defaultRowCommitVersion")
 
     def note(self, active: Collection[str], version: int) -> None:
         """Keep what is active from a version on."""
