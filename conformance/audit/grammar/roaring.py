@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from reference_impl.limits import exceeded
+from reference_impl.limits import budget, exceeded
 
 __all__ = ["MAGIC", "Rows", "VectorFault", "decode_rows"]
 
@@ -151,8 +151,9 @@ class _Reader:
         return found
 
     def portable(self) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
-        last = -1
-        for _ in range(self._take("<Q")):
+        last, count = -1, self._take("<Q")
+        _refuse_many(count)
+        for _ in range(count):
             key = self._take("<I")
             if key <= last:
                 raise VectorFault("DVFMT-004", f"bucket {key} follows bucket {last}")
@@ -162,7 +163,9 @@ class _Reader:
             last = key
 
     def native(self, order: str) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
-        for key in range(self._take(f"{order}I")):
+        count = self._take(f"{order}I")
+        _refuse_many(count)
+        for key in range(count):
             size = self._take(f"{order}I")
             begin = self.at
             yield from self._bucket(key)
@@ -215,6 +218,11 @@ class _Reader:
         if not right:
             raise VectorFault("DVFMT-005", "a container does not hold the values that it counts")
         return kind, stored
+
+
+def _refuse_many(buckets: int) -> None:
+    if buckets > budget().limits.vector_buckets:
+        raise exceeded("vector_buckets", f"a deletion vector has {buckets} buckets")
 
 
 def _runs_hold(stored: _Bytes, count: int) -> bool:

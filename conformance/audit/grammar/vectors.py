@@ -129,13 +129,15 @@ def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes
             begin = 1  # without an offset, the first vector of the file
         if begin and head[:1] != _VERSION:
             raise VectorFault("DVSTO-003", f"the file has version {head[:1].hex()}, not 01", path)
+        whole = storage.head(path).size >= begin + size + 2 * _FIELD
+        if whole:
+            _refuse_large(size)
         stored = int.from_bytes(storage.get_range(path, begin, _FIELD), "big")
         if stored != size:
             message = f"the file gives the vector {stored} bytes, sizeInBytes says {size}"
             raise VectorFault("DVSTO-005", message, path)
-        if storage.head(path).size < begin + size + 2 * _FIELD:
+        if not whole:
             raise VectorFault("DVSTO-006", "the file ends inside of the vector", path)
-        _refuse_large(size)
         framed = storage.get_range(path, begin + _FIELD, size + _FIELD)
     except FileNotFoundError:
         raise VectorFault("DVD-003", "the file of the vector does not exist", path) from None
