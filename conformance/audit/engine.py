@@ -10,8 +10,8 @@ from conformance.audit.checkpoint_forms import FORM_CHECKS
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
 from conformance.audit.commits import COMMIT_CHECKS
+from conformance.audit.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
 from conformance.audit.features import (
-    CHANGE_FILE_CHECKS,
     FEATURE_CHECKS,
     FEATURE_VERSION_CHECKS,
 )
@@ -20,12 +20,13 @@ from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, col
 from conformance.audit.high_water_marks import HIGH_WATER_MARK_CHECKS
 from conformance.audit.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
-from conformance.audit.names import LOG_CHECKS
+from conformance.audit.names import LOG_CHECKS, STRAY_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.pointers import POINTER_CHECKS
 from conformance.audit.protocols import PROTOCOL_CHECKS
 from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.state import State
+from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
@@ -46,20 +47,24 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *NESTED_ID_CHECKS,
     *STEP_CHECKS,
     *VALUE_CHECKS,
+    *DESCRIBED_CHECKS,
     *TIMESTAMP_CHECKS,
     *HIGH_WATER_MARK_CHECKS,
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
 _RECONCILED: Final = (
-    "protocol", "metadata", "adds", "vectors", "seen", "ids", "removed", "txns", "domains",
+    "protocol", "metadata", "adds", "vectors", "seen", "ids", "stamped", "removed", "txns",
+    "domains",
 )  # fmt: skip
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,
     *FEATURE_VERSION_CHECKS,
+    *DESCRIBED_VERSION_CHECKS,
 )
-_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *CHANGE_FILE_CHECKS)
+_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
 
+_TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
 _ACTIVE: Final = (
     ("icebergCompatV1", "delta.enableIcebergCompatV1"),
     ("icebergCompatV2", "delta.enableIcebergCompatV2"),
@@ -75,6 +80,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *_BY_FILE,
+    *CHANGE_FILE_CHECKS,
 )
 """Every check that an audit runs."""
 
@@ -128,6 +134,9 @@ class _Audit:
             step = Step(commit, state, self._layouts)
             for step_check in _BY_STEP:
                 yield from step_check.run(step)
+            if self._data:
+                for change_check in CHANGE_FILE_CHECKS:
+                    yield from change_check.run(ChangeView(step, self._storage))
             state.apply(version, commit.content.lines)
             self._note(state, version)
             yield from self._version(state, replayed=state.known)
@@ -139,6 +148,11 @@ class _Audit:
 
     def _note(self, state: State, version: int) -> None:
         layout = self._layouts.get(state.protocol, state.metadata)
+        if layout.active(*_TIMESTAMPS):
+            # Known where the log tells the version that turned them on.
+            state.stamped = state.stamped or (version, state.timestamp, state.version == version)
+        else:
+            state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
         state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
 

@@ -30,6 +30,7 @@ from conformance.audit.state import Body, Key
 from conformance.audit.stored.nulls import forbidden_nulls
 from conformance.audit.stored.places import Place, field_id, places_of
 from conformance.audit.stored.row_ids import RowIds
+from conformance.audit.stored.rules import Rules
 from conformance.audit.stored.statistics import Judged, describes, wrong_statistics
 from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
@@ -37,6 +38,7 @@ from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
+from reference_impl.log_names import LOG_DIR
 from reference_impl.parquet_bounds import open_parquet
 from reference_impl.places import is_absolute
 
@@ -52,6 +54,7 @@ class _Opened:
     file: pq.ParquetFile
     vector: Rows | None
     row_ids: RowIds
+    rules: Rules
 
     def read(self, name: str) -> pa.ChunkedArray:
         """Read a top-level column by its name in the file."""
@@ -71,7 +74,8 @@ class _Opened:
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
-    row_ids = RowIds(view)
+    row_ids, rules = RowIds(view), Rules(view.layout)
+    yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
         budget().check_time()
         path = key[0]
@@ -84,7 +88,7 @@ def live_files(view: VersionView) -> Findings:
             yield finding("DATA-001", path, message, severity=_change_data(path))
         vector, broken = _vector(view, body, path)
         yield from broken
-        yield from _file(view, path, body, vector, row_ids)
+        yield from _file(view, path, body, vector, (row_ids, rules))
     yield from row_ids.doubles()
 
 
@@ -112,7 +116,7 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
 
 
 def _file(
-    view: VersionView, path: str, body: Body, vector: Rows | None, row_ids: RowIds
+    view: VersionView, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules]
 ) -> Findings:
     try:
         size = view.storage.head(path).size
@@ -131,7 +135,7 @@ def _file(
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_Opened(path, body, view, source, file, vector, row_ids))
+            yield from _contents(_Opened(path, body, view, source, file, vector, *whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -218,6 +222,9 @@ def _held_columns(opened: _Opened) -> Findings:
                 yield finding(requirement, opened.path, message)
             if typed:
                 yield from wrong_statistics(judged, place, values)
+    rows = opened.file.metadata.num_rows
+    access = opened.read, judged.live
+    yield from opened.rules.judge(opened.path, opened.body, places, rows, access)
 
 
 def _absent(opened: _Opened, column: Place) -> Findings:
@@ -298,6 +305,14 @@ FILE_CHECKS: Final = (
             "STAT-009",
             "STAT-010",
             "ICE1-008",
+            "CHK-004",
+            "CHK-005",
+            "INV-005",
+            "INV-006",
+            "GEN-004",
+            "IDN-008",
+            "IDN-009",
+            "IDN-013",
             "RT-048",
             "RT-050",
             "RT-052",

@@ -65,13 +65,14 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
     named = [c for c in view.log.checkpoints if c.version == document["version"] and c.complete]
     if not named:
         message = f"there is no complete checkpoint of version {document['version']}"
-        yield finding("LASTS-002", _PLACE, message, "the hint is stale", severity="warning")
+        yield finding("LASTS-002", _PLACE, message, "readers fall back to listing the log")
         return
     parts = document.get("parts")
     kinds = {c.files[0].parts or None for c in named}
     if parts not in kinds and not (parts == 1 and None in kinds):
         message = f"parts is {parts}, the checkpoint has {max(filter(None, kinds), default=None)}"
-        yield finding("LASTS-004", _PLACE, message, severity="warning")
+        # It may be left out, and what is there has to be right.
+        yield finding("LASTS-004", _PLACE, message, severity="error" if parts else "warning")
         return
     meant = [c for c in named if (c.files[0].parts or None) == parts] or named
     best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]

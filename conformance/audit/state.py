@@ -52,6 +52,8 @@ class State:
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
 
+        stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
+            log tells.
         ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
 
     """
@@ -68,6 +70,7 @@ class State:
     timestamp: int | None = None
     seen: dict[str, int] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
+    stamped: tuple[int, int | None, bool] | None = None
     ids: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def apply(self, version: int, lines: Iterable[Line]) -> None:

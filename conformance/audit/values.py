@@ -5,7 +5,7 @@ Serves "Partition Value Serialization", "Per-file Statistics" and "Column Mappin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import schemas
@@ -103,39 +103,6 @@ def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
         yield finding("DVDESC-010", line.place, message)
 
 
-def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(node, dict):
-        for key, child in node.items():
-            yield from _leaves(child, (*path, key))
-    else:
-        yield path, node
-
-
-def statistics_name_columns(step: Step) -> Findings:
-    """Report statistics of columns that the schema does not have, or by logical names."""
-    physical = {column.physical for column in step.new.columns}
-    logical = {column.path for column in step.new.columns}
-    if not physical:
-        return
-    for line in step.of("add"):
-        stats = statistics_of(line.body) or {}
-        unknown: dict[tuple[str, ...], None] = {}
-        for kind in ("minValues", "maxValues", "nullCount"):
-            for path, _ in _leaves(stats.get(kind)):
-                if path and path not in physical:
-                    unknown[path] = None
-        for path in unknown:
-            name = ".".join(path)
-            if path in logical:
-                message = f"stats of {name} are keyed by its logical name"
-                yield finding("CM-017", line.place, message, "use the physical name")
-            else:
-                message = f"stats of {name}, which is no column of the schema"
-                # With column mapping a column can be dropped and its statistics stay.
-                severity: Severity = "warning" if step.new.mode == "none" else "info"
-                yield finding("STAT-007", line.place, message, severity=severity)
-
-
 def compatible_files_are_counted(step: Step) -> Findings:
     """Report files without row counts where Iceberg compatibility wants them."""
     for name, feature, requirement in (
@@ -159,7 +126,6 @@ VALUE_CHECKS: Final = (
         valid_statistics,
         ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
     ),
-    Check(statistics_name_columns, ("CM-017", "STAT-007")),
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )
 """Checks of what file actions say about their files, commit by commit."""
