@@ -24,6 +24,7 @@ from conformance.audit.names import LOG_CHECKS, STRAY_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.pointers import POINTER_CHECKS
 from conformance.audit.protocols import PROTOCOL_CHECKS
+from conformance.audit.revisions import in_revision
 from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.state import State
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
@@ -213,6 +214,7 @@ def audit(
     limits: Limits = DEFAULT_LIMITS,
     outside: Outside = SAME_STORE,
     stores: Mapping[str, Any] | None = None,
+    revision: str | None = None,
 ) -> list[Finding]:
     """Check a table on disk or in an object store against the protocol.
 
@@ -224,6 +226,8 @@ def audit(
         outside: which places outside of the root are looked at; see
             :func:`reference_impl.storage.open_storage`.
         stores: options of other stores, as there.
+        revision: report what breaks this text of the protocol, a key of
+            :data:`conformance.registry.SELECTIONS`; what breaks any of them for ``None``.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a
@@ -231,6 +235,7 @@ def audit(
 
     Raises:
         AuditError: there is no log at the location, or it cannot be listed.
+        ValueError: there is no such revision.
         LimitExceeded: the time is up, or the system has no memory left.
 
     """
@@ -239,5 +244,6 @@ def audit(
     except PlaceRefused as error:
         raise AuditError(location, error.message) from error
     with within_limits(limits):
-        findings = collect(_Audit(storage, data=data).run())
+        run = _Audit(storage, data=data).run()
+        findings = collect(run if revision is None else in_revision(run, revision))
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

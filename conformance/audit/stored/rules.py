@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.findings import Finding, finding, unchecked
+from conformance.audit.findings import Finding, Severity, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
 from conformance.audit.layout import Column, Layout
 from conformance.audit.raw import parse_json
@@ -110,8 +110,11 @@ class Rules:
                 schema = parse_schema(self._schema_string())
                 self._parsed.append((rule, parse_expression(rule.text, schema)))
             except UnknownColumn as error:
-                absent = "CHK-004" if rule.requirement == "CHK-005" else rule.requirement
-                yield finding(absent, place, f"{rule.what}: {error.message}")
+                constraint = rule.requirement == "CHK-005"
+                severity: Severity | None
+                absent, severity = ("CHK-004", None) if constraint else (rule.requirement, "info")
+                message = f"{rule.what}: {error.message}"
+                yield finding(absent, place, message, severity=severity)
             except DeltaError as error:
                 message = f"{rule.what} is not checked: {error.message}"
                 yield finding(rule.requirement, place, message, severity="info")
