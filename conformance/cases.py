@@ -124,9 +124,16 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Contested:
-    """Answers of which each is somebody's reading of the text; none fails anybody."""
+    """Answers of which each is a reading of the text; none fails anybody, any other does.
+
+    Attributes:
+        accepted: the answers.
+        open: nobody can derive the answer, so that one outside of the list fails nobody either.
+
+    """
 
     accepted: tuple[Accepted, ...]
+    open: bool = False
 
 
 Expectation: TypeAlias = Expected | ExpectedError | Contested
@@ -140,11 +147,13 @@ class Spec:
         id: ``<chapter>/<case>/<slug>``, permanent.
         type: the type of the question.
         title: what holds, in the present tense.
-        requirements: ids that the spec holds an implementation to.
+        requirements: ids that the spec touches.
         parameters: the parameters of the type, as in the file.
         expectation: what has to be answered.
         needs: capabilities beyond those that the parameters imply.
         hazard: what a wrong answer means, when the default does not fit.
+        requirement: the id that it judges, where that is not to be found among those that it
+            touches (see :mod:`conformance.judged`).
 
     """
 
@@ -156,6 +165,7 @@ class Spec:
     expectation: Expectation
     needs: frozenset[str] = frozenset()
     hazard: Hazard | None = None
+    requirement: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+import schemas
+from conformance.judged import Judged, judged_of
+from conformance.registry import SELECTIONS, Registry, load_registry
 from generators.spec_files import spec_files
 
 __all__ = [
@@ -25,6 +29,8 @@ __all__ = [
     "cited_in_project",
     "cited_in_schemas",
     "cited_in_source",
+    "cited_in_steps",
+    "found_in_tables",
 ]
 
 Kind: TypeAlias = Literal["golden", "recipe", "mutation", "property", "audit"]
@@ -41,6 +47,10 @@ _PACKAGES: Final[tuple[tuple[str, Kind], ...]] = (
 )
 
 
+_BY_KIND: Final[Mapping[str, Callable[[tuple[str, ...]], tuple[Judged, ...]]]] = {
+    # A reader and the audit are asked about the table.
+    "mutation": lambda named: (Judged("read", named, refusing=True), Judged("write", named)),
+}
 _OWN: Final = "kit"
 """Schemas of the kit's own files, which judge nobody's tables."""
 
@@ -61,12 +71,30 @@ class Citation:
         case: the case's id; ``module:name`` for what has none.
         requirements: the ids as written, known or not.
         kind: what sort of case it is.
+        judged: what it judges out of those; all of them where it says nothing.
+        revisions: selections of texts under which it applies.
 
     """
 
     case: str
     requirements: tuple[str, ...]
     kind: Kind
+    judged: tuple[Judged, ...] = field(default=(), compare=False)
+    revisions: frozenset[str] = frozenset(SELECTIONS)
+
+    def judges(self, registry: Registry, revision: str | None) -> frozenset[str]:
+        """Give the ids that the case judges.
+
+        Args:
+            registry: the requirements.
+            revision: a selection of texts; any of them for ``None``.
+
+        """
+        if not self.judged:
+            return frozenset(self.requirements)
+        asked = self.revisions if revision is None else self.revisions & {revision}
+        found = {each.in_revision(name, registry) for each in self.judged for name in asked}
+        return frozenset(name for name in found if name is not None)
 
 
 def cited_in_corpus(root: Path) -> Iterator[Citation]:
@@ -77,7 +105,9 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
 
     """
     for path in sorted(root.glob("*/*/case.json")):
-        shared = _requirements(_document(path), path)
+        whole = _document(path)
+        shared = _requirements(whole, path)
+        revisions = frozenset(whole.get("revision", SELECTIONS))
         case = f"{path.parent.parent.name}/{path.parent.name}"
         specs = spec_files(path.parent)
         if not specs:
@@ -88,7 +118,24 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
             kind: Kind = (
                 "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
             )
-            yield Citation(f"{case}/{spec.stem}", tuple(named), kind)
+            ids = _requirements(document, spec)
+            # The steps of a recipe judge what it names of writers, row by row.
+            judged = [_judged(document, ids)]
+            if kind == "recipe":
+                judged += [Judged("write", (name,), refusing=True) for name in ids]
+            yield Citation(f"{case}/{spec.stem}", tuple(named), kind, tuple(judged), revisions)
+
+
+def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
+    due = document.get("error", {}).get("requirement")
+    return judged_of(
+        str(document.get("of", document.get("type", "read"))),
+        named,
+        own=document.get("requirement"),
+        due=due,
+        timed="timestamp" in document,
+        refusing="error" in document,
+    )
 
 
 def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
@@ -102,16 +149,21 @@ def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
 
     """
     for path in sorted(folder.rglob("*.py")):
-        try:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-        except (SyntaxError, UnicodeDecodeError) as error:
-            raise CitationError(path, f"is not Python: {error}") from error
         module = ".".join(path.relative_to(folder).with_suffix("").parts)
-        found: dict[str, list[str]] = {}
-        for case, ids in _walk(tree, module):
-            found.setdefault(case, []).extend(ids)
-        for case, ids in found.items():
-            yield Citation(case, tuple(dict.fromkeys(ids)), kind)
+        yield from _cited_in(path, module, kind)
+
+
+def _cited_in(path: Path, module: str, kind: Kind) -> Iterator[Citation]:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise CitationError(path, f"is not Python: {error}") from error
+    found: dict[str, list[str]] = {}
+    for case, ids in _walk(tree, module):
+        found.setdefault(case, []).extend(ids)
+    for case, ids in found.items():
+        named = tuple(dict.fromkeys(ids))
+        yield Citation(case, named, kind, _BY_KIND[kind](named) if kind in _BY_KIND else ())
 
 
 def cited_in_schemas(folder: Path) -> Iterator[Citation]:
@@ -126,6 +178,30 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
         ids = dict.fromkeys(_rules(_document(path)))
         if path.parent.name != _OWN and ids:
             yield Citation(f"{path.parent.name}/{name}", tuple(ids), "audit")
+
+
+@cache
+def found_in_tables() -> frozenset[str]:
+    """Give the requirements of writers and files that the kit finds broken in a table."""
+    root = Path(__file__).parent.parent
+    cited = [
+        *cited_in_source(root / "conformance" / "audit", "audit"),
+        *cited_in_steps(root / "conformance"),
+        *cited_in_schemas(Path(schemas.__file__).parent),
+    ]
+    registry = load_registry()
+    return frozenset(
+        name
+        for each in cited
+        for name in each.requirements
+        if name in registry and registry[name].role != "reader"
+    )
+
+
+def cited_in_steps(folder: Path) -> Iterator[Citation]:
+    """Go through the modules that look at what single steps of a recipe leave."""
+    for path in sorted(folder.glob("recipe_*.py")):
+        yield from _cited_in(path, path.stem, "audit")
 
 
 def _rules(node: Any) -> Iterator[str]:
@@ -155,6 +231,7 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
     yield from cited_in_corpus(corpus)
     for package, kind in _PACKAGES:
         yield from cited_in_source(root / package, kind)
+    yield from cited_in_steps(root / "conformance")
     yield from cited_in_schemas(root / "schemas")
 
 

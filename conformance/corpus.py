@@ -38,7 +38,7 @@ __all__ = ["Corpus", "default_corpus_path", "load_corpus"]
 _T = TypeVar("_T")
 
 _COMMON: Final = frozenset(
-    {"type", "of", "title", "description", "requirements", "hazard", "needs"}
+    {"type", "of", "title", "description", "requirement", "requirements", "hazard", "needs"}
     | {"expected", "error", "contested"}
 )
 
@@ -164,6 +164,7 @@ class _Loader:
             expectation=self._expectation(path, kind, document, folder),
             needs=frozenset(document.get("needs", ())),
             hazard=_hazard(path, document.get("hazard")),
+            requirement=document.get("requirement"),
         )
 
     def _expectation(
@@ -179,7 +180,8 @@ class _Loader:
                     self._answer(path, kind, entry, folder / _slug(path, entry["name"])),
                 )
                 for entry in document["contested"]["accepted"]
-            )
+            ),
+            bool(document["contested"].get("open", False)),
         )
 
     def _answer(

@@ -1,9 +1,9 @@
 """Coverage in both directions: requirements without a case, cases without a requirement.
 
-Serves every section. A requirement is covered when a case names it that can judge whom it binds:
-a golden table that is read judges readers and says nothing about writers, an audit check judges
-what writers leave on disk and says nothing about readers. The figures keep apart what only an
-audit check covers, and what is only named by cases that cannot judge it.
+Serves every section. A requirement is covered when a case judges it: a golden table that is read
+judges one row of readers and says nothing about writers, an audit check judges what writers leave
+on disk and says nothing about readers. The figures keep apart what only an audit check covers, and
+what is only named by cases that judge another one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Coverage:
     Attributes:
         requirements: the requirements looked at, in registry order.
         cited: requirement id to the cases that judge it, by kind.
-        beside: ids that are named only by cases that cannot judge whom they bind.
+        beside: ids that are named only by cases that judge another one.
         cases: how many cases of each kind there are.
         unknown: case and id, for ids that no requirement has.
         retired: case and id, for requirements that judge nobody any more.
@@ -153,14 +153,15 @@ def measure(
         cases[citation.kind] += 1
         if not citation.requirements:
             mute.append(citation.case)
-        for name in citation.requirements:
+        judged = citation.judges(registry, revision)
+        for name in dict.fromkeys((*citation.requirements, *sorted(judged))):
             if name not in registry:
                 unknown.append((citation.case, name))
             elif registry[name].retired is not None:
                 retired.append((citation.case, name))
             elif name not in looked_at:
                 continue
-            elif citation.kind not in _JUDGED_BY[registry[name].role]:
+            elif name not in judged or citation.kind not in _JUDGED_BY[registry[name].role]:
                 beside.add(name)
             else:
                 by_kind = cited.setdefault(name, defaultdict(list))
@@ -265,7 +266,7 @@ def _summary(coverage: Coverage) -> str:
     return (
         f"{must.covered} of {must.total} MUST requirements are covered, "
         f"{must.audit_only} of them by an audit check alone; {beside} more are named by cases "
-        f"that do not judge whom they bind ({cases})."
+        f"that judge another one ({cases})."
     )
 
 

@@ -15,6 +15,7 @@ from conformance.cases import Case, Expected, Spec
 from conformance.faults import CorpusError
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
+from conformance.judged import Judged
 from conformance.outcomes import FAILING, Outcome, Verdict
 from generators.histories.document import HistoryError
 from generators.histories.gate import FOLDER, gate_histories
@@ -139,5 +140,6 @@ def generated_items(plan: Plan) -> Iterator[Item]:
                 frozenset({*drawn.features, *layout.features}),
                 MODERN if drawn.features or layout.features else ALL_REVISIONS,
                 made.judge,
+                Judged("read", layout.requirements),
                 made,
             )

@@ -17,6 +17,7 @@ from conformance.cases import Case, Expected, Spec
 from conformance.generated import MODERN, Plan
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
+from conformance.judged import Judged
 from conformance.outcomes import Verdict
 from generators.histories.document import schemas_of
 from generators.histories.groups import Drawn
@@ -88,5 +89,6 @@ def generated_recipes(plan: Plan) -> Iterator[Item]:
             frozenset(drawn.features),
             MODERN if drawn.features else ALL_REVISIONS,
             made.judge,
+            Judged("write", _REQUIREMENTS),
             made,
         )

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
-from conformance.cases import Case, Spec
+from conformance.cases import Case, ExpectedError, Spec
 from conformance.corpus import Corpus
 from conformance.judge import Judge
+from conformance.judged import Judged, judged_of
 from conformance.outcomes import Verdict
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
 from generators.operations import History
 
-__all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items"]
+__all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items", "judged_by"]
 
 Source: TypeAlias = Literal["golden", "generated", "mutations"]
 """Where an item comes from; each has one test module in :mod:`conformance.suite`."""
@@ -56,10 +57,11 @@ class Item:
         source: where it comes from.
         chapter: slug of the protocol chapter that it belongs to.
         title: what holds, in the present tense.
-        requirements: ids that it holds an implementation to.
+        requirements: ids that it touches.
         features: table features of the table.
-        revisions: protocol revisions under which it applies.
+        revisions: protocol revisions under which its table applies.
         judge: takes the verdict.
+        judged: the one requirement that it holds an implementation to.
         history: judges by other histories, where the item is about one.
 
     """
@@ -72,7 +74,12 @@ class Item:
     features: frozenset[str]
     revisions: frozenset[str]
     judge: Callable[[Judge], Verdict]
+    judged: Judged
     history: HistoryItem | None = None
+
+    def requirement(self, revision: str) -> str | None:
+        """Give the requirement that is judged under a revision; ``None`` where none is."""
+        return self.judged.in_revision(revision) if revision in self.revisions else None
 
 
 def golden_items(
@@ -97,7 +104,21 @@ def golden_items(
                 case.features,
                 case.revisions,
                 partial(taker, case, spec),
+                judged_by(spec),
             )
+
+
+def judged_by(spec: Spec) -> Judged:
+    """Give what a spec is held to; a refusal that is due says so itself."""
+    due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
+    return judged_of(
+        spec.type,
+        spec.requirements,
+        own=spec.requirement,
+        due=due.requirement if due else None,
+        timed="timestamp" in spec.parameters,
+        refusing=due is not None,
+    )
 
 
 def _ask(case: Case, spec: Spec, judge: Judge) -> Verdict:

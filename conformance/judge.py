@@ -16,6 +16,7 @@ from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
 from conformance.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference
 from conformance.faults import AdapterError
+from conformance.levels import ROWS_WRITTEN
 from conformance.limits import InProcessLimit
 from conformance.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.questions import ask, lacking, unclaimed_features
@@ -50,6 +51,7 @@ class Judge:
         selected: ids of the specs of this run, ``None`` for all: a spec is blocked only by
             one that the run shows.
         witness: reads what recipes leave, too.
+        revision: the protocol revision, whose clauses alone an audit goes by.
 
     """
 
@@ -59,6 +61,7 @@ class Judge:
     limit: InProcessLimit = field(default_factory=InProcessLimit)
     selected: Collection[str] | None = None
     witness: Witness | None = None
+    revision: str = "upstream"
     _roots: dict[str, Verdict] = field(default_factory=dict)
     _current: Case | None = None
 
@@ -125,6 +128,7 @@ class Judge:
                 Hazard.CORRUPTING_WRITE,
                 "the table is left as it was",
                 message,
+                ROWS_WRITTEN,
                 details=tuple(altered),
             )
         if fault is not None or answer is None:
@@ -138,7 +142,7 @@ class Judge:
     def _replay(self, case: Case, spec: Spec) -> Verdict:
         table = self.store.fresh(case if "given" in spec.parameters else None)
         try:
-            verdict = replay_recipe(self._run, spec, table)
+            verdict = replay_recipe(self._run, spec, table, self.revision)
         except AdapterFaultError as error:
             return _error(error.fault, table)
         return _without_place(self._witnessed(verdict, table), table)
@@ -168,7 +172,7 @@ class Judge:
         unclaimed = unclaimed_features(case, self.claims)
         match spec.expectation:
             case Contested() as contested:
-                return _decide_contested(spec, contested, answer)
+                return _decide_contested(spec, contested, answer, unclaimed)
             case Expected() as expected:
                 return _decide_answer(spec, expected, answer, unclaimed)
             case ExpectedError() as error:
@@ -217,12 +221,20 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
 def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
     hazard = spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA)
     wanted = describe_expected(spec.type, expected)
+    requirement = None
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
         wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
+        requirement = "TF-001"
     return Verdict(
-        Outcome.FAIL, found.summary, hazard, wanted, found.summary, details=found.details
+        Outcome.FAIL,
+        found.summary,
+        hazard,
+        wanted,
+        found.summary,
+        requirement,
+        details=found.details,
     )
 
 
@@ -238,37 +250,61 @@ def _decide_refusal(
                 spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
                 wanted,
                 f"an answer: {_brief(payload)}",
-                error.requirement,
             )
         case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
             names = ", ".join(unclaimed)
             return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
-        case Refused(kind, _, message) if kind not in (None, error.kind):
-            return Verdict(
-                Outcome.FAIL,
-                f"refused as {kind} where {error.kind} is due: {message}",
-                Hazard.COSMETIC,
-                wanted,
-                f"refused as {kind}: {message}",
-                error.requirement,
-            )
         case Refused(_, _, message):
+            # No clause names kinds of refusal.
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
-def _decide_contested(spec: Spec, contested: Contested, answer: Answer) -> Verdict:
+def _decide_contested(
+    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
+) -> Verdict:
+    """Name the reading of the text that an answer follows; one that follows none fails."""
+    if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
+        names = ", ".join(unclaimed)
+        return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {answer.message}")
+    found: Difference | None = None
     for accepted in contested.accepted:
         match accepted.answer, answer:
-            case ExpectedError(kind=kind), Refused(given, _, _) if given in (None, kind):
+            case ExpectedError(), Refused():
+                # Whether to refuse is contested; no reading says in which words.
                 seen = True
             case Expected() as expected, Ok(payload):
-                seen = verify(spec.type, expected, payload) is None
+                difference = verify(spec.type, expected, payload)
+                seen, found = difference is None, found or difference
             case _:
                 seen = False
         if seen:
             return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
-    what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
-    return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+    if contested.open:
+        what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
+        return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+    wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
+    match answer:
+        case Refused(kind, _, message) if unclaimed:
+            names = ", ".join(unclaimed)
+            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+        case Refused(kind, stage, message):
+            return Verdict(
+                Outcome.FAIL,
+                f"refused what every reading of the text gives: {message}",
+                Hazard.WRONG_REFUSAL,
+                wanted,
+                f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+            )
+        case Ok():
+            summary = found.summary if found else "answered where every reading refuses"
+            return Verdict(
+                Outcome.FAIL,
+                f"as no reading of the text has it: {summary}",
+                spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA),
+                wanted,
+                summary,
+                details=found.details if found else (),
+            )
 
 
 def _error(fault: BaseException | None, table: Path) -> Verdict:

@@ -15,6 +15,7 @@ from pathlib import Path
 from conformance.cases import Accepted, Case, Contested, Expected, ExpectedError, Spec
 from conformance.items import Item
 from conformance.judge import Judge
+from conformance.judged import Judged
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.registry import SELECTIONS, Registry
 from conformance.self_audit import judge_mutation
@@ -41,7 +42,7 @@ class _ForReader:
         if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
             return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
         tolerated = "same_rows" in self.mutation.tolerated
-        if tolerated and verdict.outcome is Outcome.FAIL and verdict.hazard is not Hazard.COSMETIC:
+        if tolerated and verdict.outcome is Outcome.FAIL:
             # The rows of before are tolerated, other rows are not.
             self.mutation.build(root)
             again = self._ask(judge, root, same)
@@ -62,9 +63,7 @@ class _ForReader:
 
     def _expectation(self, same: Expected) -> Expected | ExpectedError | Contested:
         mutation = self.mutation
-        refusal = ExpectedError(
-            mutation.kind or "invalid_table", mutation.stage, mutation.requirements[0]
-        )
+        refusal = ExpectedError(mutation.kind or "invalid_table", mutation.stage, None)
         if mutation.expect == "refused":
             return refusal
         if mutation.expect == "same_rows":
@@ -73,7 +72,8 @@ class _ForReader:
             (
                 Accepted("same_rows", mutation.reason, same),
                 Accepted("refused", mutation.reason, refusal),
-            )
+            ),
+            mutation.open,
         )
 
 
@@ -93,12 +93,12 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
     for mutation in MUTATIONS:
         revisions = _revisions(mutation, registry)
         reader = _ForReader(f"mutations/{mutation.id}/read", mutation)
-        judges = [(reader.id, reader.judge)]
+        judges = [("read", reader.judge)]
         if audited and mutation.noticed_by in ("audit", "both"):
-            judges.append((f"mutations/{mutation.id}/audit", partial(judge_mutation, mutation)))
-        for identity, judge in judges:
+            judges.append(("audit", partial(judge_mutation, mutation)))
+        for question, judge in judges:
             yield Item(
-                identity,
+                f"mutations/{mutation.id}/{question}",
                 "mutations",
                 mutation.chapter,
                 mutation.title,
@@ -106,6 +106,7 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
                 frozenset(mutation.base.features),
                 revisions,
                 judge,
+                Judged(question, mutation.requirements, refusing=mutation.expect == "refused"),
             )
 
 

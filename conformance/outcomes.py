@@ -18,7 +18,7 @@ class Outcome(StrEnum):
     ``PASS``: as the protocol demands. ``FAIL``: otherwise. ``UNSUPPORTED``: not claimed, and
     refused cleanly or not asked. ``BLOCKED``: the root cause is shown by another spec of the case.
     ``ERROR``: no verdict, because of a crash, a time limit or a fault of the kit. ``OPEN``: the
-    text is contested, what was seen is recorded.
+    text is contested, what was seen is recorded. ``ADVICE``: a SHOULD is not followed.
     """
 
     PASS = "pass"  # noqa: S105  no password
@@ -27,6 +27,7 @@ class Outcome(StrEnum):
     BLOCKED = "blocked"
     ERROR = "error"
     OPEN = "open"
+    ADVICE = "advice"
 
 
 FAILING: Final = frozenset({Outcome.FAIL, Outcome.ERROR})
@@ -61,7 +62,7 @@ class Verdict:
     Attributes:
         outcome: how it ended.
         message: one line that is the same whenever the same thing happens; baselines match it.
-        hazard: what the failure does; set exactly when the outcome is ``FAIL``.
+        hazard: what the failure does; set exactly when the outcome is ``FAIL`` or ``ADVICE``.
         expected: what the protocol demands, for people.
         actual: what was seen, for people.
         requirement: the id that is broken, where the judge knows better than the spec.

@@ -26,6 +26,7 @@ from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.file_digests import digests
+from conformance.levels import ROWS_WRITTEN
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipe_checks import Fault, Watch
 from conformance.recipe_files import Seen
@@ -33,6 +34,7 @@ from conformance.recipe_identity import numbered, without_identities
 from conformance.recipe_state import described
 from conformance.recipe_steps import KEPT_BACK, operation_of
 from conformance.recipe_traces import Traces
+from conformance.registry import load_registry
 from generators.delta_schema import Field, Struct, from_json
 from generators.materialise.arrow_rows import arrow_table
 from generators.model import Oracle, Row
@@ -85,12 +87,14 @@ class _Replay:
         steps: the recipe.
         before: the steps that made the table that is given, for the oracle.
         given: the schema of a table that is given without them.
+        revision: the protocol revision.
         traces: what the steps left beside rows.
         watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
         history: the steps so far, for the oracle.
         seen: the version after each step, with the rows that it has to have.
         rows: what the table held when it was last read.
+        advice: the first SHOULD that is not followed; the recipe goes on.
 
     """
 
@@ -99,12 +103,14 @@ class _Replay:
     steps: Sequence[Mapping[str, Any]]
     before: Sequence[Mapping[str, Any]] = ()
     given: Struct | None = None
+    revision: str = "upstream"
     traces: Traces = field(init=False)
     watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)
     history: list[Operation] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     rows: pa.Table | None = None
+    advice: Verdict | None = None
 
     def __post_init__(self) -> None:
         """Let the oracle take the steps that made the table that is given."""
@@ -172,13 +178,14 @@ class _Replay:
         return self.oracle.schema
 
 
-def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
+def replay_recipe(run: Run, spec: Spec, table: Path, revision: str = "upstream") -> Verdict:
     """Replay a recipe and take the verdict.
 
     Args:
         run: asks the adapter.
         spec: a spec of type ``write``.
         table: where the table is to be: nothing, or the table that is given.
+        revision: the protocol revision, whose clauses alone the audit goes by.
 
     Raises:
         AdapterFaultError: the adapter did not answer.
@@ -190,7 +197,7 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
     if converts:
         # What is given to convert is the table's files without its log.
         shutil.rmtree(table / "_delta_log")
-    replayed = _Replay(run, table, steps, before)
+    replayed = _Replay(run, table, steps, before, revision=revision)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
@@ -199,18 +206,28 @@ def replay_recipe(run: Run, spec: Spec, table: Path) -> Verdict:
         case ExpectedError() as error:
             return _refused(replayed, spec, error)
         case Expected() as expected:
-            verdict = _followed(replayed, replayed.steps)
-            if verdict is not None:
-                return verdict
-            assert replayed.rows is not None
-            found = compare_rows(
-                *(without_identities(each, steps) for each in (expected.rows(), replayed.rows))
-            )
-            if found is not None:
-                return _wrong_rows("the last version", found)
-            return _audited(replayed) or Verdict(Outcome.PASS)
+            return _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
         case Contested(accepted):
-            return _contested(accepted, _followed(replayed, replayed.steps))
+            return _contested(accepted, _carried_out(replayed, accepted))
+
+
+def _completed(replayed: _Replay, expected: Expected) -> Verdict | None:
+    """Take all steps, and hold what they leave against the rows and the clauses."""
+    verdict = _followed(replayed, replayed.steps)
+    if verdict is not None:
+        return verdict
+    assert replayed.rows is not None
+    rows = (expected.rows(), replayed.rows)
+    found = compare_rows(*(without_identities(each, replayed.steps) for each in rows))
+    return _audited(replayed) if found is None else _wrong_rows("the last version", found)
+
+
+def _carried_out(replayed: _Replay, accepted: Sequence[Accepted]) -> Verdict | None:
+    """Take the steps of what is contested; without a verdict they are carried out, and well."""
+    carried = next((each.answer for each in accepted if isinstance(each.answer, Expected)), None)
+    if carried is None or carried.source is None:
+        return _followed(replayed, replayed.steps)
+    return _completed(replayed, carried)
 
 
 def _schema_string(table: Path) -> str:
@@ -228,11 +245,19 @@ def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict
         verdict.outcome is Outcome.UNSUPPORTED or verdict.hazard is Hazard.WRONG_REFUSAL
     )
     for each in accepted:
-        wanted = isinstance(each.answer, ExpectedError)
-        if refused if wanted else verdict is None:
+        refusal = isinstance(each.answer, ExpectedError)
+        if refused if refusal else verdict is None:
             return Verdict(Outcome.OPEN, f"contested: {each.name}", seen=each.name)
-    what = "carried out" if verdict is None else verdict.message
-    return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+    if verdict is not None:
+        return verdict
+    wanted = f"one of {', '.join(each.name for each in accepted)}"
+    return Verdict(
+        Outcome.FAIL,
+        "carried out, as no reading of the text has it",
+        Hazard.CORRUPTING_WRITE,
+        wanted,
+        "carried out",
+    )
 
 
 def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict | None:
@@ -259,11 +284,20 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                 verdict = None if fault is None else _broken(name, fault)
                 verdict = verdict or _read_after(replayed, name, replayed.advance(told))
                 verdict = verdict or _traced(replayed, name, step) or _cleared(replayed, name, step)
-                if verdict is not None:
+                if verdict is not None and _advises(verdict):
+                    replayed.advice = replayed.advice or verdict
+                elif verdict is not None:
                     return verdict
     return _travelled(replayed) or described(
         replayed.table, replayed.before, steps, replayed.history
     )
+
+
+def _advises(verdict: Verdict) -> bool:
+    """Tell whether a SHOULD is not followed, and no more."""
+    rows = load_registry()
+    broken = verdict.requirement
+    return broken is not None and broken in rows and rows[broken].level == "SHOULD"
 
 
 def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict | None:
@@ -338,9 +372,24 @@ def _cleared(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict |
 
 def _audited(replayed: _Replay) -> Verdict | None:
     """Hold log and files against the clauses that bind writers."""
-    found = [each for each in audit(str(replayed.table)) if each.severity == "error"]
+    rows = load_registry()
+    bound = [
+        each
+        for each in audit(str(replayed.table))
+        if rows[each.requirement].holds_in(replayed.revision)
+    ]
+    found = [each for each in bound if each.severity == "error"] or [
+        each
+        for each in bound
+        if rows[each.requirement].level == "SHOULD"
+        and rows[each.requirement].role != "reader"
+        and not rows[each.requirement].contested
+        and each.severity == "warning"
+    ]
     if not found:
         return None
+    # What breaks a MUST fails, whatever advice is not followed beside it.
+    found.sort(key=lambda each: rows[each.requirement].level != "MUST")
     ids = sorted({each.requirement for each in found})
     return Verdict(
         Outcome.FAIL,
@@ -384,25 +433,10 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
         verdict = verdict or _audited(replayed)
     if verdict is not None:
         return verdict
-    return _kind_of(answer, error, name, wanted)
-
-
-def _kind_of(answer: Refused, error: ExpectedError, name: str, wanted: str) -> Verdict:
-    """Judge why a step was refused that has to be."""
     if answer.kind == "unsupported" != error.kind:
         return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {answer.message}")
-    passed = Verdict(Outcome.PASS, f"refused: {answer.message}")
-    if answer.kind in (None, error.kind):
-        return passed
-    return replace(
-        passed,
-        outcome=Outcome.FAIL,
-        message=f"refused as {answer.kind} where {error.kind} is due: {answer.message}",
-        hazard=Hazard.COSMETIC,
-        expected=wanted,
-        actual=f"refused as {answer.kind}",
-        requirement=error.requirement,
-    )
+    # No clause names kinds of refusal.
+    return Verdict(Outcome.PASS, f"refused: {answer.message}")
 
 
 def _latest(table: Path) -> int | None:
@@ -420,6 +454,7 @@ def _wrong_rows(place: str, found: Difference) -> Verdict:
         Hazard.CORRUPTING_WRITE,
         "the rows of the oracle",
         found.summary,
+        ROWS_WRITTEN,
         details=found.details,
     )
 
@@ -431,7 +466,7 @@ def _unreadable(place: str, error: DeltaError) -> Verdict:
         Hazard.CORRUPTING_WRITE,
         "a table that can be read",
         str(error),
-        error.requirement,
+        ROWS_WRITTEN,
     )
 
 

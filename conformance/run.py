@@ -21,6 +21,7 @@ from conformance.generated import generated_items
 from conformance.generated_recipes import generated_recipes
 from conformance.items import Item, golden_items
 from conformance.judge import Judge
+from conformance.levels import weighed
 from conformance.limits import InProcessLimit
 from conformance.mutated import mutated_items
 from conformance.outcomes import FAILING, Outcome, Verdict
@@ -156,7 +157,15 @@ class Run:
             own_process = isinstance(self._adapter, ProcessAdapter)
             limit = InProcessLimit(None if own_process else self.settings.limits.request)
             ids = frozenset(item.id for item in self.selected)
-            self._judge = Judge(self._adapter, claims, TableStore(), limit, ids, self.witness)
+            self._judge = Judge(
+                self._adapter,
+                claims,
+                TableStore(),
+                limit,
+                ids,
+                self.witness,
+                self.settings.selection.revision,
+            )
         return self._judge
 
     def header(self) -> dict[str, Any]:
@@ -177,12 +186,15 @@ class Run:
 
     def decide(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
+        judged = item.requirement(self.settings.selection.revision)
         try:
             verdict = item.judge(self.judge)
         except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
             message = f"kit fault: {type(error).__name__}: {error}"
             trace = tuple(traceback.format_exception(error))
             verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
+        if judged is not None:
+            verdict = weighed(verdict, judged, item.judged.asked, self.registry)
         verdict = _printable(verdict)
         return self._kept(item, verdict, self._hold(item, verdict))
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
+from conformance.citations import found_in_tables
 from conformance.faults import EmptySelectionError, SelectionError
 from conformance.items import Item
 from conformance.registry import Registry
@@ -21,7 +22,7 @@ class Selection:
 
     Attributes:
         revision: the protocol revision.
-        requirements: requirement ids, of which an item has to name one.
+        requirements: requirement ids, of which an item has to prove one.
         features: table features, of which an item's table has to have one.
         chapters: chapter slugs.
         cases: ids of cases or specs, or patterns with ``*``.
@@ -41,12 +42,28 @@ class Selection:
     def takes(self, item: Item) -> bool:
         """Tell whether an item is asked for."""
         return (
-            self.revision in item.revisions
-            and (not self.requirements or bool({*self.requirements} & {*item.requirements}))
+            item.requirement(self.revision) is not None
+            and (not self.requirements or proves(item, self.requirements, self.revision))
             and (not self.features or bool({*self.features} & item.features))
             and (not self.chapters or item.chapter in self.chapters)
             and (not self.cases or any(names(pattern, item.id) for pattern in self.cases))
         )
+
+
+def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
+    """Tell whether an item can show that one of some requirements is broken.
+
+    It judges the requirement, or it has a table written, which is held against everything that
+    the audit and the checks of steps know of writers and of files.
+    """
+    judged = item.requirement(revision)
+    written = found_in_tables() if item.judged.question == "write" else frozenset()
+    return any(
+        name == judged
+        or name in written
+        or (item.judged.asked == "audit" and name in item.requirements)
+        for name in requirements
+    )
 
 
 def names(pattern: str, identity: str) -> bool:

@@ -90,7 +90,8 @@ def sort_lines(
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
     kinds = _recognised(content, starts, ends)
-    for at in (kinds == _OTHER).nonzero()[0].tolist():
+    # A file may hold millions of empty lines, which say nothing.
+    for at in ((kinds == _OTHER) & (ends > starts)).nonzero()[0].tolist():
         kind = other(data[starts[at] : ends[at]], at + 1)
         if kind is not None:
             kinds[at] = _KINDS.index(kind)
@@ -114,7 +115,7 @@ def _sort_few(
         lines.pop()
     found: dict[str, list[bytes]] = {}
     for number, line in enumerate(lines, 1):
-        kind = _kind_of(line) or other(line, number)
+        kind = _kind_of(line) or (other(line, number) if line else None)
         if kind is not None:
             found.setdefault(kind, []).append(line)
     return {name: Lines.of(found[name]) if files and name in found else Lines() for name in _KINDS}

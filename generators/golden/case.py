@@ -179,6 +179,8 @@ class CaseWriter:
         info: what the case is about.
         directory: the case's own directory.
         delta: the table root, where the builder writes the table.
+        judged: slugs of specs to the one requirement that they judge, where that is not the first
+            of those that they name.
 
     """
 
@@ -188,6 +190,7 @@ class CaseWriter:
         self.directory = directory
         self.delta = directory / "delta"
         self.delta.mkdir(parents=True)
+        self.judged: dict[str, str] = {}
         self._slugs: set[str] = set()
         self._table_info: dict[str, Any] | None = None
         self._file_times: dict[str, int] = dict(info.file_times)
@@ -291,7 +294,7 @@ class CaseWriter:
         """Write a spec of any type that has to be refused."""
         self.spec(type, slug, title=title, error=refusal.document(), **options)
 
-    def contest(
+    def contest(  # noqa: PLR0913  one argument per field of the format
         self,
         type: str,  # noqa: A002  the word of the wire
         slug: str,
@@ -299,9 +302,13 @@ class CaseWriter:
         *,
         title: str,
         schema: Struct | None = None,
+        open: bool = False,  # noqa: A002  the word of the wire
         **options: Any,
     ) -> None:
         """Write a spec whose answer the text leaves open; every accepted answer has a source.
+
+        No reading of the text supports an answer outside of the list, and such an answer fails,
+        but where it is ``open``: nobody can derive what there is to give.
 
         Its wire type is ``contested`` and the question's own type stands in ``of``: a harness
         that knows reads and snapshots only must pass over a question without one answer.
@@ -321,7 +328,9 @@ class CaseWriter:
                 answer["expected"] = dict(each.expected or {})
             answers.append(answer)
         parameters = {**options.pop("parameters", {}), "of": type}
-        contested = {"accepted": answers}
+        contested: dict[str, Any] = {"accepted": answers}
+        if open:
+            contested["open"] = True
         self.spec(
             "contested", slug, title=title, contested=contested, parameters=parameters, **options
         )
@@ -338,6 +347,7 @@ class CaseWriter:
         parameters: Mapping[str, Any] | None = None,
         version: int | None = None,
         timestamp: str | None = None,
+        requirement: str | None = None,
         requirements: Sequence[str] = (),
         hazard: str | None = None,
         needs: Sequence[str] = (),
@@ -363,6 +373,7 @@ class CaseWriter:
         if len(given) != 1:
             raise CaseError(f"{place}: exactly one of {', '.join(answers)} is given")
         self._slugs.add(slug)
+        requirement = requirement or self.judged.get(slug)
         handed_in: dict[str, Any] = {} if ratified is None else {"ratified": dict(ratified)}
         hidden = "located" if self.info.located else "catalog" if handed_in else ""
         if hidden and type != "contested":
@@ -371,6 +382,7 @@ class CaseWriter:
             "type": type,
             "title": title,
             "requirements": list(requirements or self.info.requirements),
+            **({} if requirement is None else {"requirement": requirement}),
             **(parameters or {}),
             **handed_in,
             **{key: dict(value) for key, value in given.items()},
@@ -399,6 +411,9 @@ class CaseWriter:
         if not self._slugs or self._table_info is None:
             raise CaseError(f"{self.info.id}: a case has a described table and a spec at least")
         info = self.info
+        unasked = sorted(self.judged.keys() - self._slugs)
+        if unasked:
+            raise CaseError(f"{info.id}: no spec is called {unasked[0]}")
         placeholders = found_in(self.delta)
         if bool(placeholders) is not info.located:
             raise CaseError(f"{info.id}: a case is located when its table has placeholders")

@@ -337,7 +337,12 @@ class Recipe:
                 for name, source, refused in contested
             ]
             case.contest(
-                "write", "write", accepted, title=title, parameters=parameters, needs=needs
+                "write",
+                "write",
+                accepted,
+                title=title,
+                parameters=parameters,
+                needs=needs,
             )
             return
         case.row_spec(

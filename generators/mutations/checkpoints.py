@@ -127,21 +127,21 @@ MUTATIONS: Final = (
     _CHECKPOINTS.refused(
         "checkpoint-cut-no-commits",
         "the only checkpoint is cut in half and the commits before it are gone",
-        "CKPT-005 CKPT-011",
+        "SNAP-001 CKPT-005 CKPT-011",
         edit_bytes(_CLASSIC, _halved),
         base=CHECKPOINT_ONLY,
     ),
     _CHECKPOINTS.refused(
         "checkpoint-gone-no-commits",
         "the checkpoint is gone and the commits before it too",
-        "CKPT-011 SNAP-001",
+        "SNAP-001 CKPT-011",
         delete(_CLASSIC),
         base=CHECKPOINT_ONLY,
     ),
     _CHECKPOINTS.refused(
         "checkpoint-empty-no-commits",
         "the only checkpoint has zero bytes and the commits before it are gone",
-        "CKPT-005 CKPT-011",
+        "SNAP-001 CKPT-005 CKPT-011",
         edit_bytes(_CLASSIC, lambda _data: b""),
         base=CHECKPOINT_ONLY,
     ),
@@ -181,6 +181,7 @@ MUTATIONS: Final = (
         rewrite_checkpoint(_CLASSIC, _without_one_add),
         base=CHECKPOINTED,
         reason="a reader has to trust the checkpoint; only comparing it with the log tells",
+        open=True,
     ),
     _CHECKPOINTS.contested(
         "checkpoint-metadata-missing",
@@ -218,6 +219,7 @@ MUTATIONS: Final = (
         _embedded_beside_sidecars,
         base=SIDECARS,
         reason=_OPEN,
+        open=True,
     ),
     _CHECKPOINTS.contested(
         "checkpoint-of-the-future",
@@ -226,6 +228,7 @@ MUTATIONS: Final = (
         _future_checkpoint,
         base=CHECKPOINTED,
         reason="a reader may take the checkpoint as proof that the version was committed",
+        open=True,
     ),
     _CHECKPOINTS.survived(
         "checkpoint-part-gone",

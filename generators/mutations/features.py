@@ -227,7 +227,7 @@ MUTATIONS: Final = (
     _ROWS.survived(
         "row-ids-mark-not-json",
         "the high water mark is recorded as a text that is not JSON",
-        "RT-034",
+        "RT-034 RT-035",
         _domain_next("high"),
         base=ROW_TRACKED,
         noticed_by="audit",
@@ -307,8 +307,6 @@ MUTATIONS: Final = (
             },
         ),
         base=PLAIN,
-        tolerated=("refused",),
-        reason="a parser with fixed types may stumble over provenance that has others",
     ),
     _PROVENANCE.survived(
         "provenance-absent",
@@ -368,7 +366,7 @@ MUTATIONS: Final = (
     _MAPPING.survived(
         "mapping-without-protocol",
         "the mapping mode is set and the protocol does not support it",
-        "CM-006 CM-024",
+        "CM-006",
         _property("delta.columnMapping.mode", "name"),
         base=PLAIN,
         noticed_by="audit",
@@ -380,6 +378,7 @@ MUTATIONS: Final = (
         _without_field_ids,
         base=MAPPED_BY_ID,
         reason="the text leaves a reader two ways: refuse, or null in every column",
+        open=True,
     ),
     _ZONELESS.contested(
         "zoneless-without-feature",
@@ -388,6 +387,7 @@ MUTATIONS: Final = (
         edit_schema(_zoneless),
         base=PLAIN,
         reason="the type has a name; a reader that knows it can read the table",
+        open=True,
     ),
     _WIDENING.survived(
         "widening-unrecorded",

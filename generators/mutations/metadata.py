@@ -74,7 +74,7 @@ MUTATIONS: Final = (
     _METADATA.refused(
         "metadata-no-schema",
         "metaData has no schemaString",
-        "META-003 META-008",
+        "META-008 META-003",
         without(0, "metaData", "schemaString"),
         base=PLAIN,
     ),
@@ -92,20 +92,21 @@ MUTATIONS: Final = (
         set_fields(0, "metaData", schemaString={"type": "struct", "fields": []}),
         base=PLAIN,
     ),
-    _METADATA.refused(
+    _METADATA.contested(
         "metadata-unknown-partition-column",
         "a partition column is not in the schema",
         "META-009",
         set_fields(0, "metaData", partitionColumns=["nowhere"]),
         base=PLAIN,
+        reason="no column of the schema is a partition column, so that none needs a value",
     ),
-    _METADATA.refused(
+    _METADATA.contested(
         "metadata-other-format",
         "the data files are said to be in a format that does not exist",
         "META-012 META-015",
         set_fields(0, "metaData", format={"provider": "clay-tablets", "options": {}}),
         base=PLAIN,
-        kind="unsupported",
+        reason="readers need not support other providers; the files are Parquet all the same",
     ),
     _METADATA.contested(
         "metadata-no-partition-columns",
@@ -202,12 +203,14 @@ MUTATIONS: Final = (
         _first_type({"type": "matrix", "elementType": "double"}),
         base=PLAIN,
     ),
-    _SCHEMA.refused(
+    _SCHEMA.contested(
         "schema-decimal-too-precise",
         "a decimal column has 39 digits",
         "SCH-010",
         _first_type("decimal(39,0)"),
         base=PLAIN,
+        reason="a reader may know wider decimals than the text",
+        open=True,
     ),
     _SCHEMA.refused(
         "schema-array-without-element",
@@ -244,6 +247,7 @@ MUTATIONS: Final = (
         _field(1, name="ID"),
         base=PLAIN,
         reason="a reader that tells letter case apart can read the table",
+        open=True,
     ),
     _SCHEMA.contested(
         "schema-field-without-nullable",
@@ -272,6 +276,7 @@ MUTATIONS: Final = (
         ),
         base=PARTITIONED,
         reason="partition values are spelled for primitive types only",
+        open=True,
     ),
     _SCHEMA.survived(
         "schema-unknown-column-metadata",
@@ -301,14 +306,14 @@ MUTATIONS: Final = (
     _MAPPING.refused(
         "mapping-no-physical-name",
         "a mapped column has no physical name",
-        "CM-001",
+        "CM-029 CM-001",
         _without_column_metadata(PHYSICAL_NAME_KEY),
         base=MAPPED,
     ),
     _MAPPING.refused(
         "mapping-no-id",
         "a column mapped by id has no id",
-        "CM-002",
+        "CM-025 CM-002",
         _without_column_metadata(ID_KEY),
         base=MAPPED_BY_ID,
     ),
@@ -319,6 +324,7 @@ MUTATIONS: Final = (
         _same_column_metadata(PHYSICAL_NAME_KEY),
         base=MAPPED,
         reason="uniqueness binds the writer of the schema; a reader may not look for it",
+        open=True,
     ),
     _MAPPING.contested(
         "mapping-same-id",
@@ -327,6 +333,7 @@ MUTATIONS: Final = (
         _same_column_metadata(ID_KEY),
         base=MAPPED_BY_ID,
         reason="uniqueness binds the writer of the schema; a reader may not look for it",
+        open=True,
     ),
     _MAPPING.contested(
         "mapping-highest-id-too-low",

@@ -73,6 +73,7 @@ class Mutation:
         kind: the kind of the expected refusal.
         stage: when the refusal is expected at the latest.
         tolerated: outcomes that a ruling leaves open beside ``expect``.
+        open: nobody can derive the rows, so that others than those of before fail nobody.
         reason: for tolerated and contested outcomes, why.
 
     """
@@ -89,6 +90,7 @@ class Mutation:
     stage: Stage = "read"
     tolerated: tuple[Outcome, ...] = ()
     reason: str = ""
+    open: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a description that contradicts itself."""
@@ -187,8 +189,12 @@ class Chapter:
         base: Base,
         reason: str,
         noticed_by: NoticedBy = "audit",
+        open: bool = False,  # noqa: A002  the word of the corpus
     ) -> Mutation:
-        """Give a change after which the text leaves a reader free to refuse or go on."""
+        """Give a change after which the text leaves a reader free to refuse or go on.
+
+        Whoever goes on gives the rows of before, but where it is ``open`` which rows there are.
+        """
         return Mutation(
             slug,
             title,
@@ -200,6 +206,7 @@ class Chapter:
             change,
             kind="invalid_table",
             reason=reason,
+            open=open,
         )
 
 

@@ -96,6 +96,7 @@ MUTATIONS: Final = (
         _remove_of_own_add,
         base=PLAIN,
         reason=_OPEN,
+        open=True,
     ),
     _CHAPTER.contested(
         "reconcile-two-vectors",
@@ -104,6 +105,7 @@ MUTATIONS: Final = (
         _second_vector,
         base=VECTORS,
         reason=_OPEN,
+        open=True,
     ),
     _CHAPTER.contested(
         "reconcile-two-metadata",

@@ -19,6 +19,7 @@ from conformance.generated import ReadHistory
 from conformance.generated_recipes import WrittenHistory
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
+from conformance.judged import Judged
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.replay.bundle import BundleError, read_bundle
 from conformance.replay.keeper import Keeper
@@ -137,6 +138,7 @@ def item(kind: str, history: History = HISTORY) -> Item:
         nothing,
         revisions,
         about.judge,
+        Judged(kind, requirements),
         about,
     )
 

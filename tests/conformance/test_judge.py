@@ -89,10 +89,8 @@ def test_refusing_an_invalid_table_passes(bench: Bench, kind: str | None) -> Non
     assert bench(REFUSED, refusing(kind)).outcome is Outcome.PASS
 
 
-def test_refusing_for_another_reason_is_cosmetic(bench: Bench) -> None:
-    verdict = bench(REFUSED, refusing("not_found"))
-    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.COSMETIC)
-    assert verdict.requirement == "REC-003"
+def test_no_clause_names_kinds_of_refusal(bench: Bench) -> None:
+    assert bench(REFUSED, refusing("not_found")).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -206,8 +204,7 @@ CONTESTED: dict[str, Any] = {
         ({}, "rows"),
         (refusing(), "refused"),
         (refusing(None), "refused"),
-        (refusing("not_found"), "other"),
-        (wrong([]), "other"),
+        (refusing("not_found"), "refused"),
     ],
 )
 def test_a_contested_answer_is_recorded_and_fails_nobody(
@@ -215,6 +212,28 @@ def test_a_contested_answer_is_recorded_and_fails_nobody(
 ) -> None:
     verdict = bench(CONTESTED, answers)
     assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
+
+
+def test_an_answer_that_no_reading_of_the_text_gives_fails(bench: Bench) -> None:
+    verdict = bench(CONTESTED, wrong([]))
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.SILENT_WRONG_DATA)
+    assert verdict.message.startswith("as no reading of the text has it")
+
+
+def test_a_refusal_that_no_reading_of_the_text_has_fails(bench: Bench) -> None:
+    accepted = [CONTESTED["contested"]["accepted"][0]]
+    spec = {**CONTESTED, "contested": {"accepted": accepted}}
+    assert bench(spec, refusing()).hazard is Hazard.WRONG_REFUSAL
+
+
+@pytest.mark.parametrize("answers", [refusing(), wrong([])])
+def test_where_nobody_can_derive_the_answer_none_fails(
+    bench: Bench, answers: dict[str, Any]
+) -> None:
+    accepted = [CONTESTED["contested"]["accepted"][0]]
+    spec = {**CONTESTED, "contested": {"accepted": accepted, "open": True}}
+    verdict = bench(spec, answers)
+    assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, "other")
 
 
 def test_a_crash_on_a_contested_table_is_an_error(bench: Bench) -> None:

@@ -198,7 +198,6 @@ OPEN = Contested(
         (None, "done"),
         (Refused("unsupported", "commit", "no"), "refused"),
         (Refused("constraint", "commit", "no"), "refused"),
-        (Ok({"version": 1}), "other"),
     ],
 )
 def test_of_what_is_contested_it_is_told_what_was_seen(
@@ -209,6 +208,14 @@ def test_of_what_is_contested_it_is_told_what_was_seen(
 
     verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
     assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
+
+
+def test_what_is_contested_and_carried_out_badly_fails(tmp_path: Path) -> None:
+    def lie(request: Write) -> Answer | None:
+        return Ok({"version": 1}) if request.operation == "delete" else None
+
+    verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
 
 
 TRACKED = {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}
@@ -452,12 +459,12 @@ def test_a_refusal_that_commits_nevertheless_is_caught(tmp_path: Path) -> None:
     assert verdict.hazard is Hazard.CORRUPTING_WRITE
 
 
-def test_a_refusal_of_another_kind_is_cosmetic(tmp_path: Path) -> None:
+def test_no_clause_names_kinds_of_refusal(tmp_path: Path) -> None:
     def lie(request: Write) -> Answer | None:
         return Refused("conflict", "commit", "no") if request.operation == "delete" else None
 
     verdict = judged(tmp_path, recipe(LOCKED, APPEND, DELETE, expectation=REFUSED), lie)
-    assert verdict.hazard is Hazard.COSMETIC
+    assert verdict.outcome is Outcome.PASS
 
 
 def test_a_refusal_for_lack_of_support_is_unsupported(tmp_path: Path) -> None:

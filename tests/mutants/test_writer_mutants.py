@@ -68,7 +68,6 @@ KILLED_BY = {
     "gives-row-ids-again": "row-tracking/write-changes/write",
     "gives-rows-new-ids": "row-tracking/write-merge/write",
     "gives-up-at-once": "append beside append",
-    "heeds-what-is-not-listed": "version-requirements/write-append-only-7/write",
     "ignores-append-only": "append-only-tables/write-delete/write",
     "ignores-conflicts": "delete after delete",
     "ignores-conflicts-of-domains": "domain after domain",

@@ -18,7 +18,6 @@ from wrong_writers import (
     blind_to,
     gives,
     is_,
-    sees,
     with_bodies,
     wrong,
 )
@@ -203,9 +202,6 @@ RULES: dict[str, Mutant] = {
     ),
     # Rules about rows.
     "passes-over-what-it-cannot-read": wrong("CHK-006", ("write.rules:_checks", _passes_over)),
-    "heeds-what-is-not-listed": wrong(
-        "WVER-006", ("write.target:Target.active", sees("appendOnly"))
-    ),
     "knows-no-identity-at-6": wrong(
         "WVER-005", ("write.target:Target.supports", blind_to("identityColumns"))
     ),

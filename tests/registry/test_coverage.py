@@ -115,7 +115,7 @@ def test_the_tables_show_the_figures(registry: Registry) -> None:
     text = render_text(coverage, registry).splitlines()
     assert text[0] == (
         "2 of 3 MUST requirements are covered, 1 of them by an audit check alone; "
-        "0 more are named by cases that do not judge whom they bind "
+        "0 more are named by cases that judge another one "
         "(1 golden, 0 recipe, 1 mutation, 0 property, 1 audit)."
     )
     assert text[4].split() == ["Toys", "2/3", "0/1", "1/2", "1"]

@@ -11,12 +11,12 @@ import pytest
 from conformance.registry import DEFAULT_FOLDER, Registry, load_registry
 
 # Rows that were ever published. The number only grows, and an id is retired, never dropped.
-ROWS = 889
+ROWS = 893
 
 FIRST_AND_LAST = {
-    "SNAP": 6, "DATA": 6, "DVFILE": 3, "CDFF": 9, "LOG": 7, "CKPT": 32, "SIDE": 5, "COMP": 13,
+    "SNAP": 8, "DATA": 6, "DVFILE": 3, "CDFF": 9, "LOG": 7, "CKPT": 32, "SIDE": 5, "COMP": 13,
     "LAST": 4, "LASTS": 12, "SUM": 18, "CRC": 42, "META": 15, "FA": 22, "ADD": 15, "REM": 16,
-    "CDC": 19, "TXN": 6, "PROTO": 12, "CINFO": 4, "DOM": 16, "SCA": 7, "CKM": 9, "REC": 23,
+    "CDC": 19, "TXN": 6, "PROTO": 12, "CINFO": 4, "DOM": 18, "SCA": 7, "CKM": 9, "REC": 23,
     "TF": 23, "FEAT": 5, "CM": 35, "DV": 5, "DVDESC": 22, "DVFMT": 11, "DVSTO": 8, "DVD": 26,
     "ICE1": 12, "ICE2": 23, "NTZ": 2, "V2F": 1, "RT": 54, "VPC": 3, "CLUS": 14, "ICT": 17,
     "WNEW": 2, "WCON": 5, "WLOG": 4, "CKC": 27, "CKPT-V2": 5, "CKPT-V1": 2, "CKPT-N": 13,
@@ -60,7 +60,7 @@ def test_rows_of_the_texts_at_hand_are_pinned_to_a_sentence(registry: Registry) 
         if set(row.revisions) != {"upstream"} and row.retired is None and not row.clause_digest
     ]
     # The text shows these by a diagram, by a table of bare words or not at all.
-    assert len(shown_only) <= 15
+    assert len(shown_only) <= 16
 
 
 def test_statements_are_sentences(registry: Registry) -> None:

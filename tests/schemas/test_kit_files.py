@@ -23,6 +23,7 @@ from conformance.adapter import (
 )
 from conformance.baseline import write_baseline
 from conformance.items import Item
+from conformance.judged import Judged
 from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.results import ResultsWriter, record_of
 from conformance.selection import Selection
@@ -99,7 +100,15 @@ def test_an_answer_on_the_wire_has_its_shape(answer: Answer) -> None:
 )
 def test_a_results_file_has_its_shape(verdict: Verdict, tmp_path: Path) -> None:
     item = Item(
-        "a/b/c", "golden", "a", "t", ("REC-002",), frozenset({"f"}), frozenset(), lambda _: verdict
+        "a/b/c",
+        "golden",
+        "a",
+        "t",
+        ("REC-002",),
+        frozenset({"f"}),
+        frozenset(),
+        lambda _: verdict,
+        Judged("read", ("REC-002",)),
     )
     header = {
         "kit_version": "1",

@@ -294,7 +294,7 @@ def _corrupt_cut(case: CaseWriter) -> None:
     (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
     drop_commits(table.root, 4)
     describe(case, table, log_info=_at(3))
-    refuse_load(case, Refusal("invalid_table", "load", "CKPT-011"), "The state is lost")
+    refuse_load(case, Refusal("invalid_table", "load", "SNAP-001"), "The state is lost")
 
 
 def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:
@@ -312,12 +312,12 @@ def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:
 
 @CHECKPOINTS.case("without-protocol", "A checkpoint without protocol is refused", "CKC-002 REC-002")
 def _no_protocol(case: CaseWriter) -> None:
-    _lacking(case, "protocol", "CKC-002")
+    _lacking(case, "protocol", "REC-002")
 
 
 @CHECKPOINTS.case("without-metadata", "A checkpoint without metaData is refused", "CKC-003 REC-003")
 def _no_metadata(case: CaseWriter) -> None:
-    _lacking(case, "metaData", "CKC-003")
+    _lacking(case, "metaData", "REC-003")
 
 
 @CHECKPOINTS.case(

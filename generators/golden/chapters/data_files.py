@@ -169,11 +169,13 @@ def _missing(case: CaseWriter) -> None:
     table.create()
     full: list[dict[str, Any]] = [
         {"id": 1, "a": "x", "s": {"x": 1, "y": 2}},
-        {"id": 2, "a": None, "s": None},
+        {"id": 2, "a": None, "s": {"x": 3, "y": 4}},
     ]
     table.commit(add(table.file(full)))
     table.commit(add(table.file([{"id": 3}], layout=FileLayout(omit=frozenset({"a", "s"})))))
     table.commit(add(table.file([{"id": 4, "a": "y"}], layout=FileLayout(omit=frozenset({"s"})))))
+    lacking = ("read-latest", "read-v2", "read-v3", "filter-null", "filter-equal")
+    case.judged = dict.fromkeys((*lacking, "project-missing"), "WCON-004")
     publish(case, table)
     filtered(case, table, "filter-null", is_null("a"), "A missing column is null to a filter")
     kept = compare("a", "=", "y", "string")
@@ -368,7 +370,9 @@ def _field_missing(case: CaseWriter, missing: _Missing) -> None:
     else:
         table.commit(_lacking(whole, missing))
     title = f"{missing.action} without {missing.field} is refused"
-    refusal = Refusal("invalid_table", "read", missing.requirement)
+    # Whoever passes over an action without a path applies a part of the commit.
+    judged = missing.requirement if missing.lenient else "LOG-006"
+    refusal = Refusal("invalid_table", "read", judged)
     if missing.lenient:
         refused = Accepted("refused", "the field is required", refusal=refusal)
         read = Accepted("read", missing.lenient, rows=table.rows())

@@ -96,6 +96,7 @@ def _inline_case(case: CaseWriter) -> None:
     file = table.file(numbered(10))
     table.create(add(file), add(table.file(numbered(3, 100))))
     table.commit(*with_vector(file, _inline(table, [0, 3, 9])), operation="DELETE")
+    case.judged["files-latest"] = "DVDESC-013"
     publish(case, table)
     _probe(case, table)
 
@@ -129,6 +130,7 @@ def _relative(case: CaseWriter) -> None:
     file = table.file(numbered(10))
     table.create(add(file))
     table.commit(*with_vector(file, store(table, [1, 2, 5])[0]), operation="DELETE")
+    case.judged["files-latest"] = "DVDESC-014"
     publish(case, table)
     _probe(case, table)
 
@@ -308,6 +310,7 @@ def _null(case: CaseWriter) -> None:
     files = [table.file(numbered(2, n)) for n in (0, 10)]
     table.create(*(add(file, deletionVector=None) for file in files))
     table.commit(remove(files[0], deletionVector=None))
+    case.judged["read-v1"] = "REM-013"
     publish(case, table, files=False)
 
 

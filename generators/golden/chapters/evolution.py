@@ -343,6 +343,7 @@ def _void(case: CaseWriter) -> None:
             Accepted("null", "upstream: void reads as all null", rows=rows, schema=schema),
         ],
         title="The column is left out, or null throughout",
+        requirement="VOID-002",
     )
     case.read(
         "project-others",
@@ -350,7 +351,8 @@ def _void(case: CaseWriter) -> None:
         rows,
         title="The other columns read whatever becomes of void",
         columns=["id", "name"],
-        requirements=["SCH-020"],
+        requirement="VOID-002",
+        requirements=["VOID-002", "SCH-020"],
     )
 
 
@@ -419,6 +421,7 @@ def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataF
 def _unshredded(case: CaseWriter) -> None:
     table = _variant_table(case)
     table.create(add(_variant_file(table, 0, ("value", "metadata"))))
+    case.judged["read-latest"] = "VAR-005"
     publish(case, table)
     projected(case, table, "project-id", ["id"], "The other columns are read alone")
 

@@ -159,16 +159,31 @@ def _empty_compaction(case: CaseWriter) -> None:
 
 @COMPACTION.case(
     "start-equals-end",
-    "A compaction of one version is no compaction",
+    "A compaction of one version is passed over, taken or refused",
     "COMP-013 COMP-011",
     since="upstream",
 )
 def _single(case: CaseWriter) -> None:
     table = grown(case, 6)
-    stray = json_text(add(table.file([{"id": 99, "name": "stray"}])))
+    stray = {"id": 99, "name": "stray"}
     path = table.root / LOG_DIRECTORY / compaction_name(3, 3)
-    path.write_text(stray + "\n", encoding="utf-8")
-    publish(case, table)
+    path.write_text(json_text(add(table.file([stray]))) + "\n", encoding="utf-8")
+    describe(case, table)
+    # Commit 3 adds the row 3 and removes the row 1.
+    taken = [row for row in table.rows(2) + table.rows() if row["id"] != 3]
+    taken = [*({row["id"]: row for row in taken}.values()), stray]
+    refusal = Refusal("invalid_table", "load", "COMP-013")
+    accepted = [
+        Accepted("commits", "it is no compaction", rows=table.rows()),
+        Accepted("refused", "the name gives no range of commits", refusal=refusal),
+        Accepted(
+            "taken",
+            "Spark: it stands in for the commit of its version",
+            rows=taken,
+        ),
+    ]
+    title = "The commits are read, or the file stands in for one of them"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
 
 
 CHAPTERS = (COMPACTION,)

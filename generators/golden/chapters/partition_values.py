@@ -296,6 +296,7 @@ def _timestamp_zoneless(case: CaseWriter) -> None:
         [Accepted("utc", "kernel readers take the text as UTC", rows=table.rows())],
         title="The zone of the writing system is not recorded",
         schema=schema,
+        open=True,
     )
     projected(case, table, "project-id", ["id"], "The other columns read all the same")
 

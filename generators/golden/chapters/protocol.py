@@ -173,6 +173,8 @@ def _unsupported(requirement: str, code: str = "") -> Refusal:
     return Refusal("unsupported", "load", requirement, code=code)
 
 
+_WRITERS_ONLY = "a reader can tell what it must honour; the fault is the writer's"
+
 _VERSION = _unsupported("PROTO-005", "DELTA_INVALID_PROTOCOL_VERSION")
 
 
@@ -200,10 +202,11 @@ _REFUSED = {
     ),
     "reader-version-0": _Refused(
         EVOLUTION,
-        "A reader version of zero is refused",
+        "A reader version of zero is refused or read",
         "PROTO-001",
         legacy_protocol(0, 2),
         _invalid("PROTO-001"),
+        lenient="no clause forbids zero, and a reader of any version is new enough",
     ),
     "unknown-reader-feature": _Refused(
         FEATURES,
@@ -234,7 +237,7 @@ _REFUSED = {
         "Reader version 3 without readerFeatures is invalid",
         "PROTO-003",
         {k: v for k, v in _THREE_SEVEN.items() if k != "readerFeatures"},
-        _invalid("PROTO-003"),
+        _invalid("RVER-002"),
         "2025",
     ),
     "writer-features-missing": _Refused(
@@ -248,15 +251,16 @@ _REFUSED = {
     ),
     "reader-3-writer-6": _Refused(
         VERSIONS,
-        "Reader version 3 without writer version 7 is invalid",
+        "Reader version 3 without writer version 7 is refused or read",
         "RVER-003 TF-009",
         {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
         _invalid("RVER-003"),
         "2025",
+        _WRITERS_ONLY,
     ),
     "reader-features-on-version-2": _Refused(
         FEATURES,
-        "readerFeatures below reader version 3 is invalid",
+        "readerFeatures below reader version 3 is refused or read",
         "PROTO-003 TF-006",
         {
             "minReaderVersion": 2,
@@ -266,28 +270,30 @@ _REFUSED = {
         },
         _invalid("PROTO-003"),
         "2025",
+        "the list exists at version 3 only; elsewhere it may count as an unknown field",
     ),
     "reader-feature-not-for-writers": _Refused(
         FEATURES,
-        "A feature listed for readers alone is invalid",
+        "A feature listed for readers alone is refused or read",
         "TF-020",
         {**feature_protocol(["deletionVectors"]), "writerFeatures": []},
         _invalid("TF-020", "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH"),
         "2025",
+        _WRITERS_ONLY,
     ),
     "old-field-names": _Refused(
         EVOLUTION,
         "readerVersion and writerVersion are no protocol fields",
         "PROTO-001 PROTO-002",
         {"readerVersion": 1, "writerVersion": 2},
-        _invalid("PROTO-001"),
+        _invalid("PROTO-005"),
     ),
     "version-is-text": _Refused(
         EVOLUTION,
         "A protocol version that is a text is refused",
         "PROTO-001",
         {"minReaderVersion": "one", "minWriterVersion": 2},
-        _invalid("PROTO-001"),
+        _invalid("PROTO-005"),
     ),
 }
 

@@ -325,6 +325,11 @@ def _domains(case: CaseWriter) -> None:
     table.commit(domain("app.two", "plain text", removed=True))
     table.commit(domain("app.two", ""), add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
+    case.judged = {
+        "domain-app-one": "REC-014",
+        "domain-app-two": "REC-017",
+        "domain-app-two-v2": "REC-016",
+    }
     domain_spec(case, "app.one", '{"k":2}')
     domain_spec(case, "app.one", '{"k":1}', 0)
     domain_spec(case, "app.two", "")

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from generators.delta_schema import assign_column_mapping, field, struct
-from generators.golden.case import CaseWriter, Refusal
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.chapters.deletion_vectors import store
 from generators.golden.publish import publish
@@ -124,6 +124,7 @@ def _default(case: CaseWriter) -> None:
     table = tracked.table
     table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
     table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
+    case.judged["row-ids-v1"] = "RT-026"
     publish(case, table)
     tracked.ask(case, [0, 1])
 
@@ -141,6 +142,7 @@ def _materialised(case: CaseWriter) -> None:
     updated = [{"id": 0, "name": "changed"}, *_numbered(1, 3), {"id": 50, "name": "inserted"}]
     rewritten = tracked.file(updated, ids=[0, 1, 2, 3, None], versions=[None, 0, 0, 0, None])
     table.commit(remove(first), add(rewritten), tracked.mark(), operation="MERGE")
+    case.judged["row-ids-v1"] = "RT-025"
     publish(case, table)
     tracked.ask(case, [0, 1])
 
@@ -245,17 +247,27 @@ def _spellings(case: CaseWriter) -> None:
     tracked.ask(case, [0])
 
 
-@TRACKING.case("not-tracked", "Ids of a table without tracking cannot be had", "RT-003 RT-005")
+@TRACKING.case(
+    "not-tracked", "Ids of a table without tracking are refused or null", "RT-003 RT-005"
+)
 def _untracked(case: CaseWriter) -> None:
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create(add(table.file(_numbered(0, 2))))
     publish(case, table)
     refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
-    case.refuse(
+    nothing = {"_row_id": None, "_row_commit_version": None}
+    accepted = [
+        Accepted("refused", "there are no ids to give", refusal=refusal),
+        Accepted(
+            "null", "no id and no version is null", rows=[{**r, **nothing} for r in table.rows()]
+        ),
+    ]
+    case.contest(
         "row_ids",
         "row-ids-v0",
-        refusal,
+        accepted,
         title="There are no ids to give",
+        schema=_TRACKED,
         parameters={"version": 0},
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from generators.delta_schema import field, struct
+from generators.delta_schema import Struct, field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.chapters.types import utc
@@ -52,7 +52,6 @@ _INTEGER_PROBES: Mapping[str, Filter] = {
     "in": is_in("v", [1, 9], "integer"),
     "not-in": negate(is_in("v", [1, 9], "integer")),
     "in-with-null": is_in("v", [1, None], "integer"),
-    "not-in-with-null": negate(is_in("v", [1, None], "integer")),
     "and": all_of(compare("v", ">", 1, "integer"), compare("id", "<", 20, "long")),
     "or": any_of(compare("v", "=", 9, "integer"), is_null("v")),
     "not-below": negate(compare("v", "<", 5, "integer")),
@@ -94,6 +93,26 @@ def _shape(case: CaseWriter, statistics: Any) -> None:
     table = _integer_table(case, statistics)
     publish(case, table, versions=[])
     _probes(case, table, _INTEGER_PROBES)
+    kept = [row for row in table.rows() if row["v"] not in (1, None)]
+    answers = [
+        Accepted("unknown", "SQL: whether it is among them is unknown", rows=[]),
+        Accepted("two-valued", "a null in the list is passed over", rows=kept),
+    ]
+    _contest(case, "not-in-with-null", negate(is_in("v", [1, None], "integer")), answers, _NUMBERS)
+
+
+def _contest(
+    case: CaseWriter, slug: str, probe: Filter, answers: Sequence[Accepted], schema: Struct
+) -> None:
+    """Ask what the text of the protocol does not settle: it speaks of no logic of filters."""
+    case.contest(
+        "read",
+        f"filter-{slug}",
+        answers,
+        title="A filter answers by the logic of the engine",
+        schema=schema,
+        parameters={"filter": probe.tree, "predicate": probe.sql},
+    )
 
 
 _BROKEN: Mapping[str, tuple[str, str]] = {
@@ -285,11 +304,21 @@ def _nan(case: CaseWriter) -> None:
     table.commit(add(table.file([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])))
     publish(case, table, versions=[])
     probes = {
-        "huge": compare("d", ">", 1.0e300, "double"),
-        "nan": compare("d", "=", math.nan, "double"),
         "small": compare("d", "<", 0.0, "double"),
     }
     _probes(case, table, probes)
+    # Where NaN stands among numbers, and whether bounds speak of it, no clause says.
+    found, infinite = {"id": 2, "d": math.nan}, {"id": 3, "d": math.inf}
+    answers = [
+        Accepted("nan-above", "Spark: NaN is above all numbers", rows=[found, infinite]),
+        Accepted("nan-apart", "IEEE 754: NaN compares with nothing", rows=[infinite]),
+    ]
+    _contest(case, "huge", compare("d", ">", 1.0e300, "double"), answers, schema)
+    answers = [
+        Accepted("equal", "Spark: NaN is equal to NaN", rows=[found]),
+        Accepted("unequal", "IEEE 754: NaN compares with nothing", rows=[]),
+    ]
+    _contest(case, "nan", compare("d", "=", math.nan, "double"), answers, schema)
 
 
 @STATISTICS.case(

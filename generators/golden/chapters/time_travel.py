@@ -9,7 +9,7 @@ from typing import Any
 from generators.delta_schema import field, struct
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
-from generators.golden.publish import pin_times, publish
+from generators.golden.publish import describe, pin_times, publish
 from generators.golden.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
 from generators.materialise.checkpoints import write_classic
 from generators.materialise.log_files import LOG_DIRECTORY, commit_name, drop_commits
@@ -116,10 +116,15 @@ def _file_times(case: CaseWriter) -> None:
     _history(case, table, times)
     _history(case, table, times, 2)
     refusal = Refusal(
-        "not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"
+        "not_found", "load", "ICT-015", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"
     )
+    accepted = [
+        Accepted("refused", "Spark: there was no table before version 0", refusal=refusal),
+        Accepted("first", "the first version is the nearest one", rows=table.rows(0)),
+    ]
     title = "There was no table before version 0"
-    case.refuse("read", "at-before", refusal, title=title, timestamp=_text(EPOCH - 1))
+    before = _text(EPOCH - 1)
+    case.contest("read", "at-before", accepted, title=title, schema=_PAIR, timestamp=before)
 
 
 def _stamped(
@@ -237,7 +242,7 @@ def _after_checkpoint(case: CaseWriter) -> None:
 
 
 @TIMESTAMPS.case(
-    "plural-name", "The plural of the feature's name is read as well", "ICT-002 ICT-003"
+    "plural-name", "The plural of the feature's name is read or refused", "ICT-002 ICT-003 TF-002"
 )
 def _plural(case: CaseWriter) -> None:
     protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
@@ -246,7 +251,14 @@ def _plural(case: CaseWriter) -> None:
     )
     rows = [{"id": 1, "name": "a"}]
     table.create(add(table.file(rows)), info={"inCommitTimestamp": EPOCH + 7})
-    publish(case, table)
+    describe(case, table)
+    refusal = Refusal("unsupported", "load", "ICT-002")
+    accepted = [
+        Accepted("read", "2025 spells the name in the plural", rows=table.rows()),
+        Accepted("refused", "upstream and every engine spell it in the singular", refusal=refusal),
+    ]
+    title = "The table is read or refused"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
 
 
 CHAPTERS = (PROVENANCE, TIMESTAMPS)

@@ -274,7 +274,7 @@ def _encoded(case: CaseWriter) -> None:
 
 
 @V2.case(
-    "uuid-name-malformed", "A name without a UUID is no checkpoint's name", "CKPT-013 CKPT-014"
+    "uuid-name-malformed", "A name without a UUID is passed over, or taken", "CKPT-013 CKPT-014"
 )
 def _malformed_name(case: CaseWriter) -> None:
     table = _table(case, 6)
@@ -282,10 +282,19 @@ def _malformed_name(case: CaseWriter) -> None:
     log = table.root / LOG_DIRECTORY
     text = written.files[0].read_text(encoding="utf-8")
     written.files[0].unlink()
-    stray = json_text(add(table.file([{"id": 99, "name": "stray"}])))
+    row = {"id": 99, "name": "stray"}
+    stray = json_text(add(table.file([row])))
     for name in (f"{5:020d}.checkpoint..json", "5.checkpoint.x.json"):
         (log / name).write_text(text + stray + "\n", encoding="utf-8")
-    publish(case, table)
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", "CKPT-013")
+    accepted = [
+        Accepted("passed-over", "the name is not that of a checkpoint", rows=table.rows()),
+        Accepted("taken", "Spark: whatever stands in place of the UUID", rows=[*table.rows(), row]),
+        Accepted("refused", "the name breaks its clause", refusal=refusal),
+    ]
+    title = "The files are passed over, or one is taken for a checkpoint"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
 
 
 def _edited(case: CaseWriter, edit: Any) -> GoldenTable:

@@ -102,7 +102,7 @@ def _native(case: CaseWriter) -> None:
     vector = inline_descriptor(rows, data=serialize_vector_native(rows))
     table.commit(*with_vector(file, table.register_vector(vector, rows)))
     describe(case, table)
-    refusal = Refusal("invalid_table", "read", "DVFMT-008")
+    refusal = Refusal("invalid_table", "read", "DVFMT-009")
     case.contest(
         "read",
         "read-latest",
@@ -179,12 +179,15 @@ def _lost(table: GoldenTable) -> dict[str, Any]:
 
 
 _PORTABLE = serialize_vector(_ROWS)
+_OF_READERS = ("DV-004", "DVSTO-008", "DVFMT-009")
+"""Requirements of damages that a reader is held to; the others bind who writes the vector."""
 
 _DAMAGES = {
     "wrong-crc": _Damage(
-        "A vector of a wrong checksum is refused",
+        "A vector of a wrong checksum is refused, or read where it is whole",
         "DVSTO-007",
         lambda table: _stored(table, checksum=1),
+        contested=True,
     ),
     "flipped-bit": _Damage(
         "A vector with a flipped bit is refused",
@@ -192,14 +195,16 @@ _DAMAGES = {
         lambda table: _spoil_file(table, lambda data: data[:-8] + b"\x00" + data[-7:]),
     ),
     "wrong-size": _Damage(
-        "A vector whose size is not that in its file is refused",
+        "A vector whose size is not that in its file is refused, or read by it",
         "DVSTO-005",
         lambda table: {**_stored(table), "sizeInBytes": len(_PORTABLE) - 2},
+        contested=True,
     ),
     "size-past-file": _Damage(
-        "A vector that is longer than its file is refused",
+        "A vector that claims to be longer than its file is refused or read",
         "DVDESC-009",
         lambda table: {**_stored(table), "sizeInBytes": 1_000_000_000},
+        contested=True,
     ),
     "offset-past-file": _Damage(
         "An offset past the end of the file is refused",
@@ -213,13 +218,13 @@ _DAMAGES = {
     ),
     "file-missing": _Damage(
         "A vector file that is not there fails the read",
-        "DV-005",
+        "DV-004",
         _lost,
         kind="not_found",
     ),
     "wrong-magic": _Damage(
         "A vector of an unknown magic number is refused",
-        "DVFMT-008",
+        "DVFMT-009",
         lambda table: _stored(table, data=b"\x00\x01\x02\x03" + _PORTABLE[4:]),
     ),
     "inline-wrong-magic": _Damage(
@@ -270,7 +275,9 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
     vector = table.register_vector(damage.apply(table), _ROWS)
     table.commit(*with_vector(file, vector), operation="DELETE")
     describe(case, table)
-    refusal = Refusal(damage.kind, "read", damage.requirement, code="FAILED_READ_FILE.NO_HINT")  # type: ignore[arg-type]
+    # What a vector marks that cannot be told may be any row.
+    judged = damage.requirement if damage.requirement in _OF_READERS else "DVDESC-020"
+    refusal = Refusal(damage.kind, "read", judged, code="FAILED_READ_FILE.NO_HINT")  # type: ignore[arg-type]
     if damage.contested:
         answers = [
             Accepted("refused", "the descriptor breaks the format", refusal=refusal),
@@ -288,7 +295,7 @@ def _define_damages() -> None:
         FORMAT.define(
             f"damaged-{name}",
             damage.title,
-            [damage.requirement],
+            list(dict.fromkeys((damage.requirement, "DVDESC-020"))),
             partial(_damaged, damage=damage),
         )
 

@@ -207,7 +207,7 @@ def _masking(case: CaseWriter) -> None:
     path = table.root / LOG_DIRECTORY / f"{3:020d}.json"
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: len(text) // 2], encoding="utf-8")
-    refusal = Refusal("invalid_table", "read", "LOG-004", code="DELTA_COMMIT_MALFORMED")
+    refusal = Refusal("invalid_table", "read", "LOG-006", code="DELTA_COMMIT_MALFORMED")
     case.refuse("read", "read-latest", refusal, title="The damaged version is refused")
     earlier_spec(case, table, 2)
 

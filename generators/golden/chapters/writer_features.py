@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from generators.delta_schema import Struct, assign_column_mapping, field, map_of, struct
-from generators.golden.case import CaseWriter
+from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.catalog import Chapter
 from generators.golden.publish import publish
 from generators.golden.table import GoldenTable, add, domain, feature_protocol, legacy_protocol
@@ -181,12 +181,19 @@ def _clustering(case: CaseWriter, configuration: str) -> None:
     sorted_file = table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")
     table.commit(add(sorted_file))
     publish(case, table)
-    case.spec(
+    refusal = Refusal("unsupported", "load", "DOM-013")
+    accepted = [
+        Accepted("given", "a snapshot has all domains", expected={"configuration": configuration}),
+        Accepted("hidden", "system domains are not for users", expected={"configuration": None}),
+        Accepted("refused", "as before, and said so", refusal=refusal),
+    ]
+    case.contest(
         "domain_metadata",
         "domain-clustering",
-        title="The clustering domain is given as it stands",
-        expected={"configuration": configuration},
+        accepted,
+        title="The clustering domain is given as it stands, or kept from users",
         parameters={"domain": "delta.clustering"},
+        requirements=["DOM-013"],
     )
 
 

@@ -141,19 +141,26 @@ def _own_ids(case: CaseWriter) -> None:
 
 
 def _unmapped(operation: str, case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1))
+    recipe = Recipe(_PAIR).append(_pairs(1)).given()
     if operation == "rename":
         recipe.rename_column("name", "label")
     else:
         recipe.drop_column("name")
-    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-008"))
+    refused = Refusal("invalid_table", "commit", "CM-008")
+    recipe.publish(
+        case,
+        contested=[
+            ("refused", "only with column mapping are files left as they are", refused),
+            ("rewritten", "files that are written again have the new columns", None),
+        ],
+    )
 
 
 for _name in ("rename", "drop"):
     MAPPING.define(
         f"write-{_name}-unmapped",
-        f"A {_name} of a column is refused where files know it by its name",
-        "CM-008",
+        f"A {_name} without column mapping is refused, or files are rewritten",
+        "WCON-001 CM-008",
         partial(_unmapped, _name),
         features=(),
     )

@@ -33,11 +33,23 @@ def _pairs(*numbers: int) -> list[dict[str, Any]]:
     return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
+_CLUSTERED: Final = (
+    ("carried-out", "whatever the property says, clustering columns have statistics", None),
+    (
+        "refused",
+        "the property, which no text of the protocol knows, leaves the columns without statistics",
+        Refusal("invalid_table", "commit", "CLUS-009"),
+    ),
+)
+"""What becomes of a table whose property asks for statistics of no column."""
+
+
 def _clustered(properties: dict[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, (), properties, features, clustering_columns=("name",))
     recipe.append(_pairs(1, 5, 3)).append(_pairs(4, 2)).keep("optimize")
     recipe.update({"id": Computed(node("+", column("id"), literal("long", 10)))})
-    recipe.delete(compare("id", "=", 13, "long")).publish(case)
+    recipe.delete(compare("id", "=", 13, "long"))
+    recipe.publish(case, contested=_CLUSTERED)
 
 
 CLUSTERED.define(
@@ -64,7 +76,8 @@ CLUSTERED.define(
 def _cluster_later(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, (), _NO_STATISTICS).append(_pairs(1, 2)).append(_pairs(3))
     recipe.keep("cluster_by", columns=["id"]).append(_pairs(4))
-    recipe.keep("cluster_by", columns=["name", "id"]).append(_pairs(5)).publish(case)
+    recipe.keep("cluster_by", columns=["name", "id"]).append(_pairs(5))
+    recipe.publish(case, contested=_CLUSTERED)
 
 
 @CLUSTERED.case("write-partitioned", "A partitioned table is not clustered", "CLUS-004")
@@ -123,7 +136,17 @@ def _excluded(
 ) -> None:
     asked = {f"delta.enableIcebergCompatV{version}": "true", **more}
     recipe = Recipe(schema, properties={"team": "tables"}).append([])
-    recipe.again(asked).publish(case, refusal=Refusal("invalid_table", "commit", requirement))
+    refused = Refusal("invalid_table", "commit", requirement)
+    if more:
+        recipe.again(asked).publish(case, refusal=refused)
+        return
+    recipe.set_properties(asked).publish(
+        case,
+        contested=[
+            ("refused", "the feature needs column mapping", refused),
+            ("inert", "a property alone, of a feature that is not listed, binds nobody", None),
+        ],
+    )
 
 
 def _with(of: str | DataType) -> Struct:

@@ -130,7 +130,15 @@ def _unlisted(case: CaseWriter) -> None:
     properties = {"delta.appendOnly": "true"}
     protocol = Protocol(1, 7, None, ("domainMetadata",))
     recipe = Recipe(_PAIR, (), properties, protocol=protocol).append(_pairs(1, 2)).given()
-    recipe.delete(compare("id", "=", 1, "long")).append(_pairs(3)).publish(case)
+    recipe.delete(compare("id", "=", 1, "long")).append(_pairs(3))
+    refused = Refusal("constraint", "commit", "WVER-006")
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "the property is that of a feature that is not listed", None),
+            ("refused", "no clause has a writer delete rows", refused),
+        ],
+    )
 
 
 @CHECKS.case(

@@ -269,7 +269,18 @@ def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
 def _append_clustered(case: CaseWriter) -> None:
     properties = {"delta.dataSkippingNumIndexedCols": "1"}
     recipe = Recipe(_PAIR, (), properties, clustering_columns=("name",)).append(_pairs(1, 2))
-    recipe.append([{"id": 3, "name": None}]).publish(case)
+    recipe.append([{"id": 3, "name": None}])
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "whatever the property says, the columns have statistics", None),
+            (
+                "refused",
+                "the property, of no text of the protocol, leaves them without statistics",
+                Refusal("invalid_table", "commit", "CLUS-009"),
+            ),
+        ],
+    )
 
 
 @CLUSTERED.case(

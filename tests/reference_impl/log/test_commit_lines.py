@@ -109,3 +109,11 @@ def test_threads_and_groups_change_nothing(log: Any, monkeypatch: pytest.MonkeyP
         read = log.snapshot()
         assert read.adds().equals(whole)
         assert sorted(read.tombstones()["path"].to_pylist()) == log.dead()
+
+
+@pytest.mark.parametrize("lines", [10, 100_000])
+def test_empty_lines_are_passed_over_unread(lines: int) -> None:
+    asked: list[int] = []
+    data = b"\n" * lines + b'{"txn":{"appId":"a","version":1}}\n' + b"\n" * lines
+    sort_lines(data, lambda _, number: asked.append(number))
+    assert asked == [lines + 1]

@@ -1,0 +1,145 @@
+"""What each case is held to: one requirement that binds who is asked and is in force."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from conformance.corpus import load_corpus
+from conformance.generated import Plan, generated_items
+from conformance.generated_recipes import generated_recipes
+from conformance.items import Item, golden_items
+from conformance.judged import Judged, judged_by
+from conformance.mutated import mutated_items
+from conformance.registry import SELECTIONS, load_registry
+from conformance.selection import Selection, select
+
+REVISIONS = tuple(SELECTIONS)
+
+
+@pytest.fixture(scope="module")
+def items() -> tuple[Item, ...]:
+    return (
+        *golden_items(load_corpus(validate=False)),
+        *mutated_items(load_registry(), audited=True),
+        *generated_items(Plan()),
+        *generated_recipes(Plan()),
+    )
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_an_item_judges_binds_who_is_asked_and_is_in_force(
+    items: tuple[Item, ...], revision: str
+) -> None:
+    registry = load_registry()
+    wrong, judged = [], 0
+    for item in items:
+        name = item.requirement(revision)
+        if name is None:
+            continue
+        judged += 1
+        row = registry[name]
+        binding = judged_by(
+            row,
+            item.judged.asked,
+            revision,
+            refusing=item.judged.refusing,
+            own=item.judged.alone,
+        )
+        if not binding:
+            wrong.append((item.id, name))
+    assert wrong == []
+    assert judged > 1500
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_no_case_fails_by_what_is_allowed_or_defined(
+    items: tuple[Item, ...], revision: str
+) -> None:
+    registry = load_registry()
+    assert [
+        (item.id, name)
+        for item in items
+        if item.judged.asked != "audit"
+        and (name := item.requirement(revision)) is not None
+        and registry[name].level not in ("MUST", "SHOULD")
+    ] == []
+
+
+def test_what_judges_nothing_in_a_revision_is_not_selected_there(items: tuple[Item, ...]) -> None:
+    registry = load_registry()
+    unjudged = [item for item in items if item.requirement("2021") is None]
+    assert unjudged
+    chosen = {item.id for item in select(Selection("2021"), items, registry)}
+    assert chosen.isdisjoint(item.id for item in unjudged)
+    assert chosen
+
+
+def test_a_read_of_a_column_of_void_is_judged_upstream_alone(items: tuple[Item, ...]) -> None:
+    (item,) = (each for each in items if each.id == "void-type/top-level-column/project-others")
+    found = {each: item.requirement(each) for each in REVISIONS}
+    assert found == {"2021": None, "2025": None, "upstream": "VOID-002"}
+
+
+def test_travel_by_in_commit_timestamps_is_a_recommendation(items: tuple[Item, ...]) -> None:
+    registry = load_registry()
+    travelled = [item for item in items if item.judged.timed or item.judged.question == "history"]
+    assert len(travelled) > 20
+    for item in travelled:
+        assert item.requirement("2021") is None, item.id
+        name = item.requirement("upstream")
+        assert name is not None, item.id
+        assert registry[name].level == "SHOULD", item.id
+
+
+@pytest.mark.parametrize("name", ["SUM-009", "CRC-016", "STAT-012", "CM-016"])
+def test_a_requirement_of_files_is_proved_by_what_writers_leave(
+    items: tuple[Item, ...], name: str
+) -> None:
+    registry = load_registry()
+    chosen = select(Selection(requirements=(name,)), items, registry)
+    written = {item.id for item in items if item.judged.question == "write"}
+    assert written <= {item.id for item in chosen}
+
+
+def test_a_requirement_of_readers_is_proved_by_what_judges_it(items: tuple[Item, ...]) -> None:
+    chosen = select(Selection(requirements=("DVDESC-003",)), items, load_registry())
+    asked = {item.judged.asked: item.requirement("upstream") for item in chosen}
+    assert asked["reader"] == "DVDESC-003"
+    assert all("DVDESC-003" in item.requirements for item in chosen)
+    assert not any(item.judged.question == "write" for item in chosen)
+
+
+def test_a_must_comes_before_a_should_and_what_is_due_before_both() -> None:
+    named = ("CM-006", "CM-029")
+    assert Judged("read", named).in_revision("upstream") == "CM-029"
+    assert Judged("read", ("CM-006",)).in_revision("upstream") == "CM-006"
+    assert Judged("read", named, "TF-001").in_revision("upstream") == "TF-001"
+    assert Judged("read", named, "TF-001").in_revision("2021") == "CM-029"
+
+
+def test_how_readers_come_to_an_answer_is_judged_where_a_case_says_so_alone() -> None:
+    assert Judged("read", ("CKPT-003",)).in_revision("upstream") == "SNAP-007"
+    assert Judged("read", ("WCON-004",)).in_revision("upstream") == "SNAP-007"
+    said = Judged("read", ("WCON-004",), "WCON-004", alone=True)
+    assert said.in_revision("upstream") == "WCON-004"
+
+
+def test_a_row_of_files_binds_a_reader_by_a_ruling_and_for_a_refusal_alone() -> None:
+    registry = load_registry()
+    row = registry["SNAP-001"]
+    assert row.role == "file"
+    assert judged_by(row, "reader", "upstream", refusing=True)
+    assert not judged_by(row, "reader", "upstream")
+    without = dataclasses.replace(row, ruling=None)
+    assert not judged_by(without, "reader", "upstream", refusing=True)
+
+
+def test_readers_notice_by_a_clause_or_a_ruling() -> None:
+    registry = load_registry()
+    assert [
+        row.id
+        for row in registry
+        if row.role != "reader" and "reader" in row.notice and row.ruling is None
+    ] == []
