@@ -191,7 +191,13 @@ def run_audit_cli(argv: Sequence[str]) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    findings = audit(options.table, data=not options.no_data, limits=_limits(options))
+    findings = audit(
+        options.table,
+        data=not options.no_data,
+        limits=_limits(options),
+        outside=options.outside,
+        revision=options.revision,
+    )
     write = _write_json if options.format == "json" else _write_text
     write(options.table, findings, sys.stdout)
     if any(finding.severity == "error" for finding in findings):
