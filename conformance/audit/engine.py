@@ -207,7 +207,7 @@ class _Audit:
                 yield from file_check.run(view)
 
 
-def audit(
+def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
     location: str,
     *,
     data: bool = True,

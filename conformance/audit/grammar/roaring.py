@@ -31,6 +31,9 @@ _OFFSETS_FROM: Final = 4
 _ARRAY_LIMIT: Final = 4096
 _CONTAINER: Final = 1 << 16
 _TOP_BIT: Final = 1 << 31
+_LEAST: Final = 12
+"""Bytes of an empty bucket."""
+
 _MOST: Final = 1 << 22
 """Containers of a vector, of which each takes far more memory than it may take bytes."""
 
@@ -152,7 +155,7 @@ class _Reader:
 
     def portable(self) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
         last, count = -1, self._take("<Q")
-        _refuse_many(count)
+        _refuse_many(count, len(self._payload))
         for _ in range(count):
             key = self._take("<I")
             if key <= last:
@@ -164,7 +167,7 @@ class _Reader:
 
     def native(self, order: str) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
         count = self._take(f"{order}I")
-        _refuse_many(count)
+        _refuse_many(count, len(self._payload))
         for key in range(count):
             size = self._take(f"{order}I")
             begin = self.at
@@ -220,8 +223,9 @@ class _Reader:
         return kind, stored
 
 
-def _refuse_many(buckets: int) -> None:
-    if buckets > budget().limits.vector_buckets:
+def _refuse_many(buckets: int, size: int) -> None:
+    # A count that the bytes have no room for is found to be wrong on the way.
+    if budget().limits.vector_buckets < buckets <= size // _LEAST:
         raise exceeded("vector_buckets", f"a deletion vector has {buckets} buckets")
 
 
