@@ -2,6 +2,8 @@
 
 A baseline is a YAML file:
 
+    claims: {operations: [scan], …}  # optional: a run that claims less fails
+    judged: 61                       # optional: percent of a whole run to be judged at least
     failures:
       - id: chapter/case/spec        # "*" stands for any text; at most 20 items
         requirement: REC-001         # one that the item names or the verdict gives
@@ -18,23 +20,28 @@ as well, for implementations whose answer depends on chance.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
+from conformance.claims import WORDS
 from conformance.faults import BaselineError
 from conformance.registry_yaml import Node, RegistryError, read_yaml
 
-__all__ = ["UNTRIAGED", "Baseline", "Entry", "load_baseline", "write_baseline"]
+__all__ = ["UNTRIAGED", "Baseline", "Entry", "is_pattern", "load_baseline"]
 
 UNTRIAGED: Final = "untriaged"
-"""The reason that :func:`write_baseline` leaves for a person to replace."""
+"""The reason of an entry that nobody has looked into."""
 
 _WIDEST: Final = 20
+_NUMBERS: Final = ("reader_version", "writer_version")
+
+
+def is_pattern(message: str) -> bool:
+    """Tell whether the message of an entry is a regular expression."""
+    return len(message) > 2 and message[0] == message[-1] == "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,37 +73,58 @@ class Entry:
 
     def explains(self, requirements: Iterable[str], message: str) -> bool:
         """Tell whether a failure is the known one."""
-        if self.requirement not in requirements:
-            return False
-        if len(self.message) > 2 and self.message[0] == self.message[-1] == "/":
+        return self.requirement in requirements and self.says(message)
+
+    def says(self, message: str) -> bool:
+        """Tell whether a failure's message is the known one."""
+        if is_pattern(self.message):
             return re.search(self.message[1:-1], message) is not None
         return self.message in message
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The known failures of one implementation."""
+    """The known failures of one implementation, and what it was judged by.
+
+    Attributes:
+        entries: the known failures.
+        claims: what it claims, as in a results file; ``None`` where nobody has written it down.
+        judged: percent of all cases that are judged at least, ``None`` as above.
+
+    """
 
     entries: tuple[Entry, ...] = ()
+    claims: Mapping[str, Any] | None = None
+    judged: float | None = None
 
     def about(self, identity: str) -> tuple[Entry, ...]:
         """Give the entries about an item."""
         return tuple(entry for entry in self.entries if entry.names(identity))
 
     def check(self, universe: Sequence[str]) -> list[str]:
-        """Name the entries that no item has, or that too many have.
+        """Name the entries that no item has.
 
         Args:
             universe: ids of all items that exist, selected or not.
 
+        Raises:
+            BaselineError: an entry stands for more items than one may.
+
         """
         faults = []
+        known = set(universe)
         for entry in self.entries:
-            matched = sum(entry.names(identity) for identity in universe)
+            if "*" not in entry.id:
+                matched = int(entry.id in known)
+            else:
+                matched = sum(entry.names(identity) for identity in universe)
             if not matched:
                 faults.append(f"{entry.place}: {entry.id} matches no case")
             elif matched > _WIDEST:
-                faults.append(f"{entry.place}: {entry.id} matches {matched} cases, over {_WIDEST}")
+                raise BaselineError(
+                    f"{entry.place}: {entry.id} covers {matched} cases, and an entry covers at "
+                    f"most {_WIDEST}: one reason for more hides what is new; write several entries"
+                )
         return faults
 
 
@@ -108,11 +136,27 @@ def load_baseline(path: Path) -> Baseline:
 
     """
     try:
-        root = read_yaml(path, "a baseline").fields(("failures",))
+        root = read_yaml(path, "a baseline").fields(("failures",), ("claims", "judged"))
         entries = tuple(_entry(node) for node in root["failures"].items(may_be_empty=True))
+        claims = _claims(root["claims"]) if "claims" in root else None
+        judged = _percent(root["judged"]) if "judged" in root else None
     except RegistryError as error:
         raise BaselineError(str(error)) from error
-    return Baseline(entries)
+    return Baseline(entries, claims, judged)
+
+
+def _claims(node: Node) -> dict[str, Any]:
+    values = node.fields((*_NUMBERS, *WORDS))
+    numbers = {name: values[name].integer() for name in _NUMBERS}
+    sets = {name: [i.text() for i in values[name].items(may_be_empty=True)] for name in WORDS}
+    return {**numbers, **sets}
+
+
+def _percent(node: Node) -> float:
+    value = node.text()
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", value) or float(value) > 100:
+        raise node.fail(f"judged is a percentage from 0 to 100, not {value!r}")
+    return float(value)
 
 
 def _entry(node: Node) -> Entry:
@@ -121,35 +165,9 @@ def _entry(node: Node) -> Entry:
     intermittent = chance is not None and chance.choice(("true", "false")) == "true"
     texts = {key: value.text() for key, value in values.items()}
     message = texts["message"]
-    if len(message) > 2 and message[0] == message[-1] == "/":
+    if is_pattern(message):
         try:
             re.compile(message[1:-1])
         except re.error as error:
             raise values["message"].fail(f"is no regular expression: {error}") from error
     return Entry(**texts, intermittent=intermittent, place=node.place)
-
-
-def write_baseline(path: Path, failures: Iterable[dict[str, Any]]) -> int:
-    """Write failures as a baseline whose reasons a person has to fill in.
-
-    Args:
-        path: the file to write.
-        failures: records of failing items.
-
-    Returns:
-        How many entries were written.
-
-    """
-    entries = [
-        {
-            "id": record["id"],
-            "requirement": record["requirement"] or record["requirements"][0],
-            "message": record["message"],
-            "reason": UNTRIAGED,
-        }
-        for record in sorted(failures, key=lambda record: str(record["id"]))
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = yaml.safe_dump({"failures": entries}, sort_keys=False, allow_unicode=True, width=100)
-    path.write_text(text, encoding="utf-8")
-    return len(entries)

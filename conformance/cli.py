@@ -1,6 +1,7 @@
 """The command ``delta-tck``: judge, try, audit, and read what came of it.
 
-``delta-tck run`` is ``pytest`` with the same options; the other commands need no test runner.
+``delta-tck run`` is ``pytest`` with the kit's options under shorter names, as ``--case`` for
+``--tck-case``; the other commands need no test runner.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.faults import CorpusError, KitError
-from conformance.options import IMPLEMENTATIONS
+from conformance.options import IMPLEMENTATIONS, gibibytes, long_names, options_help, seconds
 from conformance.status import Status, status_of_error
 from conformance.untrusted import printable
 
@@ -22,10 +23,15 @@ __all__ = ["main"]
 def _run(arguments: Sequence[str]) -> int:
     import pytest  # noqa: PLC0415  the other commands need no test runner
 
-    if not any(argument.split("=")[0] == "--impl" for argument in arguments):
+    if any(argument in ("-h", "--help") for argument in arguments):
+        _say("usage: delta-tck run --impl=NAME …\n")
+        _say("\n".join(options_help()))
+        return Status.OK
+    given = long_names(arguments)
+    if not any(argument.partition("=")[0] == "--impl" for argument in given):
         _say(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
         return Status.USAGE
-    return int(pytest.main(list(arguments)))
+    return int(pytest.main(given))
 
 
 def _smoke(arguments: Sequence[str]) -> int:
@@ -35,18 +41,20 @@ def _smoke(arguments: Sequence[str]) -> int:
     from conformance.smoke import smoke  # noqa: PLC0415  as above
 
     parser = argparse.ArgumentParser(prog="delta-tck smoke", description=_COMMANDS["smoke"][0])
-    parser.add_argument("--impl", required=True, help="as for pytest --impl")
+    named = parser.add_mutually_exclusive_group(required=True)
+    named.add_argument("implementation", nargs="?", metavar="IMPL", help="as for pytest --impl")
+    named.add_argument("--impl", help="the same")
     parser.add_argument("--corpus", type=Path, help="folder of golden tables")
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a request")
-    parser.add_argument("--start-limit", type=float, default=180.0, help="seconds to come up")
-    parser.add_argument("--memory-limit", type=float, default=4.0, help="GiB for its processes")
+    parser.add_argument("--time-limit", type=seconds, default=60.0, help="seconds for a request")
+    parser.add_argument("--start-limit", type=seconds, default=180.0, help="seconds to come up")
+    parser.add_argument("--memory-limit", type=gibibytes, default=4.0, help="GiB for its processes")
     options = parser.parse_args(arguments)
     interrupt_on_termination()
     try:
         corpus = load_corpus(options.corpus)
         memory = int(options.memory_limit * 1024**3)
         limits = Limits(options.time_limit, options.start_limit, memory)
-        adapter = resolve(options.impl, limits, "process")
+        adapter = resolve(options.implementation or options.impl, limits, "process")
     except KitError as error:
         _say(f"delta-tck: {error}")
         return status_of_error(error)
@@ -99,7 +107,7 @@ def _diff(arguments: Sequence[str]) -> int:
 
 
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
-    "run": ("judge an implementation; takes the options of pytest --impl", _run),
+    "run": ("judge an implementation; --help has the options", _run),
     "smoke": ("try an adapter before it is judged", _smoke),
     "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
@@ -130,6 +138,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in ("-h", "--help"):
         _say(_usage())
+        return Status.OK
+    if given == ["--version"]:
+        from conformance.results import kit_version  # noqa: PLC0415  each command loads its own
+
+        _say(f"delta-tck {kit_version()}")
         return Status.OK
     if not given or given[0] not in _COMMANDS:
         _say(_usage())

@@ -88,7 +88,7 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     """
     root = default_corpus_path() if root is None else root
     if not root.is_dir():
-        raise CorpusError(root, "no such folder; --corpus names the folder of golden tables")
+        raise CorpusError(root, "no such folder; --tck-corpus names the folder of golden tables")
     if validate:
         check_tree(root)
     cases = tuple(_Loader(root, validate=validate).cases())

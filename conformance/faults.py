@@ -19,6 +19,7 @@ __all__ = [
     "EmptySelectionError",
     "FaultKind",
     "KitError",
+    "OutputError",
     "ResolveError",
     "SelectionError",
 ]
@@ -68,6 +69,10 @@ class ResolveError(KitError):
 
 class BaselineError(KitError):
     """A baseline file is malformed."""
+
+
+class OutputError(KitError):
+    """A file that the options name cannot be written."""
 
 
 class AdapterError(KitError):

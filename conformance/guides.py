@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from conformance.citations import cited_in_project
+from conformance.claims import CAPABILITIES
 from conformance.corpus import default_corpus_path
 from conformance.coverage import measure
 from conformance.options import OPTIONS
-from conformance.outcomes import HAZARDS
+from conformance.outcomes import HAZARDS, MEANINGS
 from conformance.registry import SELECTIONS, load_registry
 from conformance.status import Status
 from generators.spec_files import spec_files
@@ -28,7 +29,7 @@ __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 
 _ROOT: Final = Path(__file__).parent.parent
 
-GUIDES: Final = ("README.md", "docs/limits.md", "docs/results.md")
+GUIDES: Final = ("README.md", "docs/adapters.md", "docs/limits.md", "docs/results.md")
 """Guides that hold generated parts, below the project's folder."""
 
 _STATUSES: Final[Mapping[Status, str]] = {
@@ -36,19 +37,26 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.NONCONFORMANT: "a case failed that no baseline knows",
     Status.INTERRUPTED: "the run was interrupted",
     Status.INTERNAL: "pytest or the kit broke",
-    Status.USAGE: "an option or the baseline file is malformed",
+    Status.USAGE: "an option or the baseline file is malformed, a file cannot be written, or "
+    "another package stands in place of one of the kit's",
     Status.EMPTY_SELECTION: "the selection is empty: nothing ran",
     Status.UNKNOWN_ID: "the selection names a case, requirement, chapter or feature in vain",
     Status.CORPUS: "the golden tables are missing or malformed",
-    Status.ADAPTER: "the adapter does not exist or does not start",
+    Status.ADAPTER: "the adapter does not exist, does not start, or claims what is no word of "
+    "the contract",
     Status.STALE_BASELINE: "a baseline entry passes, fails in another way or names nothing",
     Status.ERRORS: "a crash, a time limit or a fault of the kit left a case without a verdict",
+    Status.NOTHING_JUDGED: "no case was judged: nothing that was selected is claimed",
+    Status.TOO_FEW_JUDGED: "fewer claims or a smaller judged share than the baseline or "
+    "`--tck-min-judged` asks for",
+    Status.GAVE_UP: "ten cases in a row ended in one kind of fault of the adapter: the run was "
+    "ended, and its results are partial",
 }
 
 
 def _options() -> str:
     lines = ["| Option | Meaning |", "|--|--|"]
-    for name, details in OPTIONS:
+    for name, details in OPTIONS.items():
         value = details.get("metavar") or "|".join(details.get("choices", ()))
         spelled = f"{name}={value}" if value else name
         lines.append(f"| `{_cell(spelled)}` | {_cell(details['help'])} |")
@@ -63,6 +71,19 @@ def _exit_statuses() -> str:
     lines = ["| Status | Meaning |", "|--|--|"]
     lines += [f"| {status.value} | {_STATUSES[status]} |" for status in Status]
     return "\n".join(lines)
+
+
+def _outcomes() -> str:
+    lines = ["| Outcome | Meaning | Judged |", "|--|--|--|"]
+    lines += [
+        f"| `{outcome}` | {_cell(meaning.words)} | {'yes' if meaning.judged else 'no'} |"
+        for outcome, meaning in MEANINGS.items()
+    ]
+    return "\n".join(lines)
+
+
+def _capabilities() -> str:
+    return ", ".join(f"`{word}`" for word in sorted(CAPABILITIES))
 
 
 def _hazards() -> str:
@@ -104,12 +125,14 @@ def _limits() -> str:
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "capabilities": _capabilities,
     "corpus": _corpus,
     "coverage": _coverage,
     "exit-statuses": _exit_statuses,
     "hazards": _hazards,
     "limits": _limits,
     "options": _options,
+    "outcomes": _outcomes,
 }
 """Name of each generated part, and what writes it."""
 

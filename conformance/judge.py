@@ -6,6 +6,7 @@ from the spec, the claims and the answer, and nowhere else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from generators.placeholders import expand
 __all__ = ["Judge"]
 
 _MESSAGE: Final = 400
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _HAZARD_OF_TYPE: Final[Mapping[str, Hazard]] = {"history": Hazard.COSMETIC}
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "unsupported": Hazard.SILENT_WRONG_DATA,
@@ -114,7 +116,8 @@ class Judge:
     def _judge(self, case: Case, spec: Spec) -> Verdict:
         missing = lacking(spec, self.claims)
         if missing:
-            return Verdict(Outcome.UNSUPPORTED, f"{missing} is not claimed, so not asked")
+            message = f"{missing} is not claimed, so not asked"
+            return Verdict(Outcome.UNSUPPORTED, message, unclaimed=(missing,))
         if spec.type == "write":
             return self._replay(case, spec)
         table = self.store.table(case)
@@ -142,7 +145,7 @@ class Judge:
     def _replay(self, case: Case, spec: Spec) -> Verdict:
         table = self.store.fresh(case if "given" in spec.parameters else None)
         try:
-            verdict = replay_recipe(self._run, spec, table, self.revision)
+            verdict = replay_recipe(self._run, self.claims, spec, table, self.revision)
         except AdapterFaultError as error:
             return _error(error.fault, table)
         return _without_place(self._witnessed(verdict, table), table)
@@ -200,8 +203,8 @@ def _placed(case: Case, spec: Spec, table: Path) -> Spec:
 def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
     names = ", ".join(unclaimed)
     match answer:
-        case Refused(kind, _, message) if unclaimed:
-            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+        case Refused(_, _, message) if unclaimed:
+            return _unsupported(unclaimed, message)
         case Refused(kind, stage, message):
             return Verdict(
                 Outcome.FAIL,
@@ -216,6 +219,11 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
             return _wrong(spec, expected, found, unclaimed)
+
+
+def _unsupported(unclaimed: list[str], message: str) -> Verdict:
+    words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
+    return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
 
 
 def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
@@ -252,8 +260,7 @@ def _decide_refusal(
                 f"an answer: {_brief(payload)}",
             )
         case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
-            names = ", ".join(unclaimed)
-            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+            return _unsupported(unclaimed, message)
         case Refused(_, _, message):
             # No clause names kinds of refusal.
             return Verdict(Outcome.PASS, f"refused: {message}")
@@ -264,8 +271,7 @@ def _decide_contested(
 ) -> Verdict:
     """Name the reading of the text that an answer follows; one that follows none fails."""
     if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
-        names = ", ".join(unclaimed)
-        return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {answer.message}")
+        return _unsupported(unclaimed, answer.message)
     found: Difference | None = None
     for accepted in contested.accepted:
         match accepted.answer, answer:
@@ -284,9 +290,8 @@ def _decide_contested(
         return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
     wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
     match answer:
-        case Refused(kind, _, message) if unclaimed:
-            names = ", ".join(unclaimed)
-            return Verdict(Outcome.UNSUPPORTED, f"refused, not claiming {names}: {message}")
+        case Refused(_, _, message) if unclaimed:
+            return _unsupported(unclaimed, message)
         case Refused(kind, stage, message):
             return Verdict(
                 Outcome.FAIL,
@@ -312,7 +317,11 @@ def _error(fault: BaseException | None, table: Path) -> Verdict:
     message = str(reason) if reason else f"raised: {type(fault).__name__}: {fault}"
     details = tuple(reason.details.splitlines()[-40:]) if reason else ()
     return Verdict(
-        Outcome.ERROR, _stable(message, table), actual=_stable(message, table), details=details
+        Outcome.ERROR,
+        _stable(message, table),
+        actual=_stable(message, table),
+        details=details,
+        fault=reason.kind if reason else "raised",
     )
 
 
@@ -332,8 +341,9 @@ def _blocked(root: Spec, verdict: Verdict) -> Verdict:
 
 
 def _stable(message: str, table: Path) -> str:
-    """Take out what differs from run to run: where the table was copied to."""
-    return " ".join(message.replace(str(table), "<table>").split())[:_MESSAGE]
+    """Take out what differs from run to run: where the table was copied to, and addresses."""
+    text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
+    return " ".join(_ADDRESS.sub("<address>", text).split())[:_MESSAGE]
 
 
 def _without_place(verdict: Verdict, table: Path) -> Verdict:

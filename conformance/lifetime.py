@@ -90,7 +90,7 @@ def supervised(run: Callable[[], int]) -> int:
     sweep()
     sys.stderr.write(
         f"delta-tck: the run was ended ({ended}) before it had judged all, by the adapter or "
-        "from outside; without --isolation=none an adapter costs one case at most\n"
+        "from outside; without --tck-isolation=none an adapter costs one case at most\n"
     )
     return Status.ERRORS
 

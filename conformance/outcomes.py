@@ -5,21 +5,29 @@ Serves every section of the protocol. The set is closed; skipping is not among i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["ALTERED", "FAILING", "HAZARDS", "Hazard", "Outcome", "Verdict"]
+from conformance.faults import FaultKind
+
+__all__ = [
+    "ALTERED",
+    "FAILING",
+    "HAZARDS",
+    "JUDGED",
+    "MEANINGS",
+    "Hazard",
+    "Meaning",
+    "Outcome",
+    "Verdict",
+    "failing",
+]
 
 
 class Outcome(StrEnum):
-    """How a case ended.
-
-    ``PASS``: as the protocol demands. ``FAIL``: otherwise. ``UNSUPPORTED``: not claimed, and
-    refused cleanly or not asked. ``BLOCKED``: the root cause is shown by another spec of the case.
-    ``ERROR``: no verdict, because of a crash, a time limit or a fault of the kit. ``OPEN``: the
-    text is contested, what was seen is recorded. ``ADVICE``: a SHOULD is not followed.
-    """
+    """How a case ended; :data:`MEANINGS` says what each is and what follows from it."""
 
     PASS = "pass"  # noqa: S105  no password
     FAIL = "fail"
@@ -30,8 +38,82 @@ class Outcome(StrEnum):
     ADVICE = "advice"
 
 
-FAILING: Final = frozenset({Outcome.FAIL, Outcome.ERROR})
-"""Outcomes that turn a run red unless a baseline knows them."""
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What follows from an outcome.
+
+    Attributes:
+        words: what it is, for people.
+        judged: the verdict was taken from what the implementation did; the others are cases of
+            which nobody knows how it does.
+        rank: how bad it is beside others; a case that comes to a higher rank is a regression.
+        fails: it turns a run red unless a baseline knows it.
+        strict: the ``--tck-strict`` level under which it fails as well.
+
+    """
+
+    words: str
+    judged: bool
+    rank: int
+    fails: bool = False
+    strict: str | None = None
+
+
+MEANINGS: Final[Mapping[Outcome, Meaning]] = {
+    Outcome.PASS: Meaning("as the protocol demands", judged=True, rank=0),
+    Outcome.FAIL: Meaning("otherwise; carries a hazard", judged=True, rank=3, fails=True),
+    Outcome.UNSUPPORTED: Meaning(
+        "not claimed, and refused cleanly or never asked: conformant, and not judged",
+        judged=False,
+        rank=2,
+    ),
+    Outcome.BLOCKED: Meaning(
+        "a question about a table whose more basic question failed already; the root cause is "
+        "shown once",
+        judged=False,
+        rank=3,
+    ),
+    Outcome.ERROR: Meaning(
+        "no verdict: a crash, a time limit, or a fault of the kit",
+        judged=False,
+        rank=3,
+        fails=True,
+    ),
+    Outcome.OPEN: Meaning(
+        "the text is contested, and the answer follows one of its readings; which one is "
+        "recorded, and fails nobody",
+        judged=True,
+        rank=0,
+    ),
+    Outcome.ADVICE: Meaning(
+        "a SHOULD is not followed; fails under `--tck-strict=should` alone",
+        judged=True,
+        rank=1,
+        strict="should",
+    ),
+}
+"""Every outcome and what follows from it."""
+
+JUDGED: Final = frozenset(outcome for outcome, meaning in MEANINGS.items() if meaning.judged)
+"""Outcomes of cases that count as judged."""
+
+
+def failing(strict: str | None = None) -> frozenset[Outcome]:
+    """Give the outcomes that turn a run red unless a baseline knows them.
+
+    Args:
+        strict: the level of ``--tck-strict``.
+
+    """
+    return frozenset(
+        outcome
+        for outcome, meaning in MEANINGS.items()
+        if meaning.fails or (strict is not None and meaning.strict == strict)
+    )
+
+
+FAILING: Final = failing()
+"""Outcomes that fail at every level."""
 
 
 ALTERED: Final = "the adapter changed the table that it was asked to read"
@@ -68,6 +150,8 @@ class Verdict:
         requirement: the id that is broken, where the judge knows better than the spec.
         details: further lines.
         seen: name of the accepted answer that was seen, for ``OPEN``.
+        fault: how the adapter failed to answer, for ``ERROR``; ``None`` for a fault of the kit.
+        unclaimed: what the implementation does not claim, for ``UNSUPPORTED``.
 
     """
 
@@ -79,3 +163,5 @@ class Verdict:
     requirement: str | None = None
     details: tuple[str, ...] = ()
     seen: str | None = None
+    fault: FaultKind | None = None
+    unclaimed: tuple[str, ...] = ()

@@ -23,6 +23,7 @@ from conformance.adapter import (
     Txn,
 )
 from conformance.cases import Case, Spec
+from conformance.recipe_needs import capabilities_of
 from conformance.recipes import unclaimed_operations
 
 __all__ = ["ask", "lacking", "milliseconds", "unclaimed_features"]
@@ -80,8 +81,6 @@ _QUESTIONS: Final[Mapping[str, _Question]] = {
 _FINE: Final = ("version", "timestamp", "columns", "filter")
 """Parameters that an implementation may lack, each named ``<operation>.<parameter>``."""
 
-_POINTED: Final = frozenset({"scan", "snapshot", "files"})
-
 
 def ask(spec: Spec, table: Path) -> Request:
     """Build the request of a spec about a table."""
@@ -96,7 +95,8 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
     A type that is asked by no request (as ``checksum``) is nobody's to claim.
     """
     if spec.type == "write":
-        missing = unclaimed_operations(spec, claims) or sorted(spec.needs - claims.capabilities)
+        needed = set(spec.needs).union(*map(capabilities_of, spec.parameters["operations"]))
+        missing = unclaimed_operations(spec, claims) or sorted(needed - claims.capabilities)
         return next(iter(missing), None)
     question = _QUESTIONS.get(spec.type)
     if question is None:
@@ -104,8 +104,7 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
     if question.operation not in claims.operations:
         return question.operation
     needed = {*spec.needs, *question.capabilities}
-    if question.operation in _POINTED:
-        needed |= {f"{question.operation}.{p}" for p in _FINE if p in spec.parameters}
+    needed |= {f"{question.operation}.{p}" for p in _FINE if p in spec.parameters}
     if "ratified" in spec.parameters:
         needed.add(f"{question.operation}.ratified")
     missing = sorted(needed - claims.capabilities)

@@ -23,6 +23,7 @@ from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.audit import audit
 from conformance.audit.log import open_log
 from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
+from conformance.claims import unclaimed_by_writer
 from conformance.compare import Difference, compare_rows
 from conformance.faults import KitError
 from conformance.file_digests import digests
@@ -31,6 +32,7 @@ from conformance.outcomes import Hazard, Outcome, Verdict
 from conformance.recipe_checks import Fault, Watch
 from conformance.recipe_files import Seen
 from conformance.recipe_identity import numbered, without_identities
+from conformance.recipe_needs import features_asked
 from conformance.recipe_state import described
 from conformance.recipe_steps import KEPT_BACK, operation_of
 from conformance.recipe_traces import Traces
@@ -83,6 +85,7 @@ class _Replay:
 
     Attributes:
         run: asks the adapter.
+        claims: what it claims.
         table: where the table is to be.
         steps: the recipe.
         before: the steps that made the table that is given, for the oracle.
@@ -99,6 +102,7 @@ class _Replay:
     """
 
     run: Run
+    claims: Claims
     table: Path
     steps: Sequence[Mapping[str, Any]]
     before: Sequence[Mapping[str, Any]] = ()
@@ -157,6 +161,14 @@ class _Replay:
         version = self.oracle.versions[-1]
         return arrow_table(version.schema, [row.values for row in version.rows])
 
+    def unclaimed(self, step: Mapping[str, Any]) -> list[str]:
+        """Name what a step needs of a writer, or the table as it is, that is not claimed."""
+        try:
+            protocol = Table(self.table).snapshot().protocol
+        except DeltaError:
+            protocol = None
+        return unclaimed_by_writer(self.claims, protocol, features_asked(step))
+
     @property
     def oracle(self) -> Oracle:
         """The oracle of the steps so far."""
@@ -178,11 +190,14 @@ class _Replay:
         return self.oracle.schema
 
 
-def replay_recipe(run: Run, spec: Spec, table: Path, revision: str = "upstream") -> Verdict:
+def replay_recipe(
+    run: Run, claims: Claims, spec: Spec, table: Path, revision: str = "upstream"
+) -> Verdict:
     """Replay a recipe and take the verdict.
 
     Args:
         run: asks the adapter.
+        claims: what it claims; every operation of the recipe is among it.
         spec: a spec of type ``write``.
         table: where the table is to be: nothing, or the table that is given.
         revision: the protocol revision, whose clauses alone the audit goes by.
@@ -197,7 +212,7 @@ def replay_recipe(run: Run, spec: Spec, table: Path, revision: str = "upstream")
     if converts:
         # What is given to convert is the table's files without its log.
         shutil.rmtree(table / "_delta_log")
-    replayed = _Replay(run, table, steps, before, revision=revision)
+    replayed = _Replay(run, claims, table, steps, before, revision=revision)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
@@ -250,12 +265,12 @@ def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict
             return Verdict(Outcome.OPEN, f"contested: {each.name}", seen=each.name)
     if verdict is not None:
         return verdict
-    wanted = f"one of {', '.join(each.name for each in accepted)}"
+    names = ", ".join(each.name for each in accepted)
     return Verdict(
         Outcome.FAIL,
         "carried out, as no reading of the text has it",
         Hazard.CORRUPTING_WRITE,
-        wanted,
+        f"one of {names}",
         "carried out",
     )
 
@@ -266,8 +281,9 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
         name = f"step {number} ({step['operation']})"
         replayed.watch.before()
         match replayed.ask(step):
-            case Refused("unsupported", _, message):
-                return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {message}")
+            case Refused("unsupported", _, message) if missing := replayed.unclaimed(step):
+                reason = f"{name} is refused, not claiming {', '.join(missing)}: {message}"
+                return Verdict(Outcome.UNSUPPORTED, reason, unclaimed=tuple(missing))
             case Refused(kind, stage, message):
                 return Verdict(
                     Outcome.FAIL,
@@ -429,10 +445,22 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
         verdict = verdict or _audited(replayed)
     if verdict is not None:
         return verdict
-    if answer.kind == "unsupported" != error.kind:
-        return Verdict(Outcome.UNSUPPORTED, f"{name} is refused: {answer.message}")
-    # No clause names kinds of refusal.
-    return Verdict(Outcome.PASS, f"refused: {answer.message}")
+    return _as_claimed(replayed, last, answer, error.kind, wanted)
+
+
+def _as_claimed(
+    replayed: _Replay, last: Mapping[str, Any], answer: Refused, kind: str, wanted: str
+) -> Verdict:
+    """Judge a refusal that is due: no clause names its kind, but what is claimed is supported."""
+    if answer.kind != "unsupported" or kind == "unsupported":
+        return Verdict(Outcome.PASS, f"refused: {answer.message}")
+    name = f"step {len(replayed.steps) - 1} ({last['operation']})"
+    missing = replayed.unclaimed(last)
+    if missing:
+        reason = f"{name} is refused, not claiming {', '.join(missing)}: {answer.message}"
+        return Verdict(Outcome.UNSUPPORTED, reason, unclaimed=tuple(missing))
+    message = f"{name} is refused as unsupported, and claimed: {answer.message}"
+    return Verdict(Outcome.FAIL, message, Hazard.COSMETIC, wanted, "refused as unsupported")
 
 
 def _latest(table: Path) -> int | None:

@@ -62,7 +62,7 @@ SELECTIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "upstream": frozenset({"2025", "dv-design", "upstream"}),
     }
 )
-"""What ``--revision`` selects: the texts whose clauses hold under it."""
+"""What ``--tck-revision`` selects: the texts whose clauses hold under it."""
 
 NOTICERS: Final = ("reader", "writer", "audit")
 """Who can be asked to notice a breach."""

@@ -7,6 +7,8 @@ that gives an adapter), or ``cmd:<command line>`` (a program in any language).
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -32,6 +34,18 @@ Isolation: TypeAlias = Literal["auto", "process", "none"]
 
 _IN_PROCESS: Final = "ours"
 _WORKER: Final = Path(__file__).with_name("serve.py")
+
+_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "deltalake": ("deltalake",),
+    "duckdb": ("duckdb", "duckdb_extension_delta"),
+    "polars": ("polars", "deltalake"),
+    "chdb": ("chdb",),
+    "spark": ("pyspark", "delta"),
+}
+"""Packages that an implementation needs, which the extra of its name installs."""
+
+_NAMED_BY_VARIABLE: Final = {"duckdb_extension_delta": "DELTA_TCK_DUCKDB_EXTENSION"}
+"""Packages that are not needed where an environment variable names what they hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +119,28 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
     )
 
 
+def _check_packages(name: str) -> None:
+    """Say in one line which extra is missing; the engine's own error says it in many."""
+    missing = [
+        package
+        for package in _PACKAGES.get(name, ())
+        if os.environ.get(_NAMED_BY_VARIABLE.get(package, "")) is None
+        and importlib.util.find_spec(package) is None
+    ]
+    if missing:
+        raise ResolveError(
+            f"{name} needs {', '.join(missing)}, which is not installed: "
+            f"pip install 'delta-tck[{name}]'"
+        )
+
+
 def _command(name: str) -> list[str]:
     if name.startswith("cmd:"):
         command = shlex.split(name.removeprefix("cmd:"))
         if not command:
             raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
         return command
+    _check_packages(name)
     if name in BUILT_IN:
         name = f"python:{BUILT_IN[name]}"
     if not name.startswith("python:"):

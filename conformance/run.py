@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from conformance.adapter import Adapter, Description
-from conformance.baseline import Baseline, load_baseline
+from conformance.baseline import Baseline, Entry, load_baseline
+from conformance.claims import as_document, claims_faults, fewer_claims
 from conformance.corpus import Corpus, load_corpus
 from conformance.faults import AdapterStartError, KitError
 from conformance.generated import generated_items
@@ -24,7 +25,7 @@ from conformance.judge import Judge
 from conformance.levels import weighed
 from conformance.limits import InProcessLimit
 from conformance.mutated import mutated_items
-from conformance.outcomes import FAILING, Outcome, Verdict
+from conformance.outcomes import Outcome, Verdict, failing
 from conformance.process import ProcessAdapter
 from conformance.registry import Registry, load_registry
 from conformance.replay.keeper import Keeper
@@ -33,6 +34,7 @@ from conformance.results import kit_version, record_of
 from conformance.selection import select
 from conformance.self_audit import judge_checksum
 from conformance.settings import Settings
+from conformance.share import share_of
 from conformance.status import Status
 from conformance.tables import TableStore
 from conformance.untrusted import printable
@@ -122,12 +124,15 @@ class Run:
         with _starting():
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
-            who = self._adapter.describe()
+            found = self._adapter.describe()
+        faults = [*claims_faults(found.claims)]
+        if faults:
+            raise AdapterStartError(f"{found.name} claims what nobody knows: {'; '.join(faults)}")
         return replace(
-            who,
-            name=printable(who.name),
-            engine_version=printable(who.engine_version),
-            adapter_version=printable(who.adapter_version),
+            found,
+            name=printable(found.name),
+            engine_version=printable(found.engine_version),
+            adapter_version=printable(found.adapter_version),
         )
 
     @cached_property
@@ -181,7 +186,10 @@ class Run:
                 "adapter_version": who.adapter_version,
                 "engine_version": who.engine_version,
             },
-            "selection": self.settings.selection.as_document(),
+            "claims": as_document(who.claims),
+            "selection": self.settings.as_document(),
+            "cases": len(self.items),
+            "selected": len(self.selected),
         }
 
     def decide(self, item: Item) -> Judgement:
@@ -200,7 +208,7 @@ class Run:
 
     def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
         """Keep a bundle of a new failure on a drawn history, and say where it is."""
-        new = verdict.outcome in FAILING and judgement.record["standing"] == "new"
+        new = verdict.outcome in self.failing and judgement.record["standing"] == "new"
         if not new or item.history is None or self.settings.bundles is None:
             return judgement
         if self._keeper is None:
@@ -211,27 +219,55 @@ class Run:
 
     def _hold(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)
-        failing = verdict.outcome in FAILING
+        failed = verdict.outcome in self.failing
         if not entries:
-            failure = verdict.message if failing else None
+            failure = verdict.message if failed else None
             return Judgement(record_of(item, verdict, "new"), failure)
         named = {*item.requirements, verdict.requirement}
         requirements = [name for name in named if name]
         for entry in entries:
-            if failing and entry.explains(requirements, verdict.message):
+            if failed and entry.explains(requirements, verdict.message):
                 return Judgement(record_of(item, verdict, "known"), known=entry.reason)
-        if not failing and all(entry.intermittent for entry in entries):
+        if not failed and all(entry.intermittent for entry in entries):
             return Judgement(record_of(item, verdict, "new"))
-        place = entries[0].place
-        if failing:
-            what = f"{place} expects another failure: {entries[0].message!r}; {verdict.message}"
-        else:
-            what = f"{place} expects a failure, and the outcome is {verdict.outcome}"
-        return Judgement(record_of(item, verdict, "stale"), f"stale baseline: {what}")
+        what = _disagreement(entries[0], requirements, verdict, failed=failed)
+        return Judgement(record_of(item, verdict, "stale", what), f"stale baseline: {what}")
+
+    @property
+    def failing(self) -> frozenset[Outcome]:
+        """The outcomes that fail at the level of this run."""
+        return failing(self.settings.strict)
 
     def stale_entries(self) -> list[str]:
-        """Name the baseline entries that no item has."""
+        """Name the baseline entries that no item has.
+
+        Raises:
+            BaselineError: an entry stands for more items than one may.
+
+        """
         return self.baseline.check([item.id for item in self.items])
+
+    def shortfalls(self, records: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
+        """Say where less was claimed or judged than the baseline and the options ask for.
+
+        Args:
+            records: every judged item.
+            whole: every item of the selection has a record.
+
+        """
+        found = []
+        share = share_of(records, len(self.selected))
+        least = self.settings.min_judged
+        if least is not None and share.percent < least:
+            found.append(f"{share}, and --tck-min-judged asks for {least:g} %")
+        if self.baseline.claims is not None:
+            lost = fewer_claims(self.baseline.claims, as_document(self.description.claims))
+            found += [f"the baseline has a claim that is made no longer: {each}" for each in lost]
+        least = self.baseline.judged
+        asked_all = whole and not self.settings.narrowed
+        if least is not None and asked_all and share.percent < least:
+            found.append(f"{share}, and the baseline asks for {least:g} %")
+        return found
 
     def close(self) -> None:
         """Release the adapter and the copies of tables."""
@@ -269,8 +305,24 @@ def _starting() -> Iterator[None]:
         raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
 
 
+def _disagreement(
+    entry: Entry, requirements: Sequence[str], verdict: Verdict, *, failed: bool
+) -> str:
+    """Say why an entry does not explain what became of its item."""
+    if not failed:
+        return f"{entry.place} expects a failure, and the outcome is {verdict.outcome}"
+    if entry.says(verdict.message):
+        named = ", ".join(sorted(requirements))
+        return f"{entry.place} names {entry.requirement}, and the failure is about {named}"
+    return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"
+
+
 def decide_status(
-    records: Sequence[Mapping[str, Any]], stale_entries: Iterable[str], unrecorded: int
+    records: Sequence[Mapping[str, Any]],
+    stale_entries: Iterable[str],
+    unrecorded: int,
+    shortfalls: Iterable[str] = (),
+    strict: str | None = None,
 ) -> Status:
     """Give the status of a run that came to its end.
 
@@ -278,15 +330,19 @@ def decide_status(
         records: every judged item.
         stale_entries: baseline entries that match nothing.
         unrecorded: items that failed without a record, as when a test process died.
+        shortfalls: where less was claimed or judged than was asked for.
+        strict: the level of ``--tck-strict``.
 
     """
     if not records and not unrecorded:
         return Status.EMPTY_SELECTION
     new = {str(record["outcome"]) for record in records if record["standing"] == "new"}
-    if Outcome.FAIL in new:
+    if new & failing(strict) - {Outcome.ERROR}:
         return Status.NONCONFORMANT
     if Outcome.ERROR in new or unrecorded:
         return Status.ERRORS
     if any(stale_entries) or any(record["standing"] == "stale" for record in records):
         return Status.STALE_BASELINE
-    return Status.OK
+    if not share_of(records).judged:
+        return Status.NOTHING_JUDGED
+    return Status.TOO_FEW_JUDGED if any(shortfalls) else Status.OK

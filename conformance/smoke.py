@@ -1,36 +1,30 @@
 """Try an adapter before it is judged: it comes up, answers, refuses, and survives a refusal.
 
 Serves the section "Adapter messages" of ``docs/formats.md``. What fails here makes every verdict
-worthless, so it is told apart from any verdict.
+worthless, so it is kept apart from any verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
 
-import pyarrow as pa
-
-from conformance.adapter import (
-    READ_OPERATIONS,
-    WRITE_OPERATIONS,
-    Adapter,
-    Description,
-    Ok,
-    Refused,
-    Scan,
-)
-from conformance.cases import Case, Expected
-from conformance.compare import compare_rows
+from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Request
+from conformance.cases import Case, Expected, Spec
+from conformance.claims import claims_faults
 from conformance.corpus import Corpus
 from conformance.faults import KitError
+from conformance.questions import ask, lacking
 from conformance.tables import TableStore
+from conformance.verify import verify
 
 __all__ = ["Step", "smoke"]
 
 _T = TypeVar("_T")
+
+_TYPES: Final = ("read", "snapshot", "files", "history", "changes", "txn", "domain_metadata")
+"""Types of questions, the one that says most of an adapter first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +42,7 @@ class Step:
 
 
 def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
-    """Try an adapter on the plainest table of a corpus.
+    """Try an adapter on the plainest table of a corpus that it claims to read.
 
     Args:
         adapter: who is tried; not closed.
@@ -64,38 +58,48 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
         return
     yield Step("it comes up and says who it is")
     yield Step("its claims are words of the contract", _claims_fault(description))
-    if "scan" not in description.claims.operations:
-        yield Step("it claims scan", "an implementation that reads no rows cannot be judged")
+    if not description.claims.operations:
         return
-    case, expected = _plainest(corpus)
+    found = _plainest(corpus, description.claims)
+    if found is None:
+        yield Step("it claims no question of this corpus, so it is asked none")
+        return
+    case, spec = found
     store = TableStore()
     try:
-        table = store.table(case)
-        yield from _scans(adapter, table, expected)
+        yield from _asks(adapter, case, spec, store)
         altered = store.alterations(case)
         yield Step("it leaves the table as it was", ", ".join(altered) or None)
     finally:
         store.close()
 
 
-def _scans(adapter: Adapter, table: Path, expected: Expected) -> Iterator[Step]:
-    missing = Scan(str(table.parent / "there-is-no-table-here"))
-    for title in ("it reads a plain table", "it reads after a refusal"):
-        answer = yield from _attempt("it answers a scan", lambda: adapter.run(Scan(str(table))))
+def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterator[Step]:
+    table = store.table(case)
+    request = ask(spec, table)
+    missing = replace(request, table=str(table.parent / "there-is-no-table-here"))
+    for when in ("", " after a refusal"):
+        title = f"it answers {spec.type} of a plain table{when}"
+        answer = yield from _attempt(title, _running(adapter, request))
         match answer:
-            case Ok(pa.Table() as rows):
-                found = compare_rows(expected.rows(), rows)
+            case Ok(payload):
+                assert isinstance(spec.expectation, Expected)
+                found = verify(spec.type, spec.expectation, payload)
                 yield Step(title, None if found is None else found.summary)
             case Refused(_, _, message):
                 yield Step(title, f"refused: {message}")
             case None:
                 return
             case _:
-                yield Step(title, f"answered {type(answer).__name__}, not rows")
-        answer = yield from _attempt("it answers for no table", lambda: adapter.run(missing))
+                yield Step(title, f"answered {type(answer).__name__}, not Ok or Refused")
+        answer = yield from _attempt("it answers for no table", _running(adapter, missing))
         if answer is not None:
             refused = isinstance(answer, Refused)
             yield Step("it refuses no table", None if refused else "it answered")
+
+
+def _running(adapter: Adapter, request: Request) -> Callable[[], object]:
+    return lambda: adapter.run(request)
 
 
 def _attempt(title: str, action: Callable[[], _T]) -> Generator[Step, None, _T | None]:
@@ -110,24 +114,24 @@ def _attempt(title: str, action: Callable[[], _T]) -> Generator[Step, None, _T |
 
 
 def _claims_fault(description: Description) -> str | None:
-    unknown = description.claims.operations - READ_OPERATIONS - WRITE_OPERATIONS
-    if unknown:
-        return f"unknown operations {', '.join(sorted(unknown))}"
-    strange = [name for name in description.claims.capabilities if "." not in name]
-    return f"capabilities are <operation>.<ability>: {', '.join(strange)}" if strange else None
+    faults = [*claims_faults(description.claims)]
+    if not description.claims.operations:
+        faults.append("operations: none is claimed, so nothing can be judged")
+    return "\n".join(faults) or None
 
 
-def _plainest(corpus: Corpus) -> tuple[Case, Expected]:
-    """Choose the smallest table without features that has rows."""
+def _plainest(corpus: Corpus, claims: Claims) -> tuple[Case, Spec] | None:
+    """Choose a question about the smallest table without features, of a type that is claimed."""
     found = [
-        (sum(1 for _ in case.table.rglob("*")), case.id, case, spec.expectation)
+        (_TYPES.index(spec.type), sum(1 for _ in case.table.rglob("*")), spec.id, case, spec)
         for case in corpus.cases
-        if not case.features and case.root is None
+        if not case.features and case.root is None and not case.placeholders
         for spec in case.specs
-        if spec.type == "read"
-        and not spec.parameters
+        if spec.type in _TYPES
+        and not lacking(spec, claims)
+        and not ({"ratified", "filter", "columns", "version", "timestamp"} & {*spec.parameters})
         and isinstance(spec.expectation, Expected)
-        and spec.expectation.document["rowCount"] > 0
+        and spec.expectation.document.get("rowCount") != 0
     ]
-    _, _, case, expected = min(found, key=lambda entry: entry[:2])
-    return case, expected
+    best = min(found, key=lambda entry: entry[:3], default=None)
+    return None if best is None else best[3:]

@@ -14,6 +14,7 @@ from conformance.faults import (
     CorpusError,
     EmptySelectionError,
     KitError,
+    OutputError,
     ResolveError,
     SelectionError,
 )
@@ -35,6 +36,9 @@ class Status(IntEnum):
     ADAPTER = 13
     STALE_BASELINE = 14
     ERRORS = 15
+    NOTHING_JUDGED = 16
+    TOO_FEW_JUDGED = 17
+    GAVE_UP = 18
 
 
 _OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
@@ -44,6 +48,7 @@ _OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
     (ResolveError, Status.ADAPTER),
     (AdapterStartError, Status.ADAPTER),
     (BaselineError, Status.USAGE),
+    (OutputError, Status.USAGE),
 )
 
 

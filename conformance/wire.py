@@ -8,8 +8,9 @@ documents and back; transport is :mod:`conformance.process`, the other end
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -67,6 +68,8 @@ LONGEST_LINE: Final = 32 * MIB
 """Bytes; rows travel in files, so a longer line is no answer."""
 
 _NAMES: Final = {kind: name for name, kind in REQUEST_NAMES.items()}
+_TEXTS: Final = ("name", "engine_version", "adapter_version", "claims")
+_NUMBERS: Final = ("reader_version", "writer_version")
 _SETS: Final = ("reader_features", "writer_features", "operations", "capabilities")
 
 
@@ -221,24 +224,41 @@ def encode_description(description: Description) -> dict[str, Any]:
 def decode_description(document: Any) -> Description:
     """Read who an adapter is.
 
+    Every field has to be there and to have its type: what is read leniently claims less than its
+    author meant, and less is then judged.
+
     Raises:
-        WireError: a field is missing or of another type.
+        WireError: a field is missing, unknown or of another type.
 
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("claims"), Mapping):
         raise WireError(f"a description is an object with claims, not {document!r:.200}")
     claims = document["claims"]
-    try:
-        sets = {name: frozenset(map(str, claims.get(name) or ())) for name in _SETS}
-        return Description(
-            name=str(document["name"]),
-            engine_version=str(document["engine_version"]),
-            adapter_version=str(document.get("adapter_version", "1")),
-            claims=Claims(
-                reader_version=int(claims["reader_version"]),
-                writer_version=int(claims["writer_version"]),
-                **sets,
-            ),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise WireError(f"the description lacks or bends a field: {error!r}") from error
+    _check_fields("the description", document, _TEXTS, ("name", "engine_version", "claims"))
+    _check_fields("claims", claims, (*_NUMBERS, *_SETS), (*_NUMBERS, *_SETS[:3]))
+    texts = {name: document[name] for name in _TEXTS if name in document and name != "claims"}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise WireError(f"{name} is text, not {value!r:.200}")
+    numbers = {name: claims[name] for name in _NUMBERS}
+    for name, number in numbers.items():
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise WireError(f"{name} is a whole number, not {number!r:.200}")
+    sets = {name: claims.get(name, []) for name in _SETS}
+    for name, words in sets.items():
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise WireError(f"{name} is an array of texts, not {words!r:.200}")
+    found: dict[str, Any] = {name: frozenset(words) for name, words in sets.items()}
+    return Description(**texts, claims=Claims(**numbers, **found))
+
+
+def _check_fields(
+    what: str, document: Mapping[str, Any], known: Sequence[str], required: Sequence[str]
+) -> None:
+    missing = [name for name in required if name not in document]
+    if missing:
+        raise WireError(f"{what} lacks {', '.join(missing)}")
+    for name in sorted(map(str, document.keys() - set(known))):
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise WireError(f"{what} cannot have {name!r}{hint}")

@@ -43,7 +43,6 @@ _CLAIMS: Final = Claims(
             "appendOnly",
             "changeDataFeed",
             "checkConstraints",
-            "domainMetadata",
             "generatedColumns",
             "invariants",
             "timestampNtz",
@@ -60,6 +59,7 @@ _CLAIMS: Final = Claims(
             "files.version",
             "files.timestamp",
             "txn.version",
+            "overwrite.filter",
         }
     ),
 )

@@ -57,6 +57,8 @@ _CAPABILITIES: Final = frozenset(
     }
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
     | {"scan.columns", "scan.filter", "scan.row_ids", "checkpoint.kind"}
+    | {"txn.version", "domain_metadata.version"}
+    | {"overwrite.filter", "overwrite.partition", "optimize.purge", "set_nullable.required"}
 )
 
 

@@ -39,7 +39,8 @@ _CLAIMS: Final = Claims(
     reader_version=3,
     writer_version=7,
     reader_features=_FEATURES,
-    writer_features=_FEATURES
+    # Rows with variants do not reach Spark: they travel as structs, which it keeps apart.
+    writer_features=_FEATURES - {"variantType"}
     | {
         "allowColumnDefaults",
         "appendOnly",
@@ -66,6 +67,9 @@ _CLAIMS: Final = Claims(
             "files.version",
             "txn.version",
             "domain_metadata.version",
+            "overwrite.filter",
+            "overwrite.partition",
+            "optimize.purge",
         }
     ),
 )

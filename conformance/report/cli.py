@@ -5,18 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from enum import IntEnum
 from pathlib import Path
 
 from conformance.faults import KitError
-from conformance.report.difference import changes_between
+from conformance.report.difference import Difference
+from conformance.report.forms import FORMS
 from conformance.report.page import render_page
 from conformance.report.tally import column_of
 from conformance.results import read_results
 from conformance.untrusted import printable
 
-__all__ = ["run_diff_cli", "run_report_cli"]
+__all__ = ["DiffStatus", "run_diff_cli", "run_report_cli"]
 
-_UNUSABLE = 2
+
+class DiffStatus(IntEnum):
+    """How a comparison ended."""
+
+    NO_REGRESSION = 0
+    REGRESSION = 1
+    UNUSABLE = 2
+    PARTIAL = 3
 
 
 def run_report_cli(argv: Sequence[str]) -> int:
@@ -29,37 +38,34 @@ def run_report_cli(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     try:
         columns = [column_of(read_results(path)) for path in options.results]
-    except KitError as error:
+        text = render_page(columns)
+        options.output.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (KitError, OSError) as error:
         sys.stderr.write(printable(f"{error}\n"))
-        return _UNUSABLE
-    options.output.write_text(render_page(columns), encoding="utf-8")
+        return DiffStatus.UNUSABLE
     sys.stdout.write(f"{options.output}\n")
     return 0
 
 
 def run_diff_cli(argv: Sequence[str]) -> int:
-    """Name what changed between two runs.
-
-    Gives 0 without regressions, 1 with some, 2 when the files cannot be compared.
-    """
+    """Name what changed between two runs; gives a :class:`DiffStatus`."""
     parser = argparse.ArgumentParser(
-        prog="delta-tck diff", description="Name the cases that two runs judge differently."
+        prog="delta-tck diff",
+        description="Name the cases that two runs judge differently. "
+        "Ends with 0 without regressions, 1 with some, 2 when the files cannot be compared, and 3 "
+        "when none is seen but a run is partial.",
     )
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
+    parser.add_argument("--format", choices=FORMS, default="text", help="(default: text)")
     options = parser.parse_args(argv)
     try:
-        before, after = read_results(options.before), read_results(options.after)
-        changes = list(changes_between(before, after))
+        difference = Difference(read_results(options.before), read_results(options.after))
     except KitError as error:
         sys.stderr.write(printable(f"{error}\n"))
-        return _UNUSABLE
-    if before.header.get("corpus_digest") != after.header.get("corpus_digest"):
-        sys.stdout.write("the runs used different corpora; added and gone cases are the kit's\n")
-    for change in changes:
-        sys.stdout.write(printable(f"{change.kind}: {change.id}\n"))
-        words = f"  before: {change.before or '-'}\n  after:  {change.after or '-'}\n"
-        sys.stdout.write(printable(words))
-    regressions = sum(change.kind == "regression" for change in changes)
-    sys.stdout.write(f"{len(changes)} changes, {regressions} regressions\n")
-    return 1 if regressions else 0
+        return DiffStatus.UNUSABLE
+    for line in FORMS[options.format](difference):
+        sys.stdout.write(f"{printable(line)}\n")
+    if difference.regressions:
+        return DiffStatus.REGRESSION
+    return DiffStatus.PARTIAL if difference.partial else DiffStatus.NO_REGRESSION

@@ -1,23 +1,44 @@
 """Tell two results files apart, case by case.
 
-Totals hide regressions, so only cases whose outcome or message changed are named. Two files are
-comparable when they judge one implementation by one revision; another corpus is said, because
-cases that one of them lacks prove nothing about the engine.
+Totals hide regressions, so every case that two runs judge differently is named. A case is worse
+off when its outcome ranks higher (:data:`conformance.outcomes.MEANINGS`): an answer that is no
+longer given is a regression as much as a wrong one. Two files are comparable when they judge one
+implementation by one revision; whatever else differs between the runs is said, because it may be
+the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
 
+from conformance.claims import fewer_claims
 from conformance.faults import KitError
-from conformance.outcomes import Outcome
+from conformance.outcomes import MEANINGS, Outcome
 from conformance.results import Results
+from conformance.share import Share, share_of
 
-__all__ = ["Change", "DifferentRunsError", "changes_between"]
+__all__ = ["Change", "Difference", "DifferentRunsError"]
 
-_STAMPS = ("implementation", "revision")
-_GOOD = frozenset({Outcome.PASS, Outcome.UNSUPPORTED, Outcome.OPEN})
+_STAMPS: Final = (
+    ("kit_version", "kit version"),
+    ("corpus_digest", "corpus"),
+    ("selection", "selection"),
+    ("cases", "number of cases"),
+)
+_VARYING: Final = (
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
+    (re.compile(r"\b1[6-9]\d{8}(\d{3}){0,3}\b"), "<time>"),
+    (re.compile(r"\S*-tck-[a-z0-9_]{8}/\d+/"), "<path>/"),
+    (re.compile(r"(/tmp|/dev/shm|/var/folders)/[^\s'\",;:)]*"), "<path>"),
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uuid>"),
+    (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
+)
+"""What two runs say differently of the same thing: times, temporary paths, names of new files."""
 
 
 class DifferentRunsError(KitError):
@@ -30,7 +51,8 @@ class Change:
 
     Attributes:
         id: the case.
-        kind: ``regression``, ``fixed``, ``changed``, ``added`` or ``gone``.
+        kind: ``regression``, ``fixed``, ``changed``, ``added``, ``gone`` or ``unknown``; a case
+            is unknown where one run is partial and lacks it.
         before: outcome and message of the first run; empty when it lacks the case.
         after: the same of the second run.
 
@@ -42,40 +64,130 @@ class Change:
     after: str
 
 
-def changes_between(before: Results, after: Results) -> Iterator[Change]:
-    """Give the cases on which two runs differ, by id.
+@dataclass(frozen=True)
+class Difference:
+    """What two runs differ in.
+
+    Attributes:
+        before: the first run.
+        after: the second run.
 
     Raises:
         DifferentRunsError: the runs are of different implementations or revisions.
 
     """
-    for name, one, other in zip(_STAMPS, _stamp(before), _stamp(after), strict=True):
-        if one != other:
-            raise DifferentRunsError(f"the runs differ in {name}: {one} and {other}")
-    for identity in sorted(before.records.keys() | after.records.keys()):
-        old, new = before.records.get(identity), after.records.get(identity)
-        if old is None and new is not None:
-            yield Change(identity, "added", "", _words(new["outcome"], new["message"]))
-        elif new is None and old is not None:
-            yield Change(identity, "gone", _words(old["outcome"], old["message"]), "")
-        elif old is not None and new is not None:
-            first = _words(old["outcome"], old["message"])
-            second = _words(new["outcome"], new["message"])
-            if first != second:
-                yield Change(identity, _kind(old["outcome"], new["outcome"]), first, second)
+
+    before: Results
+    after: Results
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared."""
+        for name, one, other in zip(
+            ("implementation", "revision"), _who(self.before), _who(self.after), strict=True
+        ):
+            if one != other:
+                raise DifferentRunsError(f"the runs differ in {name}: {one} and {other}")
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """The cases on which the runs differ, by id."""
+        names = sorted(self.before.records.keys() | self.after.records.keys())
+        found = (self._change(name) for name in names)
+        return tuple(change for change in found if change is not None)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many changes there are of each kind."""
+        return Counter(change.kind for change in self.changes)
+
+    @property
+    def shares(self) -> tuple[Share, Share]:
+        """How much of its selection each run judged."""
+        return _share(self.before), _share(self.after)
+
+    @property
+    def partial(self) -> tuple[str, ...]:
+        """Why one of the runs lacks cases of its selection."""
+        return tuple(
+            f"the {which} run is partial: {reason}"
+            for which, run in (("first", self.before), ("second", self.after))
+            for reason in run.partial
+        )
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What differs between the runs themselves."""
+        return tuple(self._remarks())
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """Everything that is worse than before, in words."""
+        found = [f"{c.id}: {c.before} -> {c.after or 'not there'}" for c in self._worse()]
+        before, after = self.shares
+        if not self.partial and self._alike and after.judged < before.judged:
+            found.append(f"fewer judged: {before}, then {after}")
+        lost = fewer_claims(self.before.header["claims"], self.after.header["claims"])
+        return (*found, *(f"claimed no longer: {each}" for each in lost))
+
+    @property
+    def _alike(self) -> bool:
+        """Tell whether both runs chose among the same cases in the same way."""
+        return all(
+            self.before.header.get(name) == self.after.header.get(name) for name, _ in _STAMPS[1:]
+        )
+
+    def _worse(self) -> Iterator[Change]:
+        for change in self.changes:
+            if change.kind == "regression" or (change.kind == "gone" and self._alike):
+                yield change
+
+    def _remarks(self) -> Iterator[str]:
+        one, other = self.before.header, self.after.header
+        for name, words in _STAMPS:
+            if one.get(name) != other.get(name):
+                yield f"{words}: {one.get(name)}, then {other.get(name)}"
+        first, second = one["adapter"], other["adapter"]
+        for name in ("engine_version", "adapter_version"):
+            if first[name] != second[name]:
+                yield f"{name.replace('_', ' ')}: {first[name]}, then {second[name]}"
+        for each in fewer_claims(one["claims"], other["claims"]):
+            yield f"claimed no longer: {each}"
+        for each in fewer_claims(other["claims"], one["claims"]):
+            yield f"claimed newly: {each}"
+        yield from self.partial
+
+    def _change(self, name: str) -> Change | None:
+        old, new = self.before.records.get(name), self.after.records.get(name)
+        if old is None or new is None:
+            lacking = self.before if old is None else self.after
+            kind = "unknown" if lacking.partial else "added" if old is None else "gone"
+            return Change(name, kind, _words(old), _words(new))
+        if _comparable(old) == _comparable(new):
+            return None
+        was, now = (MEANINGS[Outcome(each["outcome"])].rank for each in (old, new))
+        kind = "regression" if now > was else "fixed" if now < was else "changed"
+        return Change(name, kind, _words(old), _words(new))
 
 
-def _stamp(results: Results) -> tuple[object, object]:
-    adapter = results.header.get("adapter") or {}
-    return adapter.get("name"), results.header.get("revision")
+def _who(results: Results) -> tuple[object, object]:
+    return results.header["adapter"]["name"], results.header["revision"]
 
 
-def _kind(old: str, new: str) -> str:
-    was_good, is_good = old in _GOOD, new in _GOOD
-    if was_good and not is_good:
-        return "regression"
-    return "fixed" if is_good and not was_good else "changed"
+def _share(results: Results) -> Share:
+    return share_of(results.records.values(), results.header["selected"])
 
 
-def _words(outcome: str, message: str) -> str:
-    return f"{outcome}: {message}" if message else outcome
+def _comparable(record: Mapping[str, Any]) -> tuple[object, ...]:
+    """Give what tells two verdicts apart: outcome, reading, and of failures the message."""
+    meaning = MEANINGS[Outcome(record["outcome"])]
+    message = record["message"] if meaning.fails or meaning.strict else ""
+    for pattern, word in _VARYING:
+        message = pattern.sub(word, message)
+    return record["outcome"], record["hazard"], record["seen"], message
+
+
+def _words(record: Mapping[str, Any] | None) -> str:
+    if record is None:
+        return ""
+    outcome, message = record["outcome"], record["message"]
+    return f"{outcome}: {message}" if message else str(outcome)

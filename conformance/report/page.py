@@ -33,6 +33,7 @@ small { opacity: .75; } code { font-size: .9em; } details { margin: .6rem 0; }
 .bar i { display: block; } .pass { background: #2e7d32; } .fail { background: #c62828; }
 .unsupported { background: #90a4ae; } .blocked { background: #5d4037; }
 .bar .error { background: #6a1b9a; } .open { background: #1565c0; }
+.advice { background: #f9a825; } .partial { color: #c62828; font-weight: bold; }
 """
 
 _ORDER: Final = (
@@ -41,6 +42,7 @@ _ORDER: Final = (
     Outcome.ERROR,
     Outcome.BLOCKED,
     Outcome.OPEN,
+    Outcome.ADVICE,
     Outcome.UNSUPPORTED,
 )
 
@@ -62,7 +64,8 @@ def render_page(columns: Sequence[Column]) -> str:
 
 
 def _stamps(columns: Sequence[Column]) -> Iterator[str]:
-    yield "<table><tr><th>Implementation<th>Engine<th>Kit<th>Revision<th>Corpus<th>Outcomes<th>"
+    yield "<table><tr><th>Implementation<th>Engine<th>Kit<th>Revision<th>Corpus"
+    yield "<th>Judged<th>Outcomes<th>"
     for column in columns:
         header = column.header
         counts = ", ".join(
@@ -76,10 +79,13 @@ def _stamps(columns: Sequence[Column]) -> Iterator[str]:
             header.get("kit_version", "?"),
             header.get("revision", "?"),
             str(header.get("corpus_digest", "?"))[:12],
+            str(column.share),
             counts,
         )
         yield "<tr>" + "".join(f"<td>{escape(str(field))}" for field in fields)
         yield f"<td>{_bar(column.counts)}"
+        for reason in column.partial:
+            yield f"<tr><td colspan=8 class=partial>Partial run: {escape(reason)}"
     yield "</table>"
 
 
@@ -94,7 +100,8 @@ def _bar(counts: Mapping[str, int]) -> str:
 
 
 def _matrix(columns: Sequence[Column]) -> Iterator[str]:
-    yield "<h2>By chapter</h2><p><small>Passed of judged; the colour is the worst hazard: "
+    yield "<h2>By chapter</h2><p><small>Passed of judged, and of how many there are; the colour "
+    yield "is the worst hazard: "
     yield " &gt; ".join(escape(hazard.value) for hazard in HAZARDS)
     yield ". Cases that an implementation does not claim and refuses are not judged against it."
     yield "</small><table><tr><th>Chapter"
@@ -112,10 +119,10 @@ def _cell(cell: Cell | None) -> str:
     passed = cell.counts.get(Outcome.PASS, 0)
     aside = [
         f"{cell.counts[outcome]} {outcome.value}"
-        for outcome in (Outcome.ERROR, Outcome.BLOCKED, Outcome.OPEN, Outcome.UNSUPPORTED)
+        for outcome in _ORDER[2:]
         if cell.counts.get(outcome)
     ]
-    judged = passed + sum(cell.counts.get(o, 0) for o in (Outcome.FAIL, Outcome.ERROR))
+    judged = cell.judged
     words = [hazard.value for hazard in HAZARDS]
     if cell.hazard in words:
         colour = f"h{words.index(cell.hazard)}"
@@ -124,7 +131,8 @@ def _cell(cell: Cell | None) -> str:
     else:
         colour = "clean" if judged else ""
     note = f" <small>{', '.join(aside)}</small>" if aside else ""
-    return f"<td class='cell {colour}'>{passed}/{judged}{note}"
+    of = f" of {cell.total}" if cell.total > judged else ""
+    return f"<td class='cell {colour}'>{passed}/{judged}{of}{note}"
 
 
 def _failures(column: Column) -> Iterator[str]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.outcomes import HAZARDS, Outcome
+from conformance.outcomes import HAZARDS, JUDGED, Outcome
 from conformance.results import Results
+from conformance.share import Share, share_of
 
 __all__ = ["Cell", "Column", "chapters_of", "column_of"]
 
@@ -27,8 +28,13 @@ class Cell:
     hazard: str | None
 
     @property
-    def total(self) -> int:
+    def judged(self) -> int:
         """How many cases were judged."""
+        return sum(count for outcome, count in self.counts.items() if outcome in JUDGED)
+
+    @property
+    def total(self) -> int:
+        """How many cases there are, judged or not."""
         return sum(self.counts.values())
 
 
@@ -41,6 +47,8 @@ class Column:
         engine_version: version of the engine that answered.
         header: the stamp.
         counts: outcome to number of cases, over all chapters.
+        share: how much of its selection was judged.
+        partial: why cases of the selection are missing; empty when none are.
         cells: chapter to its cell.
         failures: records that failed or ended in an error, worst hazard first.
 
@@ -50,6 +58,8 @@ class Column:
     engine_version: str
     header: Mapping[str, Any]
     counts: Mapping[str, int]
+    share: Share
+    partial: tuple[str, ...]
     cells: Mapping[str, Cell]
     failures: tuple[Mapping[str, Any], ...]
 
@@ -69,6 +79,8 @@ def column_of(results: Results) -> Column:
         engine_version=str(adapter.get("engine_version", "?")),
         header=results.header,
         counts=Counter(record["outcome"] for record in results.records.values()),
+        share=share_of(results.records.values(), results.header["selected"]),
+        partial=results.partial,
         cells={chapter: _cell(records) for chapter, records in by_chapter.items()},
         failures=tuple(failures),
     )
@@ -80,7 +92,7 @@ def chapters_of(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _cell(records: Sequence[Mapping[str, Any]]) -> Cell:
-    hazards = [record["hazard"] for record in records if record["hazard"]]
+    hazards = [record["hazard"] for record in records if record["outcome"] == Outcome.FAIL]
     return Cell(
         Counter(record["outcome"] for record in records),
         min(hazards, key=_rank, default=None),

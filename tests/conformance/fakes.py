@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -103,7 +104,8 @@ class Told:
             (table / answer["alter"]).write_text("here I was")
         if "refused" in answer:
             kind, message = answer["refused"]
-            return Refused(kind, "load", message.replace("<table>", request.table))
+            message = message.replace("<table>", request.table)
+            return Refused(kind, "load", message.replace("<folder>", str(table.parent)))
         if "ok" in answer:
             return Ok(answer["ok"])
         return Ok(pa.Table.from_pylist(answer.get("rows", TOLD_ROWS), TOLD_SCHEMA))
@@ -139,3 +141,39 @@ class Careful(Told):
 def careful() -> Careful:
     """Give the careful adapter."""
     return Careful(EVERYTHING)
+
+
+def _claiming(**claims: frozenset[str]) -> Told:
+    return Told(replace(EVERYTHING, **claims))
+
+
+def misspelled() -> Told:
+    """Give an adapter with a typo in each kind of claim."""
+    return _claiming(
+        operations=frozenset({"read"}),
+        capabilities=frozenset({"scan.versions"}),
+        reader_features=frozenset({"deletionVector"}),
+        writer_features=frozenset({"apendOnly"}),
+    )
+
+
+def silent() -> Told:
+    """Give an adapter that claims nothing."""
+    return _claiming(operations=frozenset(), capabilities=frozenset())
+
+
+def scanner() -> Told:
+    """Give an adapter that claims scans of the latest version and nothing else."""
+    return _claiming(operations=frozenset({"scan"}), capabilities=frozenset())
+
+
+class Leaver(Told):
+    """The told adapter, which ends the process of the kit."""
+
+    def run(self, _: Request) -> Answer:
+        os._exit(0)
+
+
+def leaver() -> Leaver:
+    """Give the adapter that leaves."""
+    return Leaver(EVERYTHING)

@@ -311,17 +311,19 @@ def test_a_table_that_this_kit_lays_out_otherwise_is_noted(
     assert "otherwise than the bundle's table" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [("--generate=explore", "--seed=5"), ("--bundles=kept",), ()])
+@pytest.mark.parametrize(
+    "options", [("--tck-generate=explore", "--tck-seed=5"), ("--tck-bundles=kept",), ()]
+)
 def test_a_run_keeps_its_new_failures_where_it_is_asked_to(
     pytester: pytest.Pytester, named: str, options: tuple[str, ...]
 ) -> None:
-    explores = "--seed=5" in options
+    explores = "--tck-seed=5" in options
     case = "generated/seed-5-0/plain" if explores else "generated/history-0/plain"
     done = pytester.runpytest_inprocess(
         "-pno:cacheprovider",
         f"--impl={named}:create_crashing",
-        "--isolation=none",
-        f"--case={case}",
+        "--tck-isolation=none",
+        f"--tck-case={case}",
         *options,
     )
     assert done.ret == Status.ERRORS

@@ -8,7 +8,7 @@ import pytest
 from tiny import READ, write_case
 
 from conformance.cli import main
-from conformance.options import OPTIONS
+from conformance.options import OPTIONS, long_names, short_name
 from conformance.status import Status
 
 HERE = Path(__file__).parent
@@ -36,15 +36,27 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"  {command} " in output
 
 
-def test_smoke_says_what_holds(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["smoke", "--impl=python:fakes:careful", f"--corpus={corpus}"]) == Status.OK
+@pytest.mark.parametrize("name", ["careful", "--impl=careful"])
+def test_smoke_says_what_holds(corpus: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    named = name.replace("careful", "python:fakes:careful")
+    assert main(["smoke", named, f"--corpus={corpus}"]) == Status.OK
     assert "FAIL" not in capsys.readouterr().out
+
+
+def test_smoke_accepts_the_java_example_which_reads_snapshots_only(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program = HERE.parents[1] / "docs" / "examples" / "SnapshotReader.java"
+    assert main(["smoke", f"cmd:java {program}"]) == Status.OK
+    assert "ok    it answers snapshot of a plain table" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("impl", "words"),
     [
         ("python:fakes:told", "it answers for no table"),
+        ("python:fakes:misspelled", "did you mean 'deletionVectors'?"),
+        ("python:fakes:silent", "nothing can be judged"),
         ("python:fakes:never", "it comes up and says who it is"),
         ("nobody", "neither one of"),
     ],
@@ -52,7 +64,7 @@ def test_smoke_says_what_holds(corpus: Path, capsys: pytest.CaptureFixture[str])
 def test_smoke_finds_an_adapter_that_cannot_be_judged(
     corpus: Path, capsys: pytest.CaptureFixture[str], impl: str, words: str
 ) -> None:
-    assert main(["smoke", f"--impl={impl}", f"--corpus={corpus}"]) == Status.ADAPTER
+    assert main(["smoke", impl, f"--corpus={corpus}"]) == Status.ADAPTER
     assert words in capsys.readouterr().out
 
 
@@ -61,7 +73,49 @@ def test_smoke_needs_a_corpus(tmp_path: Path) -> None:
     assert main(["smoke", "--impl=ours", f"--corpus={missing}"]) == Status.CORPUS
 
 
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == Status.OK
+    assert capsys.readouterr().out.startswith("delta-tck ")
+
+
+def test_the_help_of_run_has_every_option_under_its_short_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "--help"]) == Status.OK
+    lines = capsys.readouterr().out.splitlines()
+    for name in OPTIONS:
+        assert any(line.startswith(f"  {short_name(name)}=") for line in lines)
+
+
+def test_run_takes_short_names_and_long_ones() -> None:
+    given = ["--impl=ours", "--case=a", "--tck-case=b", "--write-baseline", "x", "-x", "--lf"]
+    wanted = ["--impl=ours", "--tck-case=a", "--tck-case=b", "--tck-write-baseline", "x", "-x"]
+    assert long_names(given) == [*wanted, "--lf"]
+
+
+def test_no_option_but_the_first_can_meet_another_plugins() -> None:
+    first, *others = OPTIONS
+    assert first == "--impl"
+    assert all(name.startswith("--tck-") for name in others)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "soon"])
+def test_smoke_takes_limits_above_zero_only(limit: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["smoke", "ours", f"--time-limit={limit}"])
+
+
+def test_a_missing_extra_is_named_in_one_line(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DELTA_TCK_DUCKDB_EXTENSION", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert main(["smoke", "duckdb", f"--corpus={corpus}"]) == Status.ADAPTER
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("which is not installed: pip install 'delta-tck[duckdb]'")
+
+
 def test_every_option_explains_itself() -> None:
-    for name, details in OPTIONS:
+    for name, details in OPTIONS.items():
         assert name.startswith("--")
         assert details["help"]

@@ -22,7 +22,8 @@ PROGRAM = """\
 import ctypes, json, os, signal, subprocess, sys, time
 import pathlib
 
-claims = {"reader_version": 1, "writer_version": 0, "operations": ["scan", "snapshot"]}
+claims = {"reader_version": 1, "writer_version": 0, "operations": ["scan", "snapshot"],
+          "reader_features": [], "writer_features": []}
 hello = {"name": "p", "engine_version": "1", "claims": claims}
 here = pathlib.Path(__file__).parent
 

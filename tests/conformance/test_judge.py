@@ -240,6 +240,13 @@ def test_a_crash_on_a_contested_table_is_an_error(bench: Bench) -> None:
     assert bench(CONTESTED, {"scan": {"raise": "boom"}}).outcome is Outcome.ERROR
 
 
+def test_a_message_does_not_say_where_the_table_was_copied_to(bench: Bench) -> None:
+    words = "<table>/x, <folder>/beside/y"
+    refused = {"scan": {"refused": ["invalid_table", f"{words} at 0x7f0012ab"]}}
+    message = bench(READ, refused).message
+    assert message == f"refused a valid table: {words} at <address>"
+
+
 @pytest.mark.parametrize("name", ["new.crc", "answers.json"])
 def test_a_reader_that_alters_the_table_fails(bench: Bench, name: str) -> None:
     verdict = bench(READ, {"scan": {"alter": name}})

@@ -52,7 +52,10 @@ class Project:
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         command = [str(Path(sys.executable).with_name("pytest")), "-pno:cacheprovider"]
-        command += ["--impl=python:mypackage.adapter:create", f"--corpus={self.folder / 'corpus'}"]
+        command += [
+            "--impl=python:mypackage.adapter:create",
+            f"--tck-corpus={self.folder / 'corpus'}",
+        ]
         environment = {**os.environ, "TMPDIR": str(self.temp)}
         environment.pop("PYTHONPATH", None)
         return subprocess.Popen(  # noqa: S603  the kit itself
@@ -86,7 +89,7 @@ def test_an_adapter_beside_files_of_any_name_is_found_and_they_are_not(
     for name in ("conformance", "schemas", "generators", "reference_impl"):
         (project.folder / name).mkdir()
         (project.folder / name / "__init__.py").write_text(trap)
-    status, output = project.run(f"--isolation={isolation}")
+    status, output = project.run(f"--tck-isolation={isolation}")
     assert status == Status.OK, output
     assert not list(project.folder.rglob("sprung"))
 
@@ -94,7 +97,7 @@ def test_an_adapter_beside_files_of_any_name_is_found_and_they_are_not(
 @pytest.mark.parametrize("action", ["os._exit(0)", "os.kill(os.getpid(), 9)", "os.abort()"])
 def test_an_adapter_that_ends_the_run_makes_it_no_success(project: Project, action: str) -> None:
     project.adapter(action)
-    status, output = project.run("--isolation=none")
+    status, output = project.run("--tck-isolation=none")
     assert status == Status.ERRORS
     assert "before it had judged all" in output
     assert not list(project.temp.glob("delta-tck-*"))
@@ -127,7 +130,7 @@ def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
 
 
 def _asked(project: Project, isolation: str) -> subprocess.Popen[str]:
-    process = project.start(f"--isolation={isolation}")
+    process = project.start(f"--tck-isolation={isolation}")
     end = time.monotonic() + HANG_SECONDS
     while not (project.folder / "mypackage" / "asked").exists():
         assert process.poll() is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ DELETE = {
     "filter": {"op": "=", "args": [{"column": ["id"]}, {"literal": "1", "type": "long"}]},
     "predicate": "id = 1",
 }
+CLAIMS = ours.create().describe().claims
 LEFT = [{"id": 2, "part": None}]
 REFUSED = ExpectedError("constraint", "commit", "APP-002")
 
@@ -48,7 +50,10 @@ def recipe(*steps: dict[str, Any], expectation: Any = None) -> Spec:
 
 
 def judged(
-    folder: Path, spec: Spec, lie: Callable[[Write], Answer | None] = lambda _: None
+    folder: Path,
+    spec: Spec,
+    lie: Callable[[Write], Answer | None] = lambda _: None,
+    claims: Claims = CLAIMS,
 ) -> Verdict:
     """Replay a recipe with the reference writer, which a lie may replace for a step."""
     writer = ours.create()
@@ -57,7 +62,7 @@ def judged(
         assert isinstance(request, Write)
         return lie(request) or writer.run(request), None
 
-    return replay_recipe(run, spec, folder / "table")
+    return replay_recipe(run, claims, spec, folder / "table")
 
 
 def test_what_an_honest_writer_leaves_passes(tmp_path: Path) -> None:
@@ -172,11 +177,51 @@ def test_a_writer_that_lies_is_caught(
     assert re.search(message, verdict.message)
 
 
-def test_a_step_that_is_refused_for_lack_of_support_is_unsupported(tmp_path: Path) -> None:
-    verdict = judged(
-        tmp_path, recipe(CREATE), lambda _: Refused("unsupported", "commit", "not yet")
-    )
-    assert verdict.outcome is Outcome.UNSUPPORTED
+def _not_yet(_: Request) -> Answer:
+    return Refused("unsupported", "commit", "not yet")
+
+
+PLAIN = replace(CLAIMS, writer_features=frozenset({"appendOnly", "invariants"}))
+NTZ = struct(field("id", "long"), field("at", "timestamp_ntz"))
+
+
+@pytest.mark.parametrize(
+    ("step", "claims", "missing"),
+    [
+        (CREATE, CLAIMS, None),
+        (CREATE, PLAIN, None),
+        ({**CREATE, "features": ["clustering"]}, CLAIMS, None),
+        ({**CREATE, "features": ["clustering"]}, PLAIN, "clustering"),
+        ({**CREATE, "features": ["clustering"]}, PLAIN, "domainMetadata"),
+        ({**CREATE, "properties": {"delta.enableRowTracking": "true"}}, PLAIN, "rowTracking"),
+        ({**CREATE, "properties": {"delta.columnMapping.mode": "id"}}, PLAIN, "columnMapping"),
+        ({**CREATE, "properties": {"delta.columnMapping.mode": "none"}}, PLAIN, None),
+        ({**CREATE, "schema": NTZ.to_json()}, PLAIN, "timestampNtz"),
+        ({**CREATE, "schema": NTZ.to_json()}, CLAIMS, None),
+    ],
+)
+def test_only_what_is_not_claimed_may_be_refused_as_unsupported(
+    tmp_path: Path, step: dict[str, Any], claims: Claims, missing: str | None
+) -> None:
+    verdict = judged(tmp_path, recipe(step), _not_yet, claims)
+    if missing is None:
+        assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.WRONG_REFUSAL)
+    else:
+        assert verdict.outcome is Outcome.UNSUPPORTED
+        assert missing in verdict.unclaimed
+
+
+def test_a_table_that_asks_for_more_than_is_claimed_may_be_refused(tmp_path: Path) -> None:
+    mapped = {**CREATE, "properties": {"delta.columnMapping.mode": "name"}}
+
+    def lie(request: Write) -> Answer | None:
+        return _not_yet(request) if request.operation == "append" else None
+
+    verdict = judged(tmp_path, recipe(mapped, APPEND), lie, PLAIN)
+    assert (verdict.outcome, verdict.unclaimed) == (Outcome.UNSUPPORTED, ("columnMapping",))
+    older = replace(PLAIN, writer_version=1)
+    verdict = judged(tmp_path / "b", recipe(CREATE, APPEND), lie, older)
+    assert verdict.unclaimed[0] == "writer version 2"
 
 
 def test_a_step_that_is_refused_otherwise_is_a_wrong_refusal(tmp_path: Path) -> None:
@@ -210,11 +255,8 @@ def test_of_what_is_contested_it_is_told_what_was_seen(
     assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
 
 
-def test_what_is_contested_and_carried_out_badly_fails(tmp_path: Path) -> None:
-    def lie(request: Write) -> Answer | None:
-        return Ok({"version": 1}) if request.operation == "delete" else None
-
-    verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
+def test_what_no_reading_of_the_text_has_fails(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), _do_nothing)
     assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
 
 
@@ -467,18 +509,27 @@ def test_no_clause_names_kinds_of_refusal(tmp_path: Path) -> None:
     assert verdict.outcome is Outcome.PASS
 
 
-def test_a_refusal_for_lack_of_support_is_unsupported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("claims", "outcome"),
+    [
+        (CLAIMS, Outcome.FAIL),
+        (replace(CLAIMS, writer_features=frozenset({"invariants"})), Outcome.UNSUPPORTED),
+    ],
+)
+def test_a_refusal_for_lack_of_support_is_unsupported_where_support_is_not_claimed(
+    tmp_path: Path, claims: Claims, outcome: Outcome
+) -> None:
     def lie(request: Write) -> Answer | None:
         return Refused("unsupported", "commit", "no") if request.operation == "delete" else None
 
-    verdict = judged(tmp_path, recipe(LOCKED, APPEND, DELETE, expectation=REFUSED), lie)
-    assert verdict.outcome is Outcome.UNSUPPORTED
+    verdict = judged(tmp_path, recipe(LOCKED, APPEND, DELETE, expectation=REFUSED), lie, claims)
+    assert verdict.outcome is outcome
 
 
 def test_a_fault_of_the_adapter_is_the_judges_to_report(tmp_path: Path) -> None:
     fault = RuntimeError("gone")
     with pytest.raises(AdapterFaultError) as caught:
-        replay_recipe(lambda _: (None, fault), recipe(CREATE), tmp_path / "table")
+        replay_recipe(lambda _: (None, fault), CLAIMS, recipe(CREATE), tmp_path / "table")
     assert caught.value.fault is fault
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance.adapter import Claims
+from conformance.claims import as_document
+from conformance.outcomes import MEANINGS, Outcome
 from conformance.report import run_diff_cli, run_report_cli
+from conformance.results import ResultsWriter
 
 
 def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:
     return {
-        "line": "result",
         "id": identity,
         "outcome": outcome,
         "hazard": None,
@@ -29,25 +32,41 @@ def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:
         "actual": "",
         "details": [],
         "seen": None,
+        "fault": None,
+        "unclaimed": [],
         "standing": "new",
+        "stale": None,
         **fields,
     }
 
 
+CLAIMS = as_document(Claims(operations=frozenset({"scan", "snapshot"})))
+
+
 def _file(
-    path: Path, records: Sequence[dict[str, Any]], *, name: str = "mine", digest: str = "d"
+    path: Path,
+    records: Sequence[dict[str, Any]],
+    *,
+    name: str = "mine",
+    partial: Sequence[str] = (),
+    **header: Any,
 ) -> Path:
-    header = {
-        "line": "header",
-        "format": 1,
+    stamp = {
         "kit_version": "0.1.0",
-        "corpus_digest": digest,
+        "corpus_digest": "d",
         "revision": "upstream",
-        "adapter": {"name": name, "engine_version": "1.2"},
+        "impl": name,
+        "adapter": {"name": name, "adapter_version": "1", "engine_version": "1.2"},
+        "claims": CLAIMS,
+        "selection": {},
+        "cases": len(records),
+        "selected": len(records) + len(partial),
     }
-    footer = {"line": "footer", "counts": {}, "complete": True, "status": 0}
-    lines = [json.dumps(line) for line in (header, *records, footer)]
-    path.write_text("\n".join(lines) + "\n")
+    with ResultsWriter(path) as writer:
+        writer.begin({**stamp, **header})
+        for record in records:
+            writer.add(record)
+        writer.close(0, partial)
     return path
 
 
@@ -69,7 +88,7 @@ def test_the_page_counts_chapters_and_colours_the_worst_hazard(tmp_path: Path) -
     page = tmp_path / "page.html"
     assert run_report_cli([str(first), str(second), "--output", str(page)]) == 0
     text = page.read_text()
-    assert "<td class='cell h0'>1/3 <small>1 unsupported</small>" in text
+    assert "<td class='cell h0'>1/3 of 4 <small>1 unsupported</small>" in text
     assert "<td class='cell clean'>1/1" in text
     assert "<small>not run</small>" in text
     assert text.index("log/three/read") < text.index("log/two/read")
@@ -95,6 +114,14 @@ def test_a_run_that_did_not_end_has_no_page(
     assert not (tmp_path / "page.html").exists()
 
 
+def _diff(tmp_path: Path, before: Any, after: Any, *options: str) -> int:
+    files = [
+        found if isinstance(found, Path) else _file(tmp_path / str(number), found)
+        for number, found in enumerate((before, after))
+    ]
+    return run_diff_cli([*map(str, files), *options])
+
+
 def test_the_difference_names_each_changed_case(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,8 +139,8 @@ def test_the_difference_names_each_changed_case(
         _failure("log/other/read", "cosmetic", "another way"),
         _record("log/added/read", "pass"),
     ]
-    old, new = _file(tmp_path / "a", before), _file(tmp_path / "b", after, digest="e")
-    assert run_diff_cli([str(old), str(new)]) == 1
+    second = _file(tmp_path / "second", after, corpus_digest="e")
+    assert _diff(tmp_path, before, second) == 1
     out = capsys.readouterr().out
     for line in (
         "regression: log/broke/read",
@@ -121,11 +148,143 @@ def test_the_difference_names_each_changed_case(
         "changed: log/other/read",
         "gone: log/gone/read",
         "added: log/added/read",
-        "different corpora",
-        "5 changes, 1 regressions",
+        "corpus: d, then e",
+        "1 regression, 1 gone, 1 changed, 1 fixed, 1 added",
+        "; 1 regressions",
     ):
         assert line in out
     assert "log/same/read" not in out
+
+
+FAILED = ("fail", "error")
+ANSWERED = ("pass", "open")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        *((good, bad) for good in ANSWERED for bad in (*FAILED, "unsupported", "blocked")),
+        *((good, "advice") for good in ANSWERED),
+        *(("unsupported", bad) for bad in (*FAILED, "blocked")),
+        *(("advice", bad) for bad in (*FAILED, "unsupported", "blocked")),
+    ],
+)
+def test_a_case_that_is_worse_off_is_a_regression(
+    tmp_path: Path, before: str, after: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judged(outcome: str) -> list[dict[str, Any]]:
+        hazard = "cosmetic" if outcome == "fail" else None
+        return [_record("log/a/read", outcome, hazard=hazard)]
+
+    assert _diff(tmp_path, judged(before), judged(after)) == 1
+    assert "regression: log/a/read" in capsys.readouterr().out
+    _diff(tmp_path, judged(after), judged(before))
+    assert "regression: log/a/read" not in capsys.readouterr().out
+
+
+def test_every_outcome_has_a_rank() -> None:
+    assert set(MEANINGS) == set(Outcome)
+
+
+def test_a_case_that_is_missing_is_a_regression(tmp_path: Path) -> None:
+    both = [_record("log/a/read", "pass"), _record("log/b/read", "pass")]
+    second = _file(tmp_path / "second", both[:1], cases=2)
+    assert _diff(tmp_path, both, second) == 1
+
+
+def test_fewer_claims_are_a_regression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = [_record("log/a/read", "pass")]
+    claims = {**CLAIMS, "operations": ["scan"]}
+    second = _file(tmp_path / "second", record, claims=claims)
+    assert _diff(tmp_path, record, second) == 1
+    assert "claimed no longer: operations: snapshot" in capsys.readouterr().out
+
+
+def test_a_case_that_a_partial_run_lacks_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = [_record("log/a/read", "pass"), _record("log/b/read", "pass")]
+    second = _file(tmp_path / "second", both[:1], partial=["-k a"], cases=2)
+    assert _diff(tmp_path, both, second) == 3
+    out = capsys.readouterr().out
+    assert "unknown: log/b/read" in out
+    assert "the second run is partial: -k a" in out
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("written at 2026-01-02T03:04:05.678Z", "written at 2026-02-02T03:04:05Z"),
+        ("modificationTime 1767323045678", "modificationTime 1767323099999"),
+        ("no file /tmp/delta-tck-a/1/table/x", "no file /tmp/delta-tck-b/2/table/x"),
+        (
+            "part-0-9c5b94b1-35ad-49bb-b118-8e8fc24abf80.parquet",
+            "part-0-1b4e28ba-2fa1-11d2-883f-0016d3cca427.parquet",
+        ),
+    ],
+)
+def test_what_differs_by_the_run_alone_is_no_difference(
+    tmp_path: Path, one: str, other: str
+) -> None:
+    files = [[_failure("log/a/read", "cosmetic", message)] for message in (one, other)]
+    assert _diff(tmp_path, *files) == 0
+    refused = [[_record("log/a/read", "pass", message=message)] for message in (one, "else")]
+    assert _diff(tmp_path, *refused) == 0
+
+
+def test_a_difference_is_had_as_json_and_as_markdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [_record("log/a/read", "pass")]
+    after = [_failure("log/a/read", "cosmetic", "a | b <i>")]
+    assert _diff(tmp_path, before, after, "--format=json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [change["kind"] for change in document["changes"]] == ["regression"]
+    assert document["judged"]["after"] == {"judged": 1, "of": 1}
+    assert _diff(tmp_path, before, after, "--format=markdown") == 1
+    out = capsys.readouterr().out
+    assert "| regression | `log/a/read` | pass | fail: a \\| b &lt;i> |" in out
+
+
+def _edited(line: int, old: str, new: str) -> Callable[[list[str]], list[str]]:
+    def edit(lines: list[str]) -> list[str]:
+        assert old in lines[line]
+        lines[line] = lines[line].replace(old, new)
+        return lines
+
+    return edit
+
+
+EDITS: dict[str, Callable[[list[str]], list[str]]] = {
+    "a record less": lambda lines: [lines[0], *lines[2:]],
+    "a record twice": lambda lines: [*lines[:2], *lines[1:]],
+    "no footer": lambda lines: lines[:-1],
+    "a footer of a smaller run": _edited(-1, '"records": 2', '"records": 1'),
+    "an outcome that is none": _edited(1, '"pass"', '"passed"'),
+    "another outcome": _edited(1, '"outcome": "pass"', '"outcome": "open"'),
+    "another message": _edited(2, "rows differ", "rows agree"),
+    "another status": _edited(-1, '"status": 0', '"status": 1'),
+    "other claims": _edited(0, '"scan"', '"history"'),
+    "a partial run made whole": _edited(-1, '"partial": ["-x"]', '"partial": []'),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_file_that_is_not_as_it_was_written_is_refused(
+    tmp_path: Path, edit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [_record("log/a/read", "pass"), _failure("log/b/read", "cosmetic")]
+    path = _file(tmp_path / "a", records, partial=["-x"])
+    page = tmp_path / "page.html"
+    assert run_report_cli([str(path), "--output", str(page)]) == 0
+    assert "Partial run: -x" in page.read_text()
+    page.unlink()
+    lines = EDITS[edit](path.read_text().splitlines(keepends=True))
+    path.write_text("".join(lines))
+    assert run_report_cli([str(path), "--output", str(page)]) == 2
+    assert not page.exists()
+    assert run_diff_cli([str(path), str(path)]) == 2
+    assert str(path) in capsys.readouterr().err
 
 
 def test_no_regression_is_success(tmp_path: Path) -> None:

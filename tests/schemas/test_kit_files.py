@@ -21,12 +21,15 @@ from conformance.adapter import (
     Snapshot,
     Write,
 )
-from conformance.baseline import write_baseline
+from conformance.baseline import Baseline
+from conformance.baseline_writing import BaselineFile, Outcomes
+from conformance.claims import WORDS, as_document
 from conformance.items import Item
 from conformance.judged import Judged
-from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.outcomes import FAILING, Hazard, Outcome, Verdict
 from conformance.results import ResultsWriter, record_of
 from conformance.selection import Selection
+from conformance.share import Share
 from conformance.wire import REQUEST_NAMES, encode_answer, encode_description, encode_request
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,12 +119,16 @@ def test_a_results_file_has_its_shape(verdict: Verdict, tmp_path: Path) -> None:
         "revision": "2025",
         "impl": "ours",
         "adapter": {"name": "ours", "adapter_version": "1", "engine_version": "1"},
+        "claims": as_document(Claims()),
         "selection": Selection().as_document(),
+        "cases": 1,
+        "selected": 1,
     }
     path = tmp_path / "results.jsonl"
-    with ResultsWriter(path, header) as writer:
+    with ResultsWriter(path) as writer:
+        writer.begin(header)
         writer.add(record_of(item, verdict, "new"))
-        writer.close(0, complete=True)
+        writer.close(0)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["line"] for line in lines] == ["header", "result", "footer"]
     assert [schemas.errors("kit/result-line", line) for line in lines] == [[], [], []]
@@ -135,6 +142,15 @@ def test_every_baseline_has_its_shape() -> None:
 
 def test_a_written_baseline_has_its_shape(tmp_path: Path) -> None:
     record = {"id": "a/b", "requirement": None, "requirements": ["REC-001"], "message": "m"}
-    write_baseline(tmp_path / "b.yaml", [record])
-    document = yaml.safe_load((tmp_path / "b.yaml").read_text())
+    outcomes = Outcomes({"a/b": {**record, "outcome": "fail"}}, FAILING, ["a/b"])
+    path = tmp_path / "b.yaml"
+    BaselineFile(path, Baseline()).write(outcomes, as_document(Claims()), Share(1, 1))
+    document = yaml.safe_load(path.read_text())
     assert schemas.errors("kit/baseline", document) == []
+    assert (document["judged"], len(document["failures"])) == (100, 1)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_description_may_hold_the_words_of_the_contract_and_no_others(name: str) -> None:
+    claims = schemas.load("kit/adapter-description")["properties"]["claims"]["properties"]
+    assert set(claims[name]["items"]["enum"]) == set(WORDS[name])

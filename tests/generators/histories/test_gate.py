@@ -162,7 +162,7 @@ def test_constants_of_modules_do_change_what_hypothesis_draws_otherwise(tmp_path
 def test_a_gate_in_two_processes_loads_no_hypothesis(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_HYPOTHESIS)
     chosen = ("generated/history-0/classic", "generated/recipe-1/written")
-    cases = [f"--case={each}" for each in chosen]
+    cases = [f"--tck-case={each}" for each in chosen]
     # The plugin that Hypothesis itself has for pytest loads it for the terminal's summary.
     without = ("-p", "no:hypothesispytest", "-p", "no:cacheprovider")
     options = ("-m", "pytest", "--impl=ours", "-q", "-n2", *without, *cases)

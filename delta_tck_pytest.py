@@ -1,0 +1,337 @@
+"""Pytest plugin of the kit: ``pytest --impl=NAME`` judges an implementation.
+
+Every pytest run on a machine with the kit loads this module, so it imports nothing but pytest and
+the standard library, and a run without ``--impl`` is as it would be without the kit. All options
+but ``--impl`` begin with ``--tck-``, so that those of other plugins and of a project's own
+``conftest.py`` keep their names.
+
+With ``--impl`` the kit's packages are imported from beside this module, from whatever folder
+pytest runs; a package of the same name that is found first is named, and ends the run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import pytest
+
+__all__ = [
+    "IMPLEMENTATIONS",
+    "NARROWING",
+    "OPTIONS",
+    "PACKAGES",
+    "destination",
+    "gibibytes",
+    "pytest_addoption",
+    "pytest_cmdline_main",
+    "pytest_configure",
+    "seconds",
+]
+
+PACKAGES: Final = ("schemas", "reference_impl", "generators", "conformance")
+"""The kit's packages, which have to be the ones beside this module in a run that judges."""
+
+IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
+"""Names that ``--impl`` takes; each is a module of ``conformance.adapters``."""
+
+_HOME: Final = Path(__file__).resolve().parent
+_MOST_PROCESSES: Final = 4
+"""Beyond these, starting test processes takes longer than the cases."""
+
+
+def seconds(text: str) -> float:
+    """Read a time limit.
+
+    Raises:
+        ArgumentTypeError: it is no positive, finite number.
+
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def gibibytes(text: str) -> float:
+    """Read a memory limit, in GiB.
+
+    Raises:
+        ArgumentTypeError: it is no positive, finite number.
+
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a number of GiB above 0")
+    return value
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 100:
+        raise ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100")
+    return value
+
+
+def _repeatable(metavar: str, help_: str) -> dict[str, Any]:
+    return {
+        "action": "append",
+        "default": [],
+        "metavar": metavar,
+        "help": f"{help_}; may be repeated",
+    }
+
+
+OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
+    "--impl": {
+        "metavar": "NAME",
+        "help": f"judge this implementation: {', '.join(IMPLEMENTATIONS)}, "
+        "python:package.module:factory or cmd:<command line>",
+    },
+    "--tck-revision": {
+        "choices": ("2021", "2025", "upstream"),
+        "default": "upstream",
+        "help": "revision of the protocol to judge by (default: upstream)",
+    },
+    "--tck-baseline": {
+        "metavar": "FILE",
+        "help": "YAML file of known failures; a stale entry fails the run",
+    },
+    "--tck-write-baseline": {
+        "metavar": "FILE",
+        "help": "merge the failures of this run into a baseline; cases that were not asked keep "
+        "their entries",
+    },
+    "--tck-min-judged": {
+        "type": _percent,
+        "metavar": "PERCENT",
+        "help": "fail when a smaller share of the selected cases is judged",
+    },
+    "--tck-strict": {
+        "choices": ("should",),
+        "metavar": "LEVEL",
+        "help": "should: breaches of a SHOULD fail as well",
+    },
+    "--tck-results": {"metavar": "FILE", "help": "write a line of JSON per case, stamped"},
+    "--tck-corpus": {
+        "metavar": "FOLDER",
+        "help": "golden tables to use instead of those shipped",
+    },
+    "--tck-requirement": _repeatable("ID", "only cases of this requirement"),
+    "--tck-feature": _repeatable("NAME", "only cases of this table feature"),
+    "--tck-chapter": _repeatable("SLUG", "only cases of this chapter"),
+    "--tck-case": _repeatable("ID", "only this case or spec, * stands for any text"),
+    "--tck-time-limit": {
+        "type": seconds,
+        "default": 60.0,
+        "metavar": "SECONDS",
+        "help": "for one request to the adapter (default: 60)",
+    },
+    "--tck-start-limit": {
+        "type": seconds,
+        "default": 180.0,
+        "metavar": "SECONDS",
+        "help": "for the adapter to come up (default: 180)",
+    },
+    "--tck-memory-limit": {
+        "type": gibibytes,
+        "default": 4.0,
+        "metavar": "GIB",
+        "help": "for all processes of the adapter together, in GiB (default: 4)",
+    },
+    "--tck-isolation": {
+        "choices": ("auto", "process", "none"),
+        "default": "auto",
+        "help": "process: run the adapter in a process of its own; none: in this one, for a "
+        "debugger; auto: in its own, but for the reference implementation (default: auto)",
+    },
+    "--tck-witness": {
+        "metavar": "NAME",
+        "help": "let this implementation, too, read what write recipes leave; where it reads "
+        "otherwise the recipe is open, and nobody fails",
+    },
+    "--tck-generate": {
+        "choices": ("gate", "explore"),
+        "default": "gate",
+        "help": "gate: the same histories everywhere; explore: ten times as many of "
+        "--tck-seed (default: gate)",
+    },
+    "--tck-seed": {
+        "type": int,
+        "metavar": "NUMBER",
+        "help": "what --tck-generate=explore draws from (default: a new one, printed in ids)",
+    },
+    "--tck-bundles": {
+        "metavar": "FOLDER",
+        "help": "keep a bundle of each new failure on a drawn history here, to be replayed "
+        "(default with --tck-generate=explore: delta-tck-bundles)",
+    },
+}
+"""Name of each option and what the parser is given about it."""
+
+NARROWING: Final = (
+    "--tck-requirement",
+    "--tck-feature",
+    "--tck-chapter",
+    "--tck-case",
+    "--tck-corpus",
+)
+"""Options after which a run is small."""
+
+
+def destination(name: str) -> str:
+    """Give the name under which pytest keeps an option."""
+    return "delta_tck_" + name.removeprefix("--").removeprefix("tck-").replace("-", "_")
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options, and leave the assertions of other packages as they are."""
+    group = parser.getgroup("delta-tck", "conformance of a Delta Lake implementation")
+    for name, details in OPTIONS.items():
+        group.addoption(name, dest=destination(name), **details)
+    # Pytest rewrites the assertions of every module of a plugin's distribution, found by name: a
+    # project's own `schemas` would be rewritten for the kit's. The kit asks for none of it.
+    marked = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.difference_update([name for name in marked if name.partition(".")[0] in PACKAGES])
+    pluginmanager.register(_Supervisor(), _Supervisor.NAME)
+
+
+class _Supervisor:
+    """Run the session in a child process where the adapter is not in a process of its own."""
+
+    NAME: Final = "delta-tck-supervisor"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
+        """Give the status of the child, or leave the session to pytest."""
+        config.pluginmanager.unregister(name=self.NAME)
+        if not _endangered(config):
+            return None
+        lifetime = _kit("lifetime")
+        if not lifetime.can_supervise():
+            return None
+        status: int = lifetime.supervised(
+            lambda: int(config.hook.pytest_cmdline_main(config=config))
+        )
+        return status
+
+
+def _endangered(config: pytest.Config) -> bool:
+    if hasattr(config, "workerinput"):
+        return False  # the main process notices that a test process of xdist ends
+    impl = config.getoption(destination("--impl"))
+    isolation = config.getoption(destination("--tck-isolation"))
+    return bool(impl) and isolation == "none" and not impl.startswith("cmd:")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(
+    config: pytest.Config,
+) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
+    """Refuse options that judge nobody, and choose the number of test processes.
+
+    A whole run of the reference implementation uses the cores that there are, where pytest-xdist
+    is installed and ``-n`` does not say otherwise. Engines use the cores themselves, and an
+    adapter per core would cost more than it gives.
+    """
+    if not config.getoption(destination("--impl")):
+        _refuse_idle_options(config)
+    elif _spreads(config):
+        config.option.numprocesses = min(_cores(), _MOST_PROCESSES)
+    return (yield)
+
+
+def _refuse_idle_options(config: pytest.Config) -> None:
+    given = [
+        name
+        for name, details in OPTIONS.items()
+        if config.getoption(destination(name)) != details.get("default")
+    ]
+    given += [
+        word
+        for argument in config.invocation_params.args
+        if (word := str(argument).partition("=")[0]) in OPTIONS and word not in given
+    ]
+    if given:
+        raise pytest.UsageError(f"{', '.join(given)}: judges nobody without --impl=NAME")
+
+
+def _spreads(config: pytest.Config) -> bool:
+    def given(name: str) -> bool:
+        return bool(config.getoption(destination(name)))
+
+    return (
+        config.pluginmanager.hasplugin("xdist")
+        and not hasattr(config, "workerinput")
+        and config.getoption(destination("--impl")) == "ours"
+        and config.getoption("numprocesses", 0) is None
+        and not any(given(name) for name in NARROWING)
+        and not any(config.getoption(name, default=None) for name in ("usepdb", "collectonly"))
+        and _cores() > 1
+    )
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin a judging session when an implementation is named."""
+    if config.getoption(destination("--impl")):
+        _kit("session").start(config)
+
+
+def _kit(name: str) -> Any:
+    """Import a module of the kit from beside this one.
+
+    Raises:
+        pytest.UsageError: another package has the name of one of the kit's.
+
+    """
+    for package in PACKAGES:
+        module = sys.modules.get(package) or _imported(package)
+        if module is None or not _is_of_the_kit(module):
+            where = _place(module)
+            raise pytest.UsageError(
+                f"delta-tck: the package {package!r} of {where} is found in place of the kit's, of "
+                f"{_HOME}. Run `pytest` or `delta-tck run` from another folder, without "
+                f"`python -m pytest`, PYTHONPATH or a conftest.py that put {where} first"
+            )
+    return importlib.import_module(f"conformance.{name}")
+
+
+def _imported(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def _is_of_the_kit(module: ModuleType) -> bool:
+    folders = map(Path, getattr(module, "__path__", ()))
+    return _HOME / module.__name__ in map(Path.resolve, folders)
+
+
+def _place(module: ModuleType | None) -> str:
+    file = getattr(module, "__file__", None)
+    folders = [*getattr(module, "__path__", ()), *([file] if file else [])]
+    return str(Path(folders[0]).resolve().parent) if folders else "another place"

@@ -1,0 +1,145 @@
+"""A baseline keeps what people wrote, and asks for what was claimed and judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from fakes import EVERYTHING
+from kit_runs import OTHER_WRONG, UNCLAIMED, WRONG, Kit, known, make_kit
+from tiny import READ
+
+from conformance.baseline import UNTRIAGED, Entry
+from conformance.baseline_writing import Outcomes, merged
+from conformance.claims import as_document
+from conformance.outcomes import FAILING
+from conformance.status import Status
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    return make_kit(pytester, monkeypatch)
+
+
+def test_a_selection_drops_no_entry_of_the_baseline_that_it_writes(kit: Kit) -> None:
+    for name, answers in (("one", WRONG), ("two", OTHER_WRONG), ("three", {}), ("new", WRONG)):
+        kit.case(name, answers)
+    link = {"link": "https://example.org/1"}
+    option = kit.baseline(known("one", **link), known("two"), known("three"), judged=12)
+    path = kit.folder / "baseline.yaml"
+    path.write_text(f"# Looked into.\n\n{path.read_text()}")
+    write = f"--tck-write-baseline={path}"
+    assert kit(option, write, "--tck-case=table-features/new") is Status.NONCONFORMANT
+    written = yaml.safe_load(path.read_text())
+    assert written["failures"][:3] == [known("one", **link), known("two"), known("three")]
+    assert written["failures"][3]["reason"] == UNTRIAGED
+    assert written["judged"] == 12
+    assert kit(option, write) is Status.STALE_BASELINE
+    assert path.read_text().startswith("# Looked into.\n")
+    written = yaml.safe_load(path.read_text())
+    two = known("two", message="rows: 1 missing of 2")
+    assert written["failures"][:2] == [known("one", **link), two]
+    assert [entry["id"].split("/")[1] for entry in written["failures"]] == ["one", "two", "new"]
+    assert written["judged"] == 100
+    assert written["claims"] == as_document(EVERYTHING)
+    assert kit(option) is Status.OK
+
+
+def _record(identity: str, outcome: str, message: str = "m") -> dict[str, Any]:
+    return {
+        "id": identity,
+        "outcome": outcome,
+        "message": message,
+        "requirement": None,
+        "requirements": ["REC-001"],
+    }
+
+
+def _merged(entry: Entry, *records: dict[str, Any], shipped: bool = True) -> list[Entry]:
+    universe = ["a/1", "a/2", "b/1"]
+    asked = {record["id"]: record for record in records}
+    return merged([entry], Outcomes(asked, FAILING, universe, shipped=shipped))
+
+
+WIDE = Entry("a/*", "REC-001", "m", "reason")
+ONE = Entry("a/1", "REC-001", "m", "reason")
+CHANCE = Entry("a/1", "REC-001", "m", "reason", intermittent=True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "records", "kept"),
+    [
+        (ONE, [], True),
+        (ONE, [_record("a/1", "pass")], False),
+        (ONE, [_record("a/1", "unsupported")], False),
+        (ONE, [_record("a/2", "pass")], True),
+        (CHANCE, [_record("a/1", "pass")], True),
+        (WIDE, [_record("a/1", "pass")], True),
+        (WIDE, [_record("a/1", "pass"), _record("a/2", "fail")], True),
+        (WIDE, [_record("a/1", "pass"), _record("a/2", "pass")], False),
+        (Entry("c/1", "REC-001", "m", "reason"), [_record("a/1", "pass")], False),
+    ],
+)
+def test_an_entry_goes_only_when_all_its_cases_were_asked_and_passed(
+    entry: Entry, records: list[dict[str, Any]], *, kept: bool
+) -> None:
+    assert (_merged(entry, *records) == [entry]) is kept
+
+
+def test_of_another_corpus_no_entry_is_dropped() -> None:
+    entry = Entry("c/1", "REC-001", "m", "reason")
+    assert _merged(entry, _record("a/1", "pass"), shipped=False) == [entry]
+
+
+def test_a_message_that_looks_like_a_pattern_is_written_as_one() -> None:
+    (_, entry) = _merged(WIDE, _record("a/1", "fail"), _record("b/1", "fail", "/srv/(x)/"))
+    assert entry.explains(["REC-001"], "no file /srv/(x)/ there")
+
+
+def test_an_entry_for_too_much_names_the_limit_once(kit: Kit) -> None:
+    for number in range(21):
+        kit.case(f"case-{number:02}")
+    assert kit(kit.baseline(known("*"))) is Status.USAGE
+    assert kit.output.count("covers 21 cases, and an entry covers at most 20") == 1
+
+
+def test_an_entry_of_another_requirement_says_so(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    assert kit(kit.baseline(known("one", requirement="REC-002"))) is Status.STALE_BASELINE
+    assert "names REC-002, and the failure is about REC-001" in kit.output
+
+
+def test_a_run_with_fewer_claims_than_the_baseline_fails(kit: Kit) -> None:
+    kit.case("one")
+    claims = {**as_document(EVERYTHING), "reader_features": ["deletionVectors"]}
+    assert kit(kit.baseline(claims=claims)) is Status.TOO_FEW_JUDGED
+    assert "a claim that is made no longer: reader_features: deletionVectors" in kit.output
+    assert kit(kit.baseline(claims=as_document(EVERYTHING))) is Status.OK
+
+
+def test_a_whole_run_that_judges_less_than_the_baseline_fails(kit: Kit) -> None:
+    kit.case("one", specs={"read-latest": READ, "at-time": UNCLAIMED})
+    option = kit.baseline(judged=51)
+    assert kit(option) is Status.TOO_FEW_JUDGED
+    assert "judged 1 of 2 (50 %), and the baseline asks for 51 %" in kit.output
+    assert kit(option, "--tck-case=table-features/one/read-latest") is Status.OK
+    assert kit(kit.baseline(judged=50)) is Status.OK
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"judged": "most"},
+        {"judged": 101},
+        {"claims": {"operations": ["scan"]}},
+        {"claims": {**as_document(EVERYTHING), "reader_version": -1}},
+        {"claim": {}},
+    ],
+)
+def test_a_baseline_with_a_bent_head_is_refused(kit: Kit, more: dict[str, Any]) -> None:
+    kit.case("one")
+    assert kit(kit.baseline(**more)) is Status.USAGE
+    assert "baseline.yaml:" in kit.output

@@ -1,0 +1,129 @@
+"""Claims are words of the contract, and what they leave out is named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.adapter import Claims, Description
+from conformance.adapters import ours
+from conformance.claims import CAPABILITIES, WORDS, as_document, claims_faults, fewer_claims
+from conformance.recipe_needs import capabilities_of, features_asked
+from conformance.wire import WireError, decode_description, encode_description
+
+PLAIN = Claims(3, 7, operations=frozenset({"scan", "append"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "nearest"),
+    [
+        ("operations", "read", None),
+        ("operations", "scans", "scan"),
+        ("operations", "set_property", "set_properties"),
+        ("capabilities", "scan.versions", "scan.version"),
+        ("capabilities", "scan", None),
+        ("reader_features", "timestampNTZ", "timestampNtz"),
+        ("reader_features", "deletionVector", "deletionVectors"),
+        ("reader_features", "appendOnly", "of writers alone"),
+        ("writer_features", "deletion_vectors", "deletionVectors"),
+        ("writer_features", "", None),
+    ],
+)
+def test_a_word_that_nobody_knows_is_named_with_the_nearest(
+    name: str, word: str, nearest: str | None
+) -> None:
+    (fault,) = claims_faults(replace(PLAIN, **{name: frozenset({word})}))
+    assert repr(word) in fault
+    assert nearest is None or nearest in fault
+
+
+def test_every_word_of_the_contract_may_be_claimed() -> None:
+    claims = Claims(3, 7, **{name: frozenset(words) for name, words in WORDS.items()})
+    assert [*claims_faults(claims)] == []
+    assert "scan.filter" in CAPABILITIES
+
+
+def test_the_reference_implementation_claims_words_of_the_contract() -> None:
+    assert [*claims_faults(ours.create().describe().claims)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("claims", "operations"), None),
+        (("claims", "reader_features"), None),
+        (("claims", "reader_version"), None),
+        (("claims", "operations"), "scan"),
+        (("claims", "operations"), [1]),
+        (("claims", "operations"), {"scan": True}),
+        (("claims", "reader_version"), "3"),
+        (("claims", "reader_version"), True),
+        (("claims", "writer_version"), -1),
+        (("claims", "capabilites"), []),
+        (("claims",), []),
+        (("name",), None),
+        (("name",), 3),
+        (("claim",), {}),
+    ],
+)
+def test_a_description_with_a_bent_field_is_none(path: tuple[str, ...], value: Any) -> None:
+    document = encode_description(Description("mine", "1", PLAIN))
+    assert decode_description(json.loads(json.dumps(document))).claims == PLAIN
+    place = document
+    for name in path[:-1]:
+        place = place[name]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    with pytest.raises(WireError):
+        decode_description(document)
+
+
+def test_what_is_claimed_no_longer_is_named() -> None:
+    before = as_document(PLAIN)
+    now = as_document(replace(PLAIN, reader_version=1, operations=frozenset({"scan", "txn"})))
+    assert fewer_claims(before, before) == []
+    assert fewer_claims(before, now) == ["reader_version: 3 has become 1", "operations: append"]
+
+
+@pytest.mark.parametrize(
+    ("step", "features"),
+    [
+        ({"operation": "append"}, set()),
+        ({"operation": "change_type", "type": "long"}, {"typeWidening"}),
+        ({"operation": "enable_feature", "feature": "rowTracking"}, {"rowTracking"}),
+        ({"operation": "set_default"}, {"allowColumnDefaults"}),
+        (
+            {"operation": "set_properties", "properties": {"delta.feature.variantType": "x"}},
+            {"variantType"},
+        ),
+        (
+            {"operation": "set_properties", "properties": {"delta.constraints.a": "x > 1"}},
+            {"checkConstraints"},
+        ),
+        ({"operation": "create", "clustering_columns": ["a"]}, {"clustering"}),
+    ],
+)
+def test_a_step_asks_for_features(step: dict[str, Any], features: set[str]) -> None:
+    assert features_asked(step) == features
+
+
+@pytest.mark.parametrize(
+    ("step", "capabilities"),
+    [
+        ({"operation": "overwrite", "filter": {}}, {"overwrite.filter"}),
+        ({"operation": "overwrite", "partition": {}}, {"overwrite.partition"}),
+        ({"operation": "delete", "filter": {}}, set()),
+        ({"operation": "optimize", "purge": True}, {"optimize.purge"}),
+        ({"operation": "set_nullable", "nullable": False}, {"set_nullable.required"}),
+        ({"operation": "set_nullable", "nullable": True}, set()),
+        ({"operation": "checkpoint", "kind": "v2-json"}, {"checkpoint.kind"}),
+    ],
+)
+def test_a_step_asks_for_capabilities(step: dict[str, Any], capabilities: set[str]) -> None:
+    assert capabilities_of(step) == capabilities
+    assert capabilities <= CAPABILITIES
