@@ -47,7 +47,7 @@ def _ids(lake: Any, ids: pa.Array | None = None, versions: pa.Array | None = Non
 def _again(lake: Any, action: str, **changes: Any) -> None:
     """Recommit or remove a file with other ids than it had."""
     _tracked(lake)
-    lake.commit(_add(lake, "a.parquet", 0, 1), _mark(1))
+    lake.commit(_add(lake, "a.parquet", 0, 1), _mark(9))
     ids = {"baseRowId": 0, "defaultRowCommitVersion": 1} | changes
     if action == "add":
         lake.commit(lake.file("a.parquet", dataChange=False, **ids))

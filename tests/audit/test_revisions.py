@@ -38,9 +38,7 @@ def test_no_finding_is_of_another_revision(lake: Any, revision: str) -> None:
     assert all(rows[requirement].holds_in(revision) for requirement in _found(lake, revision))
 
 
-def test_the_command_line_takes_a_revision(
-    lake: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_takes_a_revision(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
     _several(lake)
     assert run_audit_cli([str(lake.root), "--revision=2021"]) == 1
     assert "DOM-008" not in capsys.readouterr().out

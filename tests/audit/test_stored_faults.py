@@ -236,7 +236,7 @@ def _of_types(name: str) -> tuple[set[str], Plant]:
     return expected, lambda lake: _held(lake, of, stored, **dict(more))
 
 
-def _by_id(lake: Any, *columns: tuple[str, Any, int | None], partition: bool = False) -> None:
+def _by_id(lake: Any, *columns: tuple[str, Any, int | None]) -> None:
     """Commit a table of mode ``id`` from birth with a file of the columns that are told."""
     properties = {"columnMapping__mode": "id", "columnMapping__maxColumnId": "3"}
     inner = {"type": "struct", "fields": [lake.column("deep", 3)]}
