@@ -101,7 +101,7 @@ def _fits(value: Any, declared: str) -> bool:
     if declared in BITS:
         return number and value == int(value)
     if declared in ("float", "double"):
-        return number or value in _NOT_FINITE
+        return number or (isinstance(value, str) and value in _NOT_FINITE)
     if declared in _TEXTS:
         return isinstance(value, str)
     if declared == "boolean":

@@ -204,9 +204,8 @@ def _held_columns(opened: _Opened) -> Findings:
         return
     stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
-    kept = opened.vector.kept(opened.file.metadata.num_rows) if opened.vector else None
     stats = statistics_of(opened.body) or {}
-    judged = Judged(opened.path, stats, kept, opened.vector is not None)
+    judged = Judged(opened.path, stats, opened.vector)
     for place in places:
         yield from _ids(opened, place, numbered=numbered)
         yield from _absent(opened, place)
@@ -222,9 +221,8 @@ def _held_columns(opened: _Opened) -> Findings:
                 yield finding(requirement, opened.path, message)
             if typed:
                 yield from wrong_statistics(judged, place, values)
-    rows = opened.file.metadata.num_rows
     access = opened.read, judged.live
-    yield from opened.rules.judge(opened.path, opened.body, places, rows, access)
+    yield from opened.rules.judge(opened.path, opened.body, places, access)
 
 
 def _absent(opened: _Opened, column: Place) -> Findings:

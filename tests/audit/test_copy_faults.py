@@ -75,7 +75,7 @@ def _edited(actions: list[dict[str, Any]], edit: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _checkpoint(lake: Any, edit: Any = lambda held: None) -> None:
+def _checkpoint(lake: Any, edit: Any = dict) -> None:
     actions = _actions(lake)
     parsed = copy.deepcopy(PARSED) | {"tightBounds": False}
     full = copy.deepcopy(actions)
@@ -87,13 +87,13 @@ def _checkpoint(lake: Any, edit: Any = lambda held: None) -> None:
     lake.write(f"{2:020d}.checkpoint.{UUID}.json", lake.lines(lines))
 
 
-def _compaction(lake: Any, edit: Any = lambda held: None) -> None:
+def _compaction(lake: Any, edit: Any = dict) -> None:
     _, _, add, remove, txn, _, high = _actions(lake)
     lines = _edited([add, remove, txn, high], edit)
     lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines(lines))
 
 
-def _checksum(lake: Any, edit: Any = lambda held: None) -> None:
+def _checksum(lake: Any, edit: Any = dict) -> None:
     protocol, metadata, add, *_ = _actions(lake)
     document = {
         "tableSizeBytes": add["add"]["size"],

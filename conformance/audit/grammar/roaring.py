@@ -93,6 +93,16 @@ class Rows:
             mask[values[values < count]] = False
         return None if mask is None else pa.array(mask)
 
+    def holds(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Tell for each of some row indexes whether it is in the set."""
+        found = np.zeros(len(rows), np.bool_)
+        keys = rows // _CONTAINER
+        for key in np.unique(keys).tolist():
+            if key in self.containers:
+                at = keys == key
+                found[at] = np.isin(rows[at] % _CONTAINER, _unfolded(*self.containers[key]))
+        return found
+
 
 def _unfolded(kind: _Kind, stored: _Bytes) -> npt.NDArray[np.int64]:
     if kind == "array":

@@ -25,6 +25,9 @@ _COLUMNS: Final = ((_IDS, "RT-050", "row ids"), (_VERSIONS, "RT-052", "commit ve
 _MOST: Final = 1 << 24
 """Materialised ids that are held at once to look for doubles."""
 
+_FARTHEST: Final = 1 << 62
+"""An id that no table comes to, and numbers of 64 bits still add up to."""
+
 _Ids = npt.NDArray[np.int64]
 
 
@@ -71,8 +74,9 @@ class RowIds:
         count, deleted = rows
         if not self.supported:
             return
-        if type(body.get("baseRowId")) is int and count:
-            self.fresh.append((body["baseRowId"], count, path, deleted))
+        base = body.get("baseRowId")
+        if type(base) is int and 0 <= base < _FARTHEST and count:
+            self.fresh.append((base, count, path, deleted))
         for name, requirement, what in _COLUMNS:
             column = self.view.layout.properties.get(name)
             if column is None or schema.names.count(column) != 1:
@@ -83,7 +87,7 @@ class RowIds:
                 yield finding(requirement, path, message)
                 continue
             values = read(column)
-            kept = deleted.kept(count) if deleted else None
+            kept = deleted.kept(len(values)) if deleted else None
             valid = values.is_valid() if kept is None else pc.and_(values.is_valid(), kept)
             numbers = values.filter(valid).to_numpy().astype(np.int64)
             if name == _IDS:
@@ -143,9 +147,8 @@ class RowIds:
             if other == path:
                 inside &= ids - base != positions
             taken = ids[inside] - base
-            kept = deleted.kept(count) if deleted else None
-            if kept is not None and taken.size:
-                taken = taken[kept.to_numpy(zero_copy_only=False)[taken]]
+            if deleted is not None:
+                taken = taken[~deleted.holds(taken)]
             if taken.size:
                 number = base + int(taken[0])
                 message = f"the materialised row id {number} is the fresh one of a row in {other}"

@@ -35,6 +35,7 @@ _INVARIANT: Final = "delta.invariants"
 _GENERATION: Final = "delta.generationExpression"
 _IDENTITY: Final = "delta.identity."
 _BATCH: Final = 1 << 16
+_FARTHEST: Final = 1 << 61
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,6 @@ class Rules:
         path: str,
         body: Body,
         places: tuple[Place, ...],
-        count: int,
         read: tuple[Callable[[str], pa.ChunkedArray], Callable[[pa.ChunkedArray], pa.ChunkedArray]],
     ) -> Iterator[Finding]:
         """Hold the live rows of a data file against the rules.
@@ -137,11 +137,14 @@ class Rules:
             path: decoded, for messages.
             body: its add action.
             places: its columns.
-            count: its rows.
             read: what gives a column by its name in the file, and what leaves out deleted rows.
 
         """
-        if not (self._parsed or self._identities) or not count:
+        stored = next((place.stored for place in places if place.stored is not None), None)
+        if not (self._parsed or self._identities) or stored is None:
+            return
+        count = len(read[0](stored.name))  # a footer may claim any number
+        if not count:
             return
         held = _Held(path, body, count, {place.path[0]: place for place in places}, *read)
         for rule, expression in self._parsed:
@@ -226,11 +229,11 @@ def _identity(path: str, column: Column, values: pa.ChunkedArray) -> Iterator[Fi
     )
     if type(start) is not int or type(step) is not int or step == 0:
         return
-    if not pa.types.is_integer(values.type):
-        return
+    if max(abs(start), abs(step)) > _FARTHEST or not pa.types.is_integer(values.type):
+        return  # a sum of the numbers of 64 bits would not be one
     span = pc.min_max(values)
     low, high = span["min"].as_py(), span["max"].as_py()
-    if low is None:
+    if low is None or max(abs(low), abs(high)) > _FARTHEST:
         return
     far = high if step > 0 else low
     if type(mark) is int and (far - mark) * step > 0:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.findings import Finding, Severity, finding
+from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.places import Place
 
@@ -38,15 +39,13 @@ class Judged:
     Attributes:
         path: decoded, for messages.
         stats: parsed, fractions exact.
-        kept: which rows a vector leaves; ``None`` where there is no vector, or it leaves all.
-        vector: whether there is a vector.
+        deleted: the rows that a vector deletes.
 
     """
 
     path: str
     stats: Mapping[str, Any]
-    kept: pa.BooleanArray | None
-    vector: bool
+    deleted: Rows | None
 
     @property
     def tight(self) -> bool:
@@ -55,7 +54,9 @@ class Judged:
 
     def live(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Leave out the rows that a vector deletes."""
-        return values if self.kept is None else values.filter(self.kept)
+        # As long as what was read: a footer may claim any number of rows.
+        kept = self.deleted.kept(len(values)) if self.deleted else None
+        return values if kept is None else values.filter(kept)
 
 
 def describes(stats: Mapping[str, Any], column: Place) -> bool:
@@ -107,7 +108,7 @@ def _nulls(judged: Judged, place: Place, values: pa.ChunkedArray, stated: Any) -
         return
     live = judged.live(values)
     held, left = values.null_count, live.null_count
-    if judged.tight and stated not in ({held, left} if judged.vector else {held}):
+    if judged.tight and stated not in ({held, left} if judged.deleted else {held}):
         message = f"column {place.name} has {held} nulls, nullCount says {stated}"
         yield finding("STAT-008", judged.path, message)
     elif not judged.tight and stated == 0 and left:
@@ -170,7 +171,7 @@ def _bounds(
         elif tight and exact and limit != value:
             message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
             # A vector that came later leaves bounds of rows that went: it has to loosen them.
-            severity: Severity | None = "warning" if not judged.vector else None
+            severity: Severity | None = "warning" if judged.deleted is None else None
             yield finding("STAT-012", judged.path, message, severity=severity)
 
 
