@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 import pyarrow.parquet as pq
 
 from conformance.audit.file_features import not_shredded, of_iceberg
-from conformance.audit.layout import layout_of
+from conformance.audit.high_water_marks import fallen
+from conformance.audit.layout import Layout, layout_of
 from conformance.audit.log import Checkpoint, open_log
-from conformance.high_water_marks import fallen
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.features import FEATURES, active, supported
 from reference_impl.log_names import LOG_DIR, commit_name
@@ -102,7 +102,7 @@ class Watch:
             return
         if step.get("cluster"):
             yield from _clustered(self.former, now)
-        yield from fallen(self.former, now)
+        yield from fallen(_marked(self.former), _marked(now))
         yield from self._upgraded(self.former, now)
         yield from self._timed(self.former, now)
         yield from self._new_files(self.former, now)
@@ -180,6 +180,11 @@ class Watch:
                 found += not_shredded(file, layout)
             for requirement, message in found:
                 yield requirement, f"{path}: {message}"
+
+
+def _marked(snapshot: Snapshot) -> tuple[Layout, dict[str, dict[str, Any]]]:
+    domains = {name: each.to_wire() for name, each in snapshot.domain_metadata.items()}
+    return layout_of(snapshot.protocol.to_wire(), snapshot.metadata.to_wire()), domains
 
 
 def _unmaterialised(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:

@@ -389,11 +389,7 @@ def _cleared(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict |
 def _audited(replayed: _Replay) -> Verdict | None:
     """Hold log and files against the clauses that bind writers."""
     rows = load_registry()
-    bound = [
-        each
-        for each in audit(str(replayed.table))
-        if rows[each.requirement].holds_in(replayed.revision)
-    ]
+    bound = audit(str(replayed.table), revision=replayed.revision)
     found = [each for each in bound if each.severity == "error"] or [
         each
         for each in bound

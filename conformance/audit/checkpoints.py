@@ -17,6 +17,7 @@ from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.log import Checkpoint
 from conformance.audit.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.actions import add_differences, remove_differences
 from reference_impl.errors import DeltaError
 from reference_impl.sidecars import sidecar_path
 
@@ -177,31 +178,22 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         if type(stamp) is int and stamp > horizon:
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
             yield finding("CKC-005", place, message, "vacuum may then keep the file for ever")
-    for key in want.adds.keys() & have.adds.keys():
-        yield from _same_add(place, key[0], want.adds[key], have.adds[key])
 
 
-_FIELDS: Final = (
-    ("partitionValues", "CKPT-005"),
-    ("size", "CKPT-005"),
-    ("modificationTime", "CKPT-005"),
-    ("baseRowId", "RT-031"),
-    ("defaultRowCommitVersion", "RT-031"),
-    ("clusteringProvider", "CKPT-005"),
-)
-"""Fields of an add that a checkpoint repeats, with the requirement that says so."""
-
-
-def _same_add(place: str, path: str, want: Body, have: Body) -> Findings:
-    for field, requirement in _FIELDS:
-        if _normal(want.get(field)) != _normal(have.get(field)):
-            message = f"{path}: {field} is {have.get(field)!r}, the log says {want.get(field)!r}"
-            yield finding(requirement, place, message)
-
-
-def _normal(value: Any) -> Any:
-    """Empty text is a null partition value, and writers choose between the two."""
-    return {k: v or None for k, v in value.items()} if isinstance(value, dict) else value
+def files_are_copied(subject: CheckpointView) -> Findings:
+    """Report files and tombstones of which a checkpoint says other things than the log."""
+    if not subject.replayed:
+        return
+    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
+    layout = subject.view.layout
+    for key in sorted(want.adds.keys() & have.adds.keys(), key=str):
+        pair = want.adds[key], have.adds[key]
+        for requirement, message in add_differences(*pair, layout, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+    for key in sorted(want.removed.keys() & have.removed.keys(), key=str):
+        pair = want.removed[key], have.removed[key]
+        for requirement, message in remove_differences(*pair, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
 def _with(vector: str | None) -> str:
@@ -305,7 +297,16 @@ CONTENT_CHECKS: Final = (
         ),
     ),
     Check(sidecar_files, ("SCA-003", "SCA-005", "CKPT-V2-003")),
-    Check(files_equal_replay, ("CKC-004", "CKC-005", "CKPT-005", "CKPT-006", "RT-031")),
+    Check(
+        files_equal_replay,
+        (
+            "CKC-004",
+            "CKC-005",
+            "CKPT-005",
+            "CKPT-006",
+        ),
+    ),
+    Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),
     Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021")),
 )

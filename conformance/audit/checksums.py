@@ -13,6 +13,7 @@ from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.raw import Document
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.actions import add_differences
 from reference_impl.log_names import LOG_DIR, checksum_name
 
 __all__ = ["CHECKSUM_CHECKS", "ChecksumView"]
@@ -89,9 +90,15 @@ def totals(subject: ChecksumView) -> Findings:
 def _plain(body: Any) -> Any:
     if isinstance(body, dict):
         return {k: _plain(v) for k, v in body.items() if v is not None}
-    if isinstance(body, list) and all(isinstance(item, str) for item in body):
-        return sorted(body)
     return body
+
+
+def _unordered(protocol: Any) -> Any:
+    """Feature lists are sets."""
+    held = _plain(protocol)
+    if not isinstance(held, dict):
+        return held
+    return {k: sorted(map(str, v)) if isinstance(v, list) else v for k, v in held.items()}
 
 
 def copies(subject: ChecksumView) -> Findings:
@@ -102,7 +109,8 @@ def copies(subject: ChecksumView) -> Findings:
         ("protocol", state.protocol, "CRC-016"),
     ):
         stated = fields.get(field)
-        if isinstance(stated, dict) and _plain(stated) != _plain(action):
+        form = _unordered if field == "protocol" else _plain
+        if isinstance(stated, dict) and form(stated) != form(action):
             message = f"{field} differs from that of the version"
             yield finding(requirement, subject.place, message)
     for field, actions, key, requirement in (
@@ -115,12 +123,37 @@ def copies(subject: ChecksumView) -> Findings:
             if have != {name: _plain(body) for name, body in actions.items()}:
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")
-    listed = fields.get("allFiles")
-    if isinstance(listed, list):
-        keys = {file_key(item) for item in listed if isinstance(item, dict)}
-        if keys != set(state.adds):
-            message = "allFiles differs from the live files of the version"
-            yield finding("CRC-018", subject.place, message, severity="error")
+
+
+def files(subject: ChecksumView) -> Findings:
+    """Report a list of files that differs from the live ones."""
+    state, listed = subject.view.state, subject.fields.get("allFiles")
+    if not isinstance(listed, list):
+        return
+    have = {file_key(item): item for item in listed if isinstance(item, dict)}
+    if have.keys() != state.adds.keys() or len(listed) != len(state.adds):
+        message = "allFiles differs from the live files of the version"
+        yield finding("CRC-018", subject.place, message, severity="error")
+    for key, body in state.adds.items():
+        copy = have.get(key)
+        pairs = (
+            ()
+            if copy is None
+            else (add_differences(body, copy, subject.view.layout, "CRC-018", "CRC-018"))
+        )
+        for _, message in pairs:
+            told = f"allFiles: {key[0]}: {message}"
+            yield finding("CRC-018", subject.place, told, severity="error")
+
+
+def transaction(subject: ChecksumView) -> Findings:
+    """Report a transaction id that is not that of the commit."""
+    commit = subject.view.log.commits.get(subject.view.state.version)
+    info = next(commit.content.of("commitInfo"), None) if commit else None
+    stated, actual = subject.fields.get("txnId"), info.body.get("txnId") if info else None
+    if stated is not None and actual is not None and stated != actual:
+        message = f"txnId is {stated}, the commit has {actual}"
+        yield finding("CRC-006", subject.place, message, severity="error")
 
 
 def timestamp(subject: ChecksumView) -> Findings:
@@ -171,7 +204,9 @@ def _bounds(histogram: Any) -> list[int]:
 CHECKSUM_CHECKS: Final = (
     Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
     Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020")),
-    Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016", "CRC-018")),
+    Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016")),
+    Check(files, ("CRC-018",)),
+    Check(transaction, ("CRC-006",)),
     Check(timestamp, ("CRC-011",)),
     Check(histograms, ("CRC-028", "CRC-030")),
 )

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import SEVERITIES, Finding
 from conformance.audit.log import AuditError
-from conformance.registry import load_registry
+from conformance.registry import SELECTIONS, load_registry
 from conformance.terminal import emit, printable
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
@@ -78,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
         type=_limit,
         metavar="NAME=NUMBER",
         help="another limit, by its name in docs/limits.md; may be repeated",
+    )
+    parser.add_argument(
+        "--revision",
+        choices=tuple(SELECTIONS),
+        help="report what breaks this text of the protocol (default: any of them)",
     )
     parser.add_argument(
         "--outside",
@@ -186,7 +191,13 @@ def run_audit_cli(argv: Sequence[str]) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    findings = audit(options.table, data=not options.no_data, limits=_limits(options))
+    findings = audit(
+        options.table,
+        data=not options.no_data,
+        limits=_limits(options),
+        outside=options.outside,
+        revision=options.revision,
+    )
     write = _write_json if options.format == "json" else _write_text
     write(options.table, findings, sys.stdout)
     if any(finding.severity == "error" for finding in findings):

@@ -10,21 +10,24 @@ from conformance.audit.checkpoint_forms import FORM_CHECKS
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
 from conformance.audit.commits import COMMIT_CHECKS
+from conformance.audit.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
 from conformance.audit.features import (
-    CHANGE_FILE_CHECKS,
     FEATURE_CHECKS,
     FEATURE_VERSION_CHECKS,
 )
 from conformance.audit.files import FILE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
+from conformance.audit.high_water_marks import HIGH_WATER_MARK_CHECKS
 from conformance.audit.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.metadata import METADATA_CHECKS
-from conformance.audit.names import LOG_CHECKS
+from conformance.audit.names import LOG_CHECKS, STRAY_CHECKS
 from conformance.audit.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.pointers import POINTER_CHECKS
 from conformance.audit.protocols import PROTOCOL_CHECKS
+from conformance.audit.revisions import in_revision
 from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.state import State
+from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
@@ -45,18 +48,29 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *NESTED_ID_CHECKS,
     *STEP_CHECKS,
     *VALUE_CHECKS,
+    *DESCRIBED_CHECKS,
     *TIMESTAMP_CHECKS,
+    *HIGH_WATER_MARK_CHECKS,
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
 _RECONCILED: Final = (
-    "protocol", "metadata", "adds", "vectors", "seen", "removed", "txns", "domains",
+    "protocol", "metadata", "adds", "vectors", "seen", "ids", "stamped", "removed", "txns",
+    "domains",
 )  # fmt: skip
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,
     *FEATURE_VERSION_CHECKS,
+    *DESCRIBED_VERSION_CHECKS,
 )
-_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *CHANGE_FILE_CHECKS)
+_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
+
+_TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
+_ACTIVE: Final = (
+    ("icebergCompatV1", "delta.enableIcebergCompatV1"),
+    ("icebergCompatV2", "delta.enableIcebergCompatV2"),
+)
+"""Features that ask something of the files that come while they are active."""
 
 CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_LOG,
@@ -67,6 +81,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *_BY_FILE,
+    *CHANGE_FILE_CHECKS,
 )
 """Every check that an audit runs."""
 
@@ -110,6 +125,8 @@ class _Audit:
             yield from log_check.run(LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
+            # What a checkpoint has may be older than what is active in it.
+            self._note(state, state.version + 1)
             yield from self._version(state, replayed=False)
         for version, commit in self._log.commits.items():
             if version <= state.version:
@@ -118,13 +135,27 @@ class _Audit:
             step = Step(commit, state, self._layouts)
             for step_check in _BY_STEP:
                 yield from step_check.run(step)
+            if self._data:
+                for change_check in CHANGE_FILE_CHECKS:
+                    yield from change_check.run(ChangeView(step, self._storage))
             state.apply(version, commit.content.lines)
+            self._note(state, version)
             yield from self._version(state, replayed=state.known)
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete and checkpoint not in self._visited:
                 # Older than the replay, or newer than every commit: judged by itself.
                 yield from self._checkpoint(checkpoint, _content(checkpoint), replayed=False)
         yield from self._latest(state, known=known)
+
+    def _note(self, state: State, version: int) -> None:
+        layout = self._layouts.get(state.protocol, state.metadata)
+        if layout.active(*_TIMESTAMPS):
+            # Known where the log tells the version that turned them on.
+            state.stamped = state.stamped or (version, state.timestamp, state.version == version)
+        else:
+            state.stamped = None
+        mapped = {"columnMapping"} if layout.mode != "none" else set()
+        state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
 
     def _view(self, state: State, *, last: bool) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)
@@ -176,13 +207,14 @@ class _Audit:
                 yield from file_check.run(view)
 
 
-def audit(
+def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
     location: str,
     *,
     data: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     outside: Outside = SAME_STORE,
     stores: Mapping[str, Any] | None = None,
+    revision: str | None = None,
 ) -> list[Finding]:
     """Check a table on disk or in an object store against the protocol.
 
@@ -194,6 +226,8 @@ def audit(
         outside: which places outside of the root are looked at; see
             :func:`reference_impl.storage.open_storage`.
         stores: options of other stores, as there.
+        revision: report what breaks this text of the protocol, a key of
+            :data:`conformance.registry.SELECTIONS`; what breaks any of them for ``None``.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a
@@ -201,6 +235,7 @@ def audit(
 
     Raises:
         AuditError: there is no log at the location, or it cannot be listed.
+        ValueError: there is no such revision.
         LimitExceeded: the time is up, or the system has no memory left.
 
     """
@@ -209,5 +244,6 @@ def audit(
     except PlaceRefused as error:
         raise AuditError(location, error.message) from error
     with within_limits(limits):
-        findings = collect(_Audit(storage, data=data).run())
+        run = _Audit(storage, data=data).run()
+        findings = collect(run if revision is None else in_revision(run, revision))
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

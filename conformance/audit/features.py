@@ -1,7 +1,6 @@
-"""Checks that single table features bring: type widening, clustering, catalogs, change data.
+"""Checks that single table features bring: type widening, clustering, catalogs.
 
-Serves "Type Widening", "Writer Requirements for Clustered Table", "Catalog-managed tables" and
-"Change Data Files".
+Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-managed tables".
 """
 
 from __future__ import annotations
@@ -9,28 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
-from conformance.audit.columns import read_columns
-from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.layout import Column
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 from conformance.audit.values import statistics_of
-from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
-from reference_impl.limits import out_of_memory
-from reference_impl.parquet_bounds import open_parquet
-from reference_impl.places import decode_path
-from reference_impl.types.schema import parse_type
-from reference_impl.types.widening import is_widening
 
-__all__ = ["CHANGE_FILE_CHECKS", "FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
+__all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
 
 _CHANGES: Final = "delta.typeChanges"
-_KINDS_OF_CHANGE: Final = frozenset({"insert", "update_preimage", "update_postimage", "delete"})
 
 
 def _inner(of: Any, path: str) -> Any:
@@ -50,10 +38,8 @@ def _records(column: Column) -> Iterator[tuple[str, str, str]]:
 
 
 def _widens(before: str, after: str) -> bool:
-    try:
-        return is_widening(parse_type(before), parse_type(after))
-    except DeltaError:
-        return True  # the schema reports names that are no types
+    # The schema reports names that are no types.
+    return not (is_primitive(before) and is_primitive(after)) or widens(before, after)
 
 
 def type_changes(step: Step) -> Findings:
@@ -161,43 +147,6 @@ def _counted(stats: dict[str, Any], name: tuple[str, ...]) -> bool:
     return node is not None
 
 
-def change_files(view: VersionView) -> Findings:
-    """Report change data files that do not say what changed; those that are gone pass."""
-    for commit in view.log.commits.values():
-        for line in commit.content.of("cdc"):
-            path = line.body.get("path")
-            if not isinstance(path, str) or not path:
-                continue
-            try:
-                with view.storage.open_input(decode_path(path)) as source:
-                    file = open_parquet(source)
-                    yield from _kinds_of_change(file, source, line.place, path)
-            except FileNotFoundError:
-                continue  # vacuum may have taken it
-            except MemoryError as error:  # Arrow's is one as well
-                yield unchecked("CDFF-007", line.place, out_of_memory(error, path))
-            except LimitExceeded as error:
-                yield unchecked("CDFF-007", line.place, error)
-            except PlaceRefused as error:
-                yield not_followed(error, line.place)
-            except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
-                message = f"the change data file {path} cannot be read: {str(error)[:200]}"
-                yield finding("CDFF-007", line.place, message)
-
-
-def _kinds_of_change(
-    file: pq.ParquetFile, source: pa.NativeFile, place: str, path: str
-) -> Findings:
-    name = "_change_type"
-    if file.schema_arrow.names.count(name) != 1:
-        yield finding("CDFF-007", place, f"the change data file {path} has not one column {name}")
-        return
-    kinds = set(pc.unique(read_columns(file, source, [name]).column(name)).to_pylist())
-    for kind in sorted(map(str, kinds - _KINDS_OF_CHANGE)):
-        message = f"the change data file {path} has the {name} {kind}"
-        yield finding("CDFF-008", place, message)
-
-
 FEATURE_CHECKS: Final = (
     Check(type_changes, ("TW-004", "TW-005", "TW-006")),
     Check(catalog_managed, ("CAT-015", "CINFO-004")),
@@ -206,6 +155,3 @@ FEATURE_CHECKS: Final = (
 
 FEATURE_VERSION_CHECKS: Final = (Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),)
 """Checks of features at the latest version."""
-
-CHANGE_FILE_CHECKS: Final = (Check(change_files, ("ADD-002", "CDFF-007", "CDFF-008")),)
-"""Checks of change data files that are still there."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.audit.bounds import Judged, wrong_statistics
+from conformance.audit.columns import read_columns
 from conformance.audit.file_features import not_shredded, of_iceberg
 from conformance.audit.findings import (
     Check,
@@ -24,27 +24,25 @@ from conformance.audit.findings import (
     not_followed,
     unchecked,
 )
-from conformance.audit.parquet_types import unfit
+from conformance.audit.grammar.roaring import Rows, VectorFault
+from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector
 from conformance.audit.state import Body, Key
+from conformance.audit.stored.nulls import forbidden_nulls
+from conformance.audit.stored.places import Place, field_id, places_of
+from conformance.audit.stored.row_ids import RowIds
+from conformance.audit.stored.rules import Rules
+from conformance.audit.stored.statistics import Judged, describes, wrong_statistics
+from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
 from conformance.audit.transitions import row_count
 from conformance.audit.values import statistics_of
-from reference_impl.deletion_vectors import MAGIC, Bitmap, VectorStore
-from reference_impl.errors import DeletionVectorNotFound, DeltaError, LimitExceeded, PlaceRefused
+from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
+from reference_impl.log_names import LOG_DIR
 from reference_impl.parquet_bounds import open_parquet
 from reference_impl.places import is_absolute
 
 __all__ = ["FILE_CHECKS"]
-
-_MAGIC: Final = MAGIC.to_bytes(4, "little")
-
-_VECTOR_REQUIREMENTS: Final = (
-    "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-003", "DVDESC-004", "DVDESC-007",
-    "DVDESC-008", "DVDESC-009", "DVDESC-010", "DVDESC-011", "DVFMT-002", "DVFMT-004",
-    "DVFMT-005", "DVFMT-006", "DVFMT-008", "DVFMT-011", "DVSTO-003", "DVSTO-005", "DVSTO-006",
-    "DVSTO-007",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +52,30 @@ class _Opened:
     view: VersionView
     source: pa.NativeFile
     file: pq.ParquetFile
-    vector: Bitmap | None
+    vector: Rows | None
+    row_ids: RowIds
+    rules: Rules
+
+    def read(self, name: str) -> pa.ChunkedArray:
+        """Read a top-level column by its name in the file."""
+        return read_columns(self.file, self.source, [name]).column(name)
+
+    @property
+    def born(self) -> int | None:
+        """The version that first had the file, where the log tells."""
+        return self.view.state.seen.get(self.path)
+
+    def follows(self, name: str) -> bool:
+        """Tell whether the file is known to have come while something was on already."""
+        since = self.view.state.since.get(name)
+        return self.born is not None and since is not None and self.born >= since
 
 
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
-    vectors = VectorStore(view.storage)
     seen: dict[str, Key] = {}
+    row_ids, rules = RowIds(view), Rules(view.layout)
+    yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
         budget().check_time()
         path = key[0]
@@ -71,9 +86,10 @@ def live_files(view: VersionView) -> Findings:
         if not is_absolute(path) and any(part.startswith("_") for part in path.split("/")[:-1]):
             message = "the data file is in a directory whose name begins with an underscore"
             yield finding("DATA-001", path, message, severity=_change_data(path))
-        vector, broken = _vector(vectors, body, path)
+        vector, broken = _vector(view, body, path)
         yield from broken
-        yield from _file(view, path, body, vector)
+        yield from _file(view, path, body, vector, (row_ids, rules))
+    yield from row_ids.doubles()
 
 
 def _change_data(path: str) -> Any:
@@ -81,28 +97,27 @@ def _change_data(path: str) -> Any:
     return "info" if path.startswith("_change_data/") else None
 
 
-def _vector(store: VectorStore, body: Body, path: str) -> tuple[Bitmap | None, list[Finding]]:
+def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
     descriptor = body.get("deletionVector")
     if not isinstance(descriptor, dict):
         return None, []
     try:
-        vector = store.load(descriptor, path)
-    except DeletionVectorNotFound as error:
-        message = f"the deletion vector of {path} does not exist"
-        return None, [finding("DVD-003", error.path or path, message)]
+        return load_vector(view.storage, descriptor), []
+    except VectorFault as error:
+        message = f"deletion vector of {path}: {error}"
+        return None, [finding(error.requirement, error.path or path, message)]
     except LimitExceeded as error:
         return None, [unchecked("DVFMT-002", path, error)]
     except PlaceRefused as error:
         return None, [not_followed(error, path)]
-    except (DeltaError, OSError, ValueError, OverflowError) as error:
-        requirement = getattr(error, "requirement", "DVFMT-002")
-        requirement = requirement if requirement in _VECTOR_REQUIREMENTS else "DVFMT-002"
-        message = f"deletion vector: {getattr(error, 'message', error)}"
-        return None, [finding(requirement, path, message)]
-    return vector, []
+    except (OSError, ValueError, OverflowError) as error:
+        message = f"the deletion vector cannot be read: {str(error)[:200]}"
+        return None, [finding("DVFMT-002", path, message)]
 
 
-def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Findings:
+def _file(
+    view: VersionView, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules]
+) -> Findings:
     try:
         size = view.storage.head(path).size
     except PlaceRefused as error:
@@ -120,7 +135,7 @@ def _file(view: VersionView, path: str, body: Body, vector: Bitmap | None) -> Fi
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_Opened(path, body, view, source, file, vector))
+            yield from _contents(_Opened(path, body, view, source, file, vector, *whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -136,43 +151,37 @@ def _contents(opened: _Opened) -> Findings:
     if count is not None and count != rows:
         message = f"the file has {rows} rows, numRecords says {count}"
         yield finding("STAT-001", opened.path, message, "queries that count or skip go wrong")
-    if opened.vector is not None and bytes(opened.vector.data[:4]) != _MAGIC:
+    if opened.vector is not None and opened.vector.native:
         message = "the deletion vector has the older native layout, not the portable one"
         yield finding("DVFMT-008", opened.path, message, severity="warning")
     if opened.vector is not None and (opened.vector.maximum or 0) >= max(rows, 1):
         message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
+    yield from opened.row_ids.add(
+        opened.path, opened.body, opened.file.schema_arrow, (rows, opened.vector), opened.read
+    )
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
-        yield finding(requirement, opened.path, message, severity="warning")
+        severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
+        yield finding(requirement, opened.path, message, severity=severity)
     if "variantShredding" not in opened.view.layout.features:
         for requirement, message in not_shredded(opened.file, opened.view.layout):
             yield finding(requirement, opened.path, message)
-    yield from wrong_statistics(
-        Judged(
-            opened.path,
-            opened.source,
-            opened.file,
-            opened.view.layout,
-            statistics_of(opened.body) or {},
-            opened.vector,
-        )
-    )
 
 
 def _columns(opened: _Opened) -> Findings:
     layout, schema = opened.view.layout, opened.file.schema_arrow
     if layout.schema is None:
         return
-    wanted = {c.physical[0]: c for c in layout.columns if len(c.path) == 1}
+    wanted = {c.physical[0] for c in layout.columns if len(c.path) == 1}
     hidden = {
         "_change_type",
         layout.properties.get("delta.rowTracking.materializedRowIdColumnName"),
         layout.properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"),
     }
     extra = [n for n in schema.names if n not in wanted and n not in hidden]
-    if extra and layout.mode == "name" and not set(schema.names) & set(wanted):
+    if extra and layout.mode == "name" and not set(schema.names) & wanted:
         message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"
         yield finding("CM-013", opened.path, message)
     elif extra:
@@ -180,46 +189,84 @@ def _columns(opened: _Opened) -> Findings:
         # With column mapping a column can be dropped without rewriting its files.
         severity: Severity = "warning" if layout.mode == "none" else "info"
         yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
-    yield from _types(opened, wanted)
     yield from _partitions(opened)
+    yield from _held_columns(opened)
 
 
-def _partitions(opened: _Opened) -> Iterator[Finding]:
-    """Report partition columns that a file lacks though Iceberg compatibility wants them in it."""
-    layout, names = opened.view.layout, set(opened.file.schema_arrow.names)
-    if layout.mode == "id":
-        return
-    for version, requirement, severity in _MATERIALISED:
-        if not layout.active(f"icebergCompatV{version}", f"delta.enableIcebergCompatV{version}"):
-            continue
-        for physical in layout.partition_columns.keys() - names:
-            message = f"the file lacks the partition column {physical}"
-            yield finding(requirement, opened.path, message, severity=severity)
-
-
-def _types(opened: _Opened, wanted: dict[str, Any]) -> Iterator[Finding]:
+def _held_columns(opened: _Opened) -> Findings:
+    """Judge each column of the schema by its types, its ids and what it holds."""
     layout, schema = opened.view.layout, opened.file.schema_arrow
-    stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
-    int96 = {column.path for column in stored_columns if column.physical_type == "INT96"}
-    numbered = any(b"PARQUET:field_id" in (field.metadata or {}) for field in schema)
+    places = places_of(layout, schema)
+    numbered = any(field_id(field) is not None for field in schema)
     if layout.mode == "id" and not numbered:
         message = "the file has no field ids, and its columns would be found by nothing else"
         yield finding("CM-015", opened.path, message)
-    for field in schema:
-        column = wanted.get(field.name)
-        if column is None or layout.mode == "id":
+        return
+    stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
+    int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
+    stats = statistics_of(opened.body) or {}
+    judged = Judged(opened.path, stats, opened.vector)
+    for place in places:
+        yield from _ids(opened, place, numbered=numbered)
+        yield from _absent(opened, place)
+        if place.stored is None or schema.names.count(place.stored.name) != 1:
             continue
-        for requirement, message in unfit(column, field.type, int96=field.name in int96):
-            yield finding(requirement, opened.path, message)
-        stored = (field.metadata or {}).get(b"PARQUET:field_id")
-        mapped = layout.mode != "none" and column.field_id is not None
-        if mapped and (stored is None or int(stored) != column.field_id):
-            given = "no field id" if stored is None else f"field id {int(stored)}"
-            message = f"column {column.name} has id {column.field_id}, the file gives it {given}"
-            # A table that was mapped by name later on keeps the files that it had.
-            older = layout.mode == "name" and not numbered
+        wrong = list(unfit(place, layout, int96=place.stored.name in int96))
+        for requirement, message, severity in wrong:
+            yield finding(requirement, opened.path, message, severity=severity)
+        typed = not any(severity is None for _, _, severity in wrong)
+        if place.forbids_nulls or (typed and describes(stats, place)):
+            values = opened.read(place.stored.name)
+            for requirement, message in forbidden_nulls(place, judged.live(values)):
+                yield finding(requirement, opened.path, message)
+            if typed:
+                yield from wrong_statistics(judged, place, values)
+    access = opened.read, judged.live
+    yield from opened.rules.judge(opened.path, opened.body, places, access)
+
+
+def _absent(opened: _Opened, column: Place) -> Findings:
+    """Report a column that must not be null and is not in the file, so that it is all null."""
+    for place in column.walk():
+        if place.required and place.stored is None and opened.file.metadata.num_rows:
+            message = f"column {place.name} is not nullable, and the file lacks it"
+            yield finding(place.forbids, opened.path, message)
+
+
+def _ids(opened: _Opened, column: Place, *, numbered: bool) -> Findings:
+    """Report field ids that are not those of column mapping, at any depth."""
+    mode = opened.view.layout.mode
+    # A table that was mapped by name later on keeps the files that it had.
+    older = mode == "name" and not numbered and not opened.follows("columnMapping")
+    for place in column.walk():
+        if mode == "none" or place.column_id is None or place.stored is None:
+            continue
+        given = field_id(place.stored)
+        if given != place.column_id:
+            told = "no field id" if given is None else f"field id {given}"
+            message = f"column {place.name} has id {place.column_id}, the file gives it {told}"
             severity: Severity | None = "info" if older else None
             yield finding("CM-015", opened.path, message, severity=severity)
+
+
+def _partitions(opened: _Opened) -> Iterator[Finding]:
+    """Report partition columns that a file lacks or misplaces under Iceberg compatibility."""
+    layout, names = opened.view.layout, list(opened.file.schema_arrow.names)
+    if layout.mode == "id":
+        return
+    partitions = layout.partition_columns.keys()
+    for version, requirement, severity in _MATERIALISED:
+        feature = f"icebergCompatV{version}"
+        if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):
+            continue
+        severity = None if opened.follows(feature) else severity  # noqa: PLW2901  it is newer
+        for physical in partitions - set(names):
+            message = f"the file lacks the partition column {physical}"
+            yield finding(requirement, opened.path, message, severity=severity)
+        last = [name in partitions for name in names]
+        if version == 1 and last != sorted(last):
+            message = "partition columns come before data columns"
+            yield finding("ICE1-008", opened.path, message)
 
 
 _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (
@@ -245,6 +292,28 @@ FILE_CHECKS: Final = (
             "CM-013",
             "CM-015",
             "WCON-005",
+            "TW-006",
+            "TW-009",
+            "VOID-001",
+            "PQ-008",
+            "PQ-009",
+            "PQ-013",
+            "SCH-031",
+            "SCH-035",
+            "STAT-009",
+            "STAT-010",
+            "ICE1-008",
+            "CHK-004",
+            "CHK-005",
+            "INV-005",
+            "INV-006",
+            "GEN-004",
+            "IDN-008",
+            "IDN-009",
+            "IDN-013",
+            "RT-048",
+            "RT-050",
+            "RT-052",
             "SCH-015",
             "SCH-019",
             "STAT-008",
@@ -257,7 +326,8 @@ FILE_CHECKS: Final = (
             "ICE2-017",
             "SHRED-002",
             "VAR-003",
-            *_VECTOR_REQUIREMENTS,
+            "DVFMT-002",
+            *VECTOR_REQUIREMENTS,
         ),
     ),
 )

@@ -11,10 +11,11 @@ from itertools import pairwise
 from typing import Final
 
 from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.subjects import LogView
+from conformance.audit.subjects import LogView, VersionView
+from reference_impl.limits import budget
 from reference_impl.log_names import LOG_DIR, commit_name, parse
 
-__all__ = ["LOG_CHECKS"]
+__all__ = ["LOG_CHECKS", "STRAY_CHECKS"]
 
 _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _LIKE: Final = tuple(
@@ -139,6 +140,25 @@ def checksums_follow_commits(view: LogView) -> Findings:
             message = f"a checksum of version {version}, after the last version {latest}"
             yield finding("CRC-038", f"{LOG_DIR}/{version:020d}.crc", message)
 
+
+_DIRECT: Final = {"checksum": "CRC-004", "compaction": "COMP-001"}
+"""Kinds of files that are in the log folder itself, and the requirement that says so."""
+
+
+def files_below_the_log(view: VersionView) -> Findings:
+    """Report checksums and compactions in folders below the log, where nobody looks for them."""
+    for entry in view.storage.walk():
+        budget().check_time()
+        folder, _, name = entry.path.rpartition("/")
+        file = parse(name) if folder.startswith(f"{LOG_DIR}/") else None
+        requirement = _DIRECT.get(file.kind) if file else None
+        if requirement:
+            message = f"the file is not in {LOG_DIR} itself"
+            yield finding(requirement, entry.path, message, "readers do not find it there")
+
+
+STRAY_CHECKS: Final = (Check(files_below_the_log, ("CRC-004", "COMP-001")),)
+"""Checks of where files are, which list the whole table."""
 
 LOG_CHECKS: Final = (
     Check(misnamed, tuple(requirement for _, requirement, _ in _LIKE)),

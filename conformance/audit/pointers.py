@@ -12,10 +12,12 @@ import schemas
 from conformance.audit.canonical_json import broken_rules, canonical_form, digest
 from conformance.audit.commits import fault_finding, line_findings, schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.layout import Layout, layout_of
 from conformance.audit.log import Checkpoint
 from conformance.audit.raw import Lines
 from conformance.audit.state import State
 from conformance.audit.subjects import LogView
+from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
 from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, LogFile
 
 __all__ = ["POINTER_CHECKS", "canonical_form"]
@@ -63,13 +65,14 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
     named = [c for c in view.log.checkpoints if c.version == document["version"] and c.complete]
     if not named:
         message = f"there is no complete checkpoint of version {document['version']}"
-        yield finding("LASTS-002", _PLACE, message, "the hint is stale", severity="warning")
+        yield finding("LASTS-002", _PLACE, message, "readers fall back to listing the log")
         return
     parts = document.get("parts")
     kinds = {c.files[0].parts or None for c in named}
     if parts not in kinds and not (parts == 1 and None in kinds):
         message = f"parts is {parts}, the checkpoint has {max(filter(None, kinds), default=None)}"
-        yield finding("LASTS-004", _PLACE, message, severity="warning")
+        # It may be left out, and what is there has to be right.
+        yield finding("LASTS-004", _PLACE, message, severity="error" if parts else "warning")
         return
     meant = [c for c in named if (c.files[0].parts or None) == parts] or named
     best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]
@@ -122,7 +125,8 @@ def compactions(view: LogView) -> Findings:
         for commit in commits:
             if commit is not None:
                 want.apply(commit.version, commit.content.lines)
-        yield from _same(place, want, content)
+        layout = layout_of(want.protocol, want.metadata)
+        yield from _same(place, want, content, layout)
 
 
 def _end(view: LogView, file: LogFile) -> int:
@@ -131,19 +135,27 @@ def _end(view: LogView, file: LogFile) -> int:
     return min(file.end, latest + 1)
 
 
-def _same(place: str, want: State, content: Lines) -> Findings:
+def _same(place: str, want: State, content: Lines, layout: Layout) -> Findings:
     have = State()
     have.apply(0, content.lines)
     rules = (
         (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
         (want.removed.keys(), have.removed.keys(), "COMP-006", "tombstones"),
         (want.txns.items(), have.txns.items(), "COMP-008", "transactions"),
-        (want.domains.keys(), have.domains.keys(), "COMP-004", "domains"),
+        (want.domains.items(), have.domains.items(), "COMP-004", "domains"),
     )
     for a, b, requirement, what in rules:
         if _frozen(a) != _frozen(b):
             message = f"the {what} of the compaction differ from those of its commits"
             yield finding(requirement, place, message)
+    for key in sorted(want.adds.keys() & have.adds.keys(), key=str):
+        pair = want.adds[key], have.adds[key]
+        for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+    for key in sorted(want.removed.keys() & have.removed.keys(), key=str):
+        pair = want.removed[key], have.removed[key]
+        for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
     for what, x, y in (
         ("metaData", want.metadata, have.metadata),
         ("protocol", want.protocol, have.protocol),
@@ -157,7 +169,7 @@ def _same(place: str, want: State, content: Lines) -> Findings:
 
 
 def _frozen(items: Any) -> set[str]:
-    return {repr(item) for item in items}
+    return {repr(comparable(item)) for item in items}
 
 
 POINTER_CHECKS: Final = (
@@ -193,6 +205,7 @@ POINTER_CHECKS: Final = (
             "COMP-004",
             "COMP-005",
             "COMP-006",
+            "COMP-007",
             "COMP-008",
             "COMP-009",
             "COMP-012",

@@ -7,7 +7,8 @@ from typing import Final
 
 import schemas
 from conformance.audit.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding, unchecked
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.high_water_marks import row_id_mark
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
@@ -21,18 +22,6 @@ _COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
-
-
-def _high_water_mark(domain: Body | None) -> int | None:
-    # A domain that was removed tells nothing, whatever its tombstone still holds.
-    if domain is None or domain.get("removed") is True:
-        return None
-    text = domain.get("configuration")
-    document = parse_json(text).value if isinstance(text, str) else None
-    if not isinstance(document, dict):
-        return None
-    value = document.get("rowIdHighWaterMark", document.get("highWaterMark"))
-    return value if type(value) is int else None
 
 
 def _last_id(body: Body) -> int | None:
@@ -63,7 +52,7 @@ def adds_have_ids(step: Step) -> Findings:
 
 def ids_are_above_the_mark(step: Step) -> Findings:
     """Report new files whose ids reach below the high water mark before them."""
-    mark = _high_water_mark(step.before.domains.get(_DOMAIN))
+    mark = row_id_mark(step.before.domains)
     if not _supported(step) or mark is None:
         return
     for line in step.of("add"):
@@ -71,6 +60,31 @@ def ids_are_above_the_mark(step: Step) -> Findings:
         if key and key[0] not in step.before.seen and type(base) is int and base <= mark:
             message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
             yield finding("RT-039", line.place, message, "the ids may be taken by another file")
+
+
+def ids_are_repeated(step: Step) -> Findings:
+    """Report an add or remove of a known path with other ids than its last add had."""
+    if not _supported(step) or not step.before.known:
+        return
+    for line in step.of("add", "remove"):
+        key = file_key(line.body)
+        was = step.before.ids.get(key[0]) if key else None
+        if was is None:
+            continue
+        for name, value in zip(_IDS, was, strict=True):
+            held = line.body.get(name)
+            if value is not None and held != value:
+                message = (
+                    f"{line.action} of {line.body.get('path')} has {name} {held}, "
+                    f"its last add had {value}"
+                )
+                # The clause may mean the removes of checkpoints alone.
+                lenient = line.action == "remove" and held is None
+                severity: Severity | None = "warning" if lenient else None
+                yield finding("RT-030", line.place, message, severity=severity)
+
+
+_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 
 def marks_are_valid(step: Step) -> Findings:
@@ -92,7 +106,7 @@ def marks_are_valid(step: Step) -> Findings:
     highest = max((i for x in step.of("add") if (i := _last_id(x.body)) is not None), default=-1)
     domains = dict(step.before.domains)
     domains.update({str(x.body.get("domain")): x.body for x in step.of("domainMetadata")})
-    mark = _high_water_mark(domains.get(_DOMAIN))
+    mark = row_id_mark(domains)
     if (
         highest >= 0
         and (mark is None or mark < highest)
@@ -124,13 +138,16 @@ def enablement_is_complete(step: Step) -> Findings:
 
 
 def live_files_have_ids(view: VersionView) -> Findings:
-    """Report live files without ids while row tracking is enabled, and ranges that overlap."""
-    if not view.layout.active("rowTracking", _ENABLED):
+    """Report ranges of row ids that overlap, and files without ids while tracking is enabled."""
+    if "rowTracking" not in view.layout.features:
         return
+    enabled = view.layout.active("rowTracking", _ENABLED)
     ranges = []
     for (path, _), body in view.state.adds.items():
         base = body.get("baseRowId")
         if type(base) is not int or type(body.get("defaultRowCommitVersion")) is not int:
+            if not enabled:
+                continue
             message = "row tracking is enabled, but the live file has no ids"
             yield finding("RT-045", path, message)
         elif (last := _last_id(body)) is not None and last >= base:
@@ -144,6 +161,7 @@ def live_files_have_ids(view: VersionView) -> Findings:
 ROW_TRACKING_CHECKS: Final = (
     Check(adds_have_ids, ("RT-028", "RT-040")),
     Check(ids_are_above_the_mark, ("RT-039",)),
+    Check(ids_are_repeated, ("RT-030",)),
     Check(marks_are_valid, ("RT-037", *schemas.requirements("table/row-tracking"))),
     Check(enablement_is_complete, ("RT-009", "RT-041", "RT-042", "RT-043", "RT-044")),
 )

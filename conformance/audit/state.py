@@ -6,7 +6,7 @@ the audit judges that one's tables too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -46,10 +46,15 @@ class State:
         known: whether everything before is known; false for a log that starts in the middle.
         version: the version; -1 before the first commit.
         vectors: path of each live file to the ids of the vectors that it is live with.
-        seen: every path that was ever added or removed.
+        seen: every path that was ever added or removed, to the version that did so first.
+        since: what is active to the first version that had it so, and every one since then.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
+
+        stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
+            log tells.
+        ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
 
     """
 
@@ -63,7 +68,10 @@ class State:
     txns: dict[str, Body] = field(default_factory=dict)
     domains: dict[str, Body] = field(default_factory=dict)
     timestamp: int | None = None
-    seen: set[str] = field(default_factory=set)
+    seen: dict[str, int] = field(default_factory=dict)
+    since: dict[str, int] = field(default_factory=dict)
+    stamped: tuple[int, int | None, bool] | None = None
+    ids: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def apply(self, version: int, lines: Iterable[Line]) -> None:
         """Move to a version by its actions; their order does not matter."""
@@ -78,7 +86,7 @@ class State:
                 case "remove" if key := file_key(body):
                     self._drop(key)
                     self.removed[key] = body
-                    self.seen.add(key[0])
+                    self.seen.setdefault(key[0], version)
                 case "metaData":
                     self.metadata = body
                 case "protocol":
@@ -93,10 +101,19 @@ class State:
                 case _:
                     pass
         for key, body in later:
-            self.removed.pop(key, None)
-            self.adds[key] = body
-            self.vectors.setdefault(key[0], set()).add(key[1])
-            self.seen.add(key[0])
+            self._add(key, body)
+
+    def _add(self, key: Key, body: Body) -> None:
+        self.removed.pop(key, None)
+        self.adds[key] = body
+        self.vectors.setdefault(key[0], set()).add(key[1])
+        self.seen.setdefault(key[0], self.version)
+        if body.get("baseRowId") is not None:
+            self.ids[key[0]] = body["baseRowId"], body.get("defaultRowCommitVersion")
+
+    def note(self, active: Collection[str], version: int) -> None:
+        """Keep what is active from a version on."""
+        self.since = {name: self.since.get(name, version) for name in active}
 
     def _drop(self, key: Key) -> None:
         if self.adds.pop(key, None) is not None:

@@ -51,16 +51,21 @@ def they_rise(step: Step) -> Findings:
 
 
 def enablement_is_recorded(step: Step) -> Findings:
-    """Report a table that turns timestamps on later without saying when."""
-    if _enabled(step.old) or not _enabled(step.new) or step.version == 0 or not step.before.known:
+    """Report a table that does not say, or says wrongly, when it turned timestamps on."""
+    if step.metadata is step.before.metadata or not _enabled(step.new) or not step.before.known:
         return
-    version = step.new.properties.get(_VERSION)
-    if version != str(step.version):
-        message = f"{_VERSION} is {version}, but timestamps begin with version {step.version}"
+    since, stamp, told = step.version, _stamp(step), True
+    if _enabled(step.old) and step.before.stamped is not None:
+        since, stamp, told = step.before.stamped
+    if not told:
+        return  # the commit that did it is gone
+    version, recorded = (step.new.properties.get(key) for key in (_VERSION, _TIMESTAMP))
+    needed = since > 0
+    if version != str(since) and (needed or version is not None):
+        message = f"{_VERSION} is {version}, but timestamps begin with version {since}"
         yield finding("ICT-010", step.place, message)
-    stamp, recorded = _stamp(step), step.new.properties.get(_TIMESTAMP)
-    if stamp is not None and recorded != str(stamp):
-        message = f"{_TIMESTAMP} is {recorded}, but the commit's inCommitTimestamp is {stamp}"
+    if stamp is not None and recorded != str(stamp) and (needed or recorded is not None):
+        message = f"{_TIMESTAMP} is {recorded}, but inCommitTimestamp of {since} is {stamp}"
         yield finding("ICT-011", step.place, message)
 
 

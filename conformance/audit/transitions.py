@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.layout import Layout
 from conformance.audit.raw import parse_json
 from conformance.audit.state import Body, Key, dv_id, file_key
 from conformance.audit.subjects import Step
@@ -150,25 +149,20 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
             yield finding("TF-016", place, f"{what} is lowered from {old} to {new}", hint)
 
 
-def _max_id(layout: Layout) -> int | None:
-    text = layout.properties.get("delta.columnMapping.maxColumnId", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
-
-
 def column_ids_are_permanent(step: Step) -> Findings:
-    """Report a physical name that changes, and a maxColumnId that falls."""
+    """Report a physical name that changes, and one of a new column that may not be unique."""
     if step.metadata is step.before.metadata or "none" in (step.old.mode, step.new.mode):
         return
     place = next(step.of("metaData")).place
-    old, new = _max_id(step.old), _max_id(step.new)
-    if old is not None and new is not None and new < old:
-        yield finding("CM-022", place, f"maxColumnId falls from {old} to {new}")
     names = {c.field_id: c.physical[-1] for c in step.old.columns if c.field_id is not None}
     for column in step.new.columns:
         was = None if column.field_id is None else names.get(column.field_id)
         if was is not None and was != column.physical[-1]:
             message = f"the physical name of {column.name} changes from {was}"
             yield finding("CM-014", place, message)
+        elif was is None and column.field_id is not None and column.path[-1] == column.physical[-1]:
+            message = f"the new column {column.name} has its own name for a physical one"
+            yield finding("CM-018", place, message, "the name may come again, and files keep it")
 
 
 def domains_need_their_feature(step: Step) -> Findings:
@@ -205,7 +199,7 @@ STEP_CHECKS: Final = (
     Check(append_only, ("APP-002",)),
     Check(vectors_need_their_feature, ("DV-001", "DV-002")),
     Check(protocol_keeps_its_promises, ("TF-016",)),
-    Check(column_ids_are_permanent, ("CM-014", "CM-022")),
+    Check(column_ids_are_permanent, ("CM-014", "CM-018")),
     Check(domains_need_their_feature, ("DOM-008", "DOM-009")),
     Check(reserved_domains, ("DOM-007",)),
 )

@@ -5,30 +5,19 @@ Serves "Partition Value Serialization", "Per-file Statistics" and "Column Mappin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import schemas
 from conformance.audit.commits import line_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.layout import Layout
 from conformance.audit.raw import Line, parse_json
 from conformance.audit.state import dv_id
 from conformance.audit.subjects import Step
-from reference_impl.errors import DeltaError, LimitExceeded
-from reference_impl.partition_values import parse_value
-from reference_impl.types.schema import parse_type
 
 __all__ = ["VALUE_CHECKS", "statistics_of"]
-
-_OWN_REQUIREMENT: Final = {
-    "date": "PART-005",
-    "timestamp": "PART-006",
-    "timestamp_ntz": "PART-011",
-    "boolean": "PART-013",
-}
-"""The requirement that gives a type its text form; numbers have PART-004, and any text is a
-string or a binary value."""
 
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -74,13 +63,11 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         text = values.get(name)
         if column is None or not isinstance(text, str) or not isinstance(column.type, str):
             continue
-        try:
-            parse_value(text, parse_type(column.type), column=name)
-        except LimitExceeded as error:
-            yield unchecked("PART-004", line.place, error)
-        except DeltaError as error:
-            requirement = _OWN_REQUIREMENT.get(column.type, "PART-004")
-            yield finding(requirement, line.place, f"{line.action}: {error.message}")
+        fault = fault_of(text, column.type)
+        if fault is not None:
+            requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
+            message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
+            yield finding(requirement, line.place, message)
 
 
 def valid_statistics(step: Step) -> Findings:
@@ -116,39 +103,6 @@ def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
         yield finding("DVDESC-010", line.place, message)
 
 
-def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(node, dict):
-        for key, child in node.items():
-            yield from _leaves(child, (*path, key))
-    else:
-        yield path, node
-
-
-def statistics_name_columns(step: Step) -> Findings:
-    """Report statistics of columns that the schema does not have, or by logical names."""
-    physical = {column.physical for column in step.new.columns}
-    logical = {column.path for column in step.new.columns}
-    if not physical:
-        return
-    for line in step.of("add"):
-        stats = statistics_of(line.body) or {}
-        unknown: dict[tuple[str, ...], None] = {}
-        for kind in ("minValues", "maxValues", "nullCount"):
-            for path, _ in _leaves(stats.get(kind)):
-                if path and path not in physical:
-                    unknown[path] = None
-        for path in unknown:
-            name = ".".join(path)
-            if path in logical:
-                message = f"stats of {name} are keyed by its logical name"
-                yield finding("CM-017", line.place, message, "use the physical name")
-            else:
-                message = f"stats of {name}, which is no column of the schema"
-                # With column mapping a column can be dropped and its statistics stay.
-                severity: Severity = "warning" if step.new.mode == "none" else "info"
-                yield finding("STAT-007", line.place, message, severity=severity)
-
-
 def compatible_files_are_counted(step: Step) -> Findings:
     """Report files without row counts where Iceberg compatibility wants them."""
     for name, feature, requirement in (
@@ -166,13 +120,12 @@ def compatible_files_are_counted(step: Step) -> Findings:
 VALUE_CHECKS: Final = (
     Check(
         partition_values,
-        ("WCON-002", "ADD-005", "CM-016", "PART-004", *_OWN_REQUIREMENT.values()),
+        ("WCON-002", "ADD-005", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
     ),
     Check(
         valid_statistics,
         ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
     ),
-    Check(statistics_name_columns, ("CM-017", "STAT-007")),
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )
 """Checks of what file actions say about their files, commit by commit."""

@@ -52,11 +52,11 @@ def _catalog(lake: Any, *, stamps: bool, txn: bool) -> None:
 def _changed(lake: Any, rows: pa.Table | None) -> None:
     lake.commit(lake.protocol("changeDataFeed"), lake.metadata(enableChangeDataFeed="true"))
     path = "_change_data/c.parquet"
-    body = {"path": path, "partitionValues": {}, "size": 1, "dataChange": False}
+    body = {"path": path, "partitionValues": {}, "size": 4, "dataChange": False}
     if rows is None:
         lake.write("../_change_data/c.parquet", "PAR1")
     else:
-        lake.file(path, rows)
+        body["size"] = lake.file(path, rows)["add"]["size"]
     lake.commit({"cdc": body})
 
 
@@ -106,18 +106,22 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a change file has no kinds of change": (
         {"CDFF-007"},
-        lambda x: _changed(x, pa.table({"id": [1]})),
+        lambda x: _changed(x, pa.table({"id": [1], "name": ["a"]})),
     ),
     "a change file has the kinds of change twice": (
         {"CDFF-007"},
         lambda x: _changed(
-            x, pa.table([[1], ["insert"], ["insert"]], ["id", "_change_type", "_change_type"])
+            x,
+            pa.table(
+                [[1], ["a"], ["insert"], ["insert"]],
+                ["id", "name", "_change_type", "_change_type"],
+            ),
         ),
     ),
     "a change file is not Parquet": ({"CDFF-007"}, lambda x: _changed(x, None)),
     "a change file has another kind of change": (
         {"CDFF-008"},
-        lambda x: _changed(x, pa.table({"id": [1], "_change_type": ["upsert"]})),
+        lambda x: _changed(x, pa.table({"id": [1], "name": ["a"], "_change_type": ["upsert"]})),
     ),
 }
 
@@ -154,7 +158,8 @@ def test_right_type_changes_are_clean(lake: Any) -> None:
 
 
 def test_change_files_that_are_gone_or_right_are_clean(lake: Any) -> None:
-    rows = pa.table({"id": [1, 1], "_change_type": ["update_preimage", "update_postimage"]})
+    kinds = ["update_preimage", "update_postimage"]
+    rows = pa.table({"id": [1, 1], "name": ["a", "b"], "_change_type": kinds})
     _changed(lake, rows)
     assert lake.audit() == []
     (lake.root / "_change_data" / "c.parquet").unlink()

@@ -240,7 +240,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a decimal bound is too low": (
         {"STAT-012"},
-        lambda x: _typed(x, "decimal(5,2)", [Decimal("1.50")], maxValues=1.49),
+        lambda x: _typed(x, "decimal(3,2)", [Decimal("1.50")], maxValues=1.49),
     ),
     "a float bound is too low": (
         {"STAT-012"},
@@ -326,7 +326,7 @@ GOOD: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "long": ("long", [1, 5, None], {"minValues": 1, "maxValues": 5, "nullCount": 1}),
     "boolean": ("boolean", [True, False], {"minValues": False, "maxValues": True}),
     "date": ("date", [date(2020, 1, 1)], {"minValues": "2020-01-01", "maxValues": "2020-01-01"}),
-    "decimal": ("decimal(5,2)", [Decimal("1.50")], {"minValues": 1.5, "maxValues": 1.50}),
+    "decimal": ("decimal(3,2)", [Decimal("1.50")], {"minValues": 1.5, "maxValues": 1.50}),
     "float": ("float", pa.array([0.1], pa.float32()), {"minValues": 0.1, "maxValues": 0.1}),
     "double with NaN": ("double", [float("nan"), 1.5], {"minValues": 1.5, "maxValues": 1.5}),
     "truncated string": ("string", ["abcdef"], {"minValues": "abc", "maxValues": "abd"}),

@@ -1,0 +1,246 @@
+"""Roaring bitmaps of 64-bit row indexes, checked byte by byte (section Deletion Vector Format).
+
+Containers are kept as they are stored: a run of four bytes stands for 65,536 rows, so that only
+rows of the file which is judged are ever unfolded.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from reference_impl.limits import budget, exceeded
+
+__all__ = ["MAGIC", "Rows", "VectorFault", "decode_rows"]
+
+MAGIC: Final = 1681511377
+"""First four bytes, little endian, of the format that the protocol defines."""
+
+_NATIVE: Final = 1681511376
+"""Magic of an older layout, which is in the inline sample of the protocol."""
+
+_WITH_RUNS: Final = 12347
+_WITHOUT_RUNS: Final = 12346
+_OFFSETS_FROM: Final = 4
+_ARRAY_LIMIT: Final = 4096
+_CONTAINER: Final = 1 << 16
+_TOP_BIT: Final = 1 << 31
+_LEAST: Final = 12
+"""Bytes of an empty bucket."""
+
+_MOST: Final = 1 << 22
+"""Containers of a vector, of which each takes far more memory than it may take bytes."""
+
+
+_Kind: TypeAlias = Literal["array", "bitmap", "run"]
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+
+class VectorFault(ValueError):  # noqa: N818  it names the fault, as findings do
+    """A deletion vector that is not what the protocol says.
+
+    Attributes:
+        requirement: what it breaks.
+        path: the file of the vector, where that is to blame.
+
+    """
+
+    def __init__(self, requirement: str, message: str, path: str | None = None) -> None:
+        """Say what is broken and how."""
+        super().__init__(message)
+        self.requirement = requirement
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A set of row indexes.
+
+    Attributes:
+        containers: the upper 48 bits of indexes, ascending, to the lower 16 as they are stored.
+        cardinality: how many indexes there are.
+        native: whether they came in the older layout.
+
+    """
+
+    containers: Mapping[int, tuple[_Kind, _Bytes]]
+    cardinality: int
+    native: bool = False
+
+    @property
+    def maximum(self) -> int | None:
+        """The highest index; ``None`` of the empty set."""
+        if not self.containers:
+            return None
+        key = max(self.containers)
+        return key * _CONTAINER + int(_unfolded(*self.containers[key]).max())
+
+    def kept(self, count: int) -> pa.BooleanArray | None:
+        """Tell for each of the first rows whether it is not in the set; ``None`` if all are."""
+        mask = None
+        for key, (kind, stored) in self.containers.items():
+            start = key * _CONTAINER
+            if start >= count:
+                break
+            mask = np.ones(count, np.bool_) if mask is None else mask
+            values = _unfolded(kind, stored) + start
+            mask[values[values < count]] = False
+        return None if mask is None else pa.array(mask)
+
+    def holds(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Tell for each of some row indexes whether it is in the set."""
+        found = np.zeros(len(rows), np.bool_)
+        keys = rows // _CONTAINER
+        for key in np.unique(keys).tolist():
+            if key in self.containers:
+                at = keys == key
+                found[at] = np.isin(rows[at] % _CONTAINER, _unfolded(*self.containers[key]))
+        return found
+
+
+def _unfolded(kind: _Kind, stored: _Bytes) -> npt.NDArray[np.int64]:
+    if kind == "array":
+        return stored.view("<u2").astype(np.int64)
+    if kind == "bitmap":
+        return np.flatnonzero(np.unpackbits(stored, bitorder="little"))
+    pairs = stored.view("<u2").reshape(-1, 2).astype(np.int64)
+    return np.concatenate([np.arange(first, first + more + 1) for first, more in pairs])
+
+
+def decode_rows(payload: bytes) -> Rows:
+    """Parse a serialized vector, the older layout included.
+
+    Raises:
+        VectorFault: the magic number is another, or the bitmap breaks its format.
+        LimitExceeded: it has more containers than the audit takes.
+
+    """
+    if len(payload) < 4:
+        raise VectorFault("DVFMT-008", f"{len(payload)} bytes are too few for a magic number")
+    (magic,) = struct.unpack_from("<I", payload)
+    (swapped,) = struct.unpack_from(">I", payload)
+    reader = _Reader(payload)
+    if magic == MAGIC:
+        found = list(reader.portable())
+    elif _NATIVE in (magic, swapped):
+        found = list(reader.native("<" if magic == _NATIVE else ">"))
+    else:
+        raise VectorFault("DVFMT-008", f"the magic number is {magic}, not {MAGIC}")
+    if reader.at != len(payload):
+        rest = len(payload) - reader.at
+        raise VectorFault("DVFMT-011", f"{rest} bytes follow the bitmap")
+    containers = {key: (kind, stored) for key, kind, stored, _ in found}
+    return Rows(containers, sum(count for *_, count in found), magic != MAGIC)
+
+
+class _Reader:
+    """Walks over the bytes of a vector."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload = payload
+        self._data = np.frombuffer(payload, np.uint8)
+        self.at = 4
+        self._containers = 0
+
+    def _take(self, code: str) -> int:
+        try:
+            (value,) = struct.unpack_from(code, self._payload, self.at)
+        except struct.error:
+            raise VectorFault("DVFMT-011", "the vector ends inside of a number") from None
+        self.at += struct.calcsize(code)
+        return int(value)
+
+    def _slice(self, length: int) -> _Bytes:
+        if self.at + length > len(self._data):
+            raise VectorFault("DVFMT-011", "the vector ends inside of a bitmap")
+        found = self._data[self.at : self.at + length]
+        self.at += length
+        return found
+
+    def portable(self) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
+        last, count = -1, self._take("<Q")
+        _refuse_many(count, len(self._payload))
+        for _ in range(count):
+            key = self._take("<I")
+            if key <= last:
+                raise VectorFault("DVFMT-004", f"bucket {key} follows bucket {last}")
+            if key >= _TOP_BIT:
+                raise VectorFault("DVFMT-006", f"bucket {key} has its top bit set")
+            yield from self._bucket(key)
+            last = key
+
+    def native(self, order: str) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
+        count = self._take(f"{order}I")
+        _refuse_many(count, len(self._payload))
+        for key in range(count):
+            size = self._take(f"{order}I")
+            begin = self.at
+            yield from self._bucket(key)
+            if self.at != begin + size:
+                raise VectorFault("DVFMT-011", f"bucket {key} does not take {size} bytes")
+
+    def _bucket(self, high: int) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
+        """Parse one standard bitmap of 32-bit values."""
+        begin, cookie = self.at, self._take("<I")
+        with_runs = cookie & 0xFFFF == _WITH_RUNS
+        if with_runs:
+            size = (cookie >> 16) + 1
+            flags = self._slice((size + 7) // 8)
+            runs = np.unpackbits(flags, count=size, bitorder="little").tolist()
+        elif cookie == _WITHOUT_RUNS:
+            size = self._take("<I")
+            if size > _CONTAINER:
+                raise VectorFault("DVFMT-005", f"a bitmap has {size} containers")
+            runs = [0] * size
+        else:
+            raise VectorFault("DVFMT-005", f"a bitmap begins with {cookie}")
+        self._containers += size
+        if self._containers > _MOST:
+            raise exceeded("vector", f"a deletion vector has {self._containers} containers")
+        header = self._slice(4 * size).view("<u2").reshape(-1, 2).tolist()
+        offsets = None
+        if not with_runs or size >= _OFFSETS_FROM:
+            offsets = self._slice(4 * size).view("<u4").tolist()
+        last = -1
+        for index, (key, less) in enumerate(header):
+            if key <= last:
+                raise VectorFault("DVFMT-004", f"container {key} follows container {last}")
+            if offsets is not None and begin + offsets[index] != self.at:
+                raise VectorFault("DVFMT-005", "the offsets do not lead to the containers")
+            kind, stored = self._container(bool(runs[index]), less + 1)
+            yield (high << 16) + key, kind, stored, less + 1
+            last = key
+
+    def _container(self, run: bool, count: int) -> tuple[_Kind, _Bytes]:
+        kind: _Kind
+        if run:
+            kind, stored = "run", self._slice(4 * self._take("<H"))
+            right = _runs_hold(stored, count)
+        elif count <= _ARRAY_LIMIT:
+            kind, stored = "array", self._slice(2 * count)
+            right = bool((np.diff(stored.view("<u2").astype(np.int64)) > 0).all())
+        else:
+            kind, stored = "bitmap", self._slice(_CONTAINER // 8)
+            right = int(np.bitwise_count(stored).sum()) == count
+        if not right:
+            raise VectorFault("DVFMT-005", "a container does not hold the values that it counts")
+        return kind, stored
+
+
+def _refuse_many(buckets: int, size: int) -> None:
+    # A count that the bytes have no room for is found to be wrong on the way.
+    if budget().limits.vector_buckets < buckets <= size // _LEAST:
+        raise exceeded("vector_buckets", f"a deletion vector has {buckets} buckets")
+
+
+def _runs_hold(stored: _Bytes, count: int) -> bool:
+    pairs = stored.view("<u2").reshape(-1, 2).astype(np.int64)
+    ends = pairs[:, 0] + pairs[:, 1]
+    apart = bool((pairs[1:, 0] > ends[:-1]).all()) and int(ends.max(initial=0)) < _CONTAINER
+    return apart and int((pairs[:, 1] + 1).sum()) == count

@@ -1,0 +1,147 @@
+"""From a descriptor to the rows that it deletes.
+
+Serves "Deletion Vector Descriptor Schema" and "Deletion Vector File Storage Format".
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
+from conformance.audit.grammar.z85 import decode_z85
+from reference_impl.errors import DeltaError
+from reference_impl.limits import budget, exceeded
+from reference_impl.places import decode_path
+from reference_impl.storage import Storage
+
+__all__ = ["VECTOR_REQUIREMENTS", "load_vector", "vector_path"]
+
+VECTOR_REQUIREMENTS: Final = (
+    "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-004", "DVDESC-006", "DVDESC-007", "DVDESC-008",
+    "DVDESC-009", "DVDESC-010", "DVDESC-011", "DVFMT-004", "DVFMT-005", "DVFMT-006",
+    "DVFMT-008", "DVFMT-011", "DVSTO-003", "DVSTO-005", "DVSTO-006", "DVSTO-007",
+)  # fmt: skip
+"""Every requirement that a :class:`VectorFault` can name."""
+
+_VERSION: Final = b"\x01"
+_FIELD: Final = 4
+"""Bytes of the size before a vector, and of the checksum after it."""
+
+_UUID: Final = 20
+"""Characters of a UUID in Z85."""
+
+
+def vector_path(descriptor: Mapping[str, Any]) -> str | None:
+    """Give the decoded path of the file of a vector; ``None`` for an inline one.
+
+    Raises:
+        VectorFault: the descriptor names no file.
+
+    """
+    kind, text = descriptor.get("storageType"), descriptor.get("pathOrInlineDv")
+    if kind not in ("u", "i", "p"):
+        raise VectorFault("DVDESC-001", f"storageType is {kind!r}, not u, i or p")
+    if not isinstance(text, str) or not text:
+        requirement = "DVDESC-004" if kind == "i" else "DVDESC-002"
+        raise VectorFault(requirement, "pathOrInlineDv is missing")
+    if kind == "i":
+        return None
+    if kind == "p":
+        return _decoded(text)
+    if len(text) < _UUID:
+        raise VectorFault("DVDESC-002", f"{text!r} is shorter than a UUID in Z85")
+    prefix, name = text[:-_UUID], UUID(bytes=_z85(text[-_UUID:]))
+    return f"{prefix}/deletion_vector_{name}.bin" if prefix else f"deletion_vector_{name}.bin"
+
+
+def _decoded(text: str) -> str:
+    try:
+        return decode_path(text)
+    except DeltaError as error:
+        raise VectorFault("DVDESC-006", f"pathOrInlineDv: {error.message}") from None
+
+
+def _z85(text: str) -> bytes:
+    try:
+        return decode_z85(text)
+    except ValueError as error:
+        raise VectorFault("DVDESC-011", f"pathOrInlineDv is no Z85: {error}") from None
+
+
+def _numbers(descriptor: Mapping[str, Any]) -> tuple[int | None, int, int]:
+    offset, size = descriptor.get("offset"), descriptor.get("sizeInBytes")
+    cardinality = descriptor.get("cardinality")
+    if descriptor.get("storageType") == "i" and offset is not None:
+        raise VectorFault("DVDESC-008", f"an inline vector has offset {offset}")
+    if offset is not None and (type(offset) is not int or offset < 0):
+        raise VectorFault("DVDESC-007", f"offset is {offset!r}")
+    if type(size) is not int or size <= 0:
+        raise VectorFault("DVDESC-009", f"sizeInBytes is {size!r}")
+    if type(cardinality) is not int or cardinality < 0:
+        raise VectorFault("DVDESC-010", f"cardinality is {cardinality!r}")
+    return offset, size, cardinality
+
+
+def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
+    """Fetch, check and decode the vector of a descriptor in wire spelling.
+
+    Raises:
+        VectorFault: descriptor, file, checksum, bitmap or cardinality is wrong.
+        LimitExceeded: the vector is larger than the audit takes.
+        OSError: the storage failed.
+
+    """
+    path = vector_path(descriptor)
+    offset, size, cardinality = _numbers(descriptor)
+    if path is None:
+        payload = _inline(descriptor["pathOrInlineDv"], size)
+    else:
+        payload = _stored(storage, path, offset, size)
+    rows = decode_rows(payload)
+    if rows.cardinality != cardinality:
+        message = f"the vector deletes {rows.cardinality} rows, its descriptor says {cardinality}"
+        raise VectorFault("DVDESC-010", message)
+    return rows
+
+
+def _inline(text: str, size: int) -> bytes:
+    _refuse_large(len(text))
+    padded = _z85(text)
+    if not 0 <= len(padded) - size < _FIELD:
+        message = f"an inline vector has {len(padded)} bytes, sizeInBytes says {size}"
+        raise VectorFault("DVDESC-009", message)
+    return padded[:size]
+
+
+def _refuse_large(size: int) -> None:
+    if size > budget().limits.vector:
+        raise exceeded("vector", f"a deletion vector has {size} bytes")
+
+
+def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes:
+    try:
+        head = storage.get_range(path, 0, 1 + _FIELD)
+        begin = offset or 0
+        if offset is None and int.from_bytes(head[1:], "big") == size:
+            begin = 1  # without an offset, the first vector of the file
+        if begin and head[:1] != _VERSION:
+            raise VectorFault("DVSTO-003", f"the file has version {head[:1].hex()}, not 01", path)
+        whole = storage.head(path).size >= begin + size + 2 * _FIELD
+        if whole:
+            _refuse_large(size)
+        stored = int.from_bytes(storage.get_range(path, begin, _FIELD), "big")
+        if stored != size:
+            message = f"the file gives the vector {stored} bytes, sizeInBytes says {size}"
+            raise VectorFault("DVSTO-005", message, path)
+        if not whole:
+            raise VectorFault("DVSTO-006", "the file ends inside of the vector", path)
+        framed = storage.get_range(path, begin + _FIELD, size + _FIELD)
+    except FileNotFoundError:
+        raise VectorFault("DVD-003", "the file of the vector does not exist", path) from None
+    payload, checksum = framed[:size], int.from_bytes(framed[size:], "big")
+    if zlib.crc32(payload) != checksum:
+        raise VectorFault("DVSTO-007", "the checksum of the vector is another", path)
+    return payload

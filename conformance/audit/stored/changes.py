@@ -1,0 +1,113 @@
+"""Change data files against the commit that names them (section Change Data Files)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from conformance.audit.columns import read_columns
+from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
+from conformance.audit.raw import Line
+from conformance.audit.stored.places import places_of
+from conformance.audit.stored.statistics import plain
+from conformance.audit.stored.types import type_name, unfit
+from conformance.audit.subjects import Step
+from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
+from reference_impl.limits import out_of_memory
+from reference_impl.parquet_bounds import open_parquet
+from reference_impl.places import decode_path
+from reference_impl.storage import Storage
+
+__all__ = ["CHANGE_FILE_CHECKS", "ChangeView"]
+
+_NAME: Final = "_change_type"
+_KINDS: Final = frozenset({"insert", "update_preimage", "update_postimage", "delete"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A commit, and where its files are."""
+
+    step: Step
+    storage: Storage
+
+
+def change_files(view: ChangeView) -> Findings:
+    """Report change data files that do not say what changed; those that are gone pass."""
+    for line in view.step.of("cdc"):
+        path = line.body.get("path")
+        if not isinstance(path, str) or not path:
+            continue
+        try:
+            decoded = decode_path(path)
+            with view.storage.open_input(decoded) as source:
+                size, stated = view.storage.head(decoded).size, line.body.get("size")
+                if type(stated) is int and stated != size:
+                    message = f"the change data file {path} has {size} bytes, size says {stated}"
+                    yield finding("CDC-008", line.place, message)
+                file = open_parquet(source, coerce_int96_timestamp_unit="us")
+                yield from _kinds_of_change(file, source, line.place, path)
+                yield from _columns(file, view.step, line, path)
+        except FileNotFoundError:
+            continue  # vacuum may have taken it
+        except MemoryError as error:  # Arrow's is one as well
+            yield unchecked("CDFF-007", line.place, out_of_memory(error, path))
+        except LimitExceeded as error:
+            yield unchecked("CDFF-007", line.place, error)
+        except PlaceRefused as error:
+            yield not_followed(error, line.place)
+        except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
+            message = f"the change data file {path} cannot be read: {str(error)[:200]}"
+            yield finding("CDFF-007", line.place, message)
+
+
+def _kinds_of_change(file: pq.ParquetFile, source: Any, place: str, path: str) -> Findings:
+    schema = file.schema_arrow
+    if schema.names.count(_NAME) != 1:
+        yield finding("CDFF-007", place, f"the change data file {path} has not one column {_NAME}")
+        return
+    held = type_name(schema.field(_NAME).type)
+    if held != "string":
+        message = f"the change data file {path} has {_NAME} of type {held}, and not string"
+        yield finding("CDFF-007", place, message)
+        return
+    values = plain(read_columns(file, source, [_NAME]).column(_NAME))
+    for kind in sorted(map(str, set(pc.unique(values).to_pylist()) - _KINDS)):
+        message = f"the change data file {path} has the {_NAME} {kind}"
+        yield finding("CDFF-008", place, message)
+
+
+def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Findings:
+    """Hold the columns against the schema of the commit."""
+    layout, schema = step.new, file.schema_arrow
+    if layout.schema is None:
+        return
+    places = places_of(layout, schema)
+    known = {place.stored.name for place in places if place.stored is not None}
+    for place in places:
+        if place.stored is None and place.declared != "void":
+            message = f"the change data file {path} lacks the column {place.name}"
+            yield finding("CDFF-007", line.place, message)
+        for requirement, message, severity in unfit(place, layout, int96=True):
+            told = f"the change data file {path}: {message}"
+            yield finding(requirement, line.place, told, severity=severity)
+    properties = layout.properties.items()
+    hidden = {value for name, value in properties if name.startswith("delta.rowTracking.")}
+    extra = [n for n in schema.names if n not in known | hidden | {_NAME}]
+    extra = [n for n in extra if n not in layout.partition_columns]
+    if extra:
+        message = f"the change data file {path} has columns of its own: {', '.join(extra[:5])}"
+        yield finding("WCON-001", line.place, message, "readers ignore them", severity="info")
+
+
+CHANGE_FILE_CHECKS: Final = (
+    Check(
+        change_files,
+        ("ADD-002", "CDC-008", "CDFF-007", "CDFF-008", "WCON-001", "WCON-005", "TW-006", "TW-009"),
+    ),
+)
+"""Checks of the change data files of a commit that are still there."""

@@ -1,0 +1,186 @@
+"""Where each part of a schema is in a data file (sections Column Mapping and Data Files)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.types as at
+
+from conformance.audit.layout import Layout
+
+__all__ = ["Place", "field_id", "places_of"]
+
+_ID: Final = "delta.columnMapping.id"
+_NAME: Final = "delta.columnMapping.physicalName"
+_CHANGES: Final = "delta.typeChanges"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A field of the schema, an array element, or a key or value of a map, beside its storage.
+
+    Attributes:
+        path: logical names from the root, ``element``, ``key`` and ``value`` among them.
+        key: the last of them by its physical name, as statistics have it.
+        declared: the name of a primitive type, or the JSON of a nested one.
+        required: whether a null is forbidden here.
+        forbids: the requirement of the flag that forbids it.
+        column_id: the id of column mapping; ``None`` where there is none to have.
+        changes: type changes that are recorded for this place, the first one first.
+        stored: what the file has; ``None`` where it has nothing, or more than one thing.
+        inner: the places inside; empty where the file has something of another kind.
+
+    """
+
+    path: tuple[str, ...]
+    key: str
+    declared: Any
+    required: bool
+    forbids: str
+    column_id: int | None
+    changes: tuple[tuple[str, str], ...]
+    stored: pa.Field | None
+    inner: tuple[Place, ...]
+
+    @property
+    def name(self) -> str:
+        """The logical path with dots, for messages."""
+        return ".".join(self.path)
+
+    @property
+    def forbids_nulls(self) -> bool:
+        """Whether nulls are forbidden here or inside, and the file leaves room for them."""
+        here = self.required and self.stored is not None and self.stored.nullable
+        return here or any(each.forbids_nulls for each in self.inner)
+
+    def walk(self) -> Iterator[Place]:
+        """Yield the place itself and all places inside."""
+        yield self
+        for each in self.inner:
+            yield from each.walk()
+
+
+def field_id(field: pa.Field) -> int | None:
+    """Give the id that a Parquet field has."""
+    found = (field.metadata or {}).get(b"PARQUET:field_id")
+    return int(found) if found is not None else None
+
+
+def places_of(layout: Layout, schema: pa.Schema) -> tuple[Place, ...]:
+    """Give the top-level columns that data files have, partition columns left out."""
+    finder = _Finder(layout.mode)
+    fields = layout.schema.get("fields") if layout.schema else None
+    return tuple(
+        place
+        for place in finder.fields(fields, list(schema), ())
+        if place.path[0] not in layout.partitions
+    )
+
+
+def _map(of: Any, key: str) -> Mapping[str, Any]:
+    found = of.get(key) if isinstance(of, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _changes(metadata: Mapping[str, Any], within: str) -> tuple[tuple[str, str], ...]:
+    listed = metadata.get(_CHANGES)
+    return tuple(
+        (str(each.get("fromType")), str(each.get("toType")))
+        for each in (listed if isinstance(listed, list) else ())
+        if isinstance(each, Mapping) and str(each.get("fieldPath") or "") == within
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    mode: str
+
+    def fields(
+        self, fields: Any, stored: Sequence[pa.Field], above: tuple[str, ...]
+    ) -> Iterator[Place]:
+        for each in fields if isinstance(fields, list) else ():
+            if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
+                continue
+            metadata = _map(each, "metadata")
+            given = metadata.get(_ID)
+            number = given if type(given) is int and self.mode != "none" else None
+            name = metadata.get(_NAME) if self.mode != "none" else None
+            key = str(name or each["name"])
+            found = self._find(stored, key, number)
+            yield self._place(
+                ((*above, each["name"]), key),
+                each.get("type"),
+                (each.get("nullable") is False, "SCH-025"),
+                number,
+                (metadata, ""),
+                found,
+            )
+
+    def _find(self, stored: Sequence[pa.Field], name: str, number: int | None) -> pa.Field | None:
+        if self.mode == "id":
+            found = [field for field in stored if number is not None and field_id(field) == number]
+        else:
+            found = [field for field in stored if field.name == name]
+        return found[0] if len(found) == 1 else None
+
+    def _place(  # noqa: PLR0917, PLR0913  the parts of a place
+        self,
+        named: tuple[tuple[str, ...], str],
+        declared: Any,
+        required: tuple[bool, str],
+        number: int | None,
+        enclosing: tuple[Mapping[str, Any], str],
+        stored: pa.Field | None,
+    ) -> Place:
+        inner: tuple[Place, ...] = ()
+        if stored is not None:
+            inner = tuple(self._inner(named[0], declared, enclosing, stored.type))
+        changes = _changes(*enclosing)
+        return Place(*named, declared, *required, number, changes, stored, inner)
+
+    def _inner(
+        self,
+        path: tuple[str, ...],
+        declared: Any,
+        enclosing: tuple[Mapping[str, Any], str],
+        stored: pa.DataType,
+    ) -> Iterator[Place]:
+        """Go into a nested type where the file has the same kind."""
+        kind = declared.get("type") if isinstance(declared, Mapping) else None
+        if kind == "struct" and at.is_struct(stored):
+            yield from self.fields(declared.get("fields"), list(stored), path)
+        elif kind == "array" and _is_list(stored):
+            yield self._part("element", path, declared, enclosing, stored.value_field)
+        elif kind == "map" and at.is_map(stored):
+            yield self._part("key", path, declared, enclosing, stored.key_field)
+            yield self._part("value", path, declared, enclosing, stored.item_field)
+
+    def _part(
+        self,
+        part: str,
+        path: tuple[str, ...],
+        declared: Mapping[str, Any],
+        enclosing: tuple[Mapping[str, Any], str],
+        stored: pa.Field,
+    ) -> Place:
+        metadata, within = enclosing
+        flag, requirement = _FLAGS[part]
+        here = f"{within}.{part}" if within else part
+        required = (flag is not None and declared.get(flag) is False, requirement)
+        of = declared.get(f"{part}Type")
+        return self._place(((*path, part), part), of, required, None, (metadata, here), stored)
+
+
+_FLAGS: Final[Mapping[str, tuple[str | None, str]]] = {
+    "element": ("containsNull", "SCH-031"),
+    "key": (None, ""),  # Parquet has no null keys
+    "value": ("valueContainsNull", "SCH-035"),
+}
+"""The flag that forbids nulls in a part, and its requirement."""
+
+
+def _is_list(stored: pa.DataType) -> bool:
+    return bool(at.is_list(stored) or at.is_large_list(stored))

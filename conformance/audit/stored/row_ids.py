@@ -1,0 +1,156 @@
+"""Materialised row ids and commit versions (sections Row IDs and Row Commit Versions)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.audit.findings import Finding, finding
+from conformance.audit.grammar.roaring import Rows
+from conformance.audit.high_water_marks import row_id_mark
+from conformance.audit.state import Body
+from conformance.audit.subjects import VersionView
+
+__all__ = ["RowIds"]
+
+_IDS: Final = "delta.rowTracking.materializedRowIdColumnName"
+_VERSIONS: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
+_COLUMNS: Final = ((_IDS, "RT-050", "row ids"), (_VERSIONS, "RT-052", "commit versions"))
+_MOST: Final = 1 << 24
+"""Materialised ids that are held at once to look for doubles."""
+
+_FARTHEST: Final = 1 << 62
+"""An id that no table comes to, and numbers of 64 bits still add up to."""
+
+_Ids = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class RowIds:
+    """The ids of all rows of a version, taken file by file.
+
+    Attributes:
+        view: the version.
+        held: path, with the ids and the positions of rows whose ids are materialised.
+        fresh: first id, number of rows, path and deleted rows of each file.
+        count: how many ids are held.
+
+    """
+
+    view: VersionView
+    held: list[tuple[str, _Ids, _Ids]] = field(default_factory=list)
+    fresh: list[tuple[int, int, str, Rows | None]] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def supported(self) -> bool:
+        """Whether the table has row ids at all."""
+        return "rowTracking" in self.view.layout.features
+
+    def add(
+        self,
+        path: str,
+        body: Body,
+        schema: pa.Schema,
+        rows: tuple[int, Rows | None],
+        read: Callable[[str], pa.ChunkedArray],
+    ) -> Iterator[Finding]:
+        """Take a data file in.
+
+        Args:
+            path: decoded, for messages.
+            body: its add action.
+            schema: of the file.
+            rows: how many it has, and those that are deleted.
+            read: gives a column of the file.
+
+        """
+        count, deleted = rows
+        if not self.supported:
+            return
+        base = body.get("baseRowId")
+        if type(base) is int and 0 <= base < _FARTHEST and count:
+            self.fresh.append((base, count, path, deleted))
+        for name, requirement, what in _COLUMNS:
+            column = self.view.layout.properties.get(name)
+            if column is None or schema.names.count(column) != 1:
+                continue
+            stored = schema.field(column).type
+            if not pa.types.is_int64(stored):
+                message = f"the {what} in column {column} are {stored} and not long"
+                yield finding(requirement, path, message)
+                continue
+            values = read(column)
+            kept = deleted.kept(len(values)) if deleted else None
+            valid = values.is_valid() if kept is None else pc.and_(values.is_valid(), kept)
+            numbers = values.filter(valid).to_numpy().astype(np.int64)
+            if name == _IDS:
+                yield from self._in_range(path, numbers, row_id_mark(self.view.state.live_domains))
+                positions = np.flatnonzero(valid.to_numpy())
+                self._hold(path, numbers, positions)
+            elif (
+                numbers.size and not 0 <= numbers.min() <= numbers.max() <= self.view.state.version
+            ):
+                message = (
+                    f"commit versions from {numbers.min()} to {numbers.max()} are materialised "
+                    f"in a table of version {self.view.state.version}"
+                )
+                yield finding(requirement, path, message)
+
+    @staticmethod
+    def _in_range(path: str, ids: _Ids, mark: int | None) -> Iterator[Finding]:
+        if ids.size and ids.min() < 0:
+            yield finding("RT-050", path, f"the row id {ids.min()} is materialised")
+        if ids.size and mark is not None and ids.max() > mark:
+            message = f"the row id {ids.max()} is materialised, above the high-water mark {mark}"
+            yield finding("RT-050", path, message, "no row was ever given it")
+
+    def _of_versions(self, path: str, low: int, high: int) -> Iterator[Finding]:
+        now = self.view.state.version
+        if not 0 <= low <= high <= now:
+            message = f"commit versions from {low} to {high} are materialised at version {now}"
+            yield finding("RT-052", path, message)
+
+    def _hold(self, path: str, ids: _Ids, positions: _Ids) -> None:
+        if self.count + ids.size <= _MOST:
+            self.held.append((path, ids, positions))
+            self.count += ids.size
+
+    def doubles(self) -> Iterator[Finding]:
+        """Yield findings about ids that two rows have."""
+        if not self.held or not self.count:
+            return
+        ids = np.concatenate([each for _, each, _ in self.held])
+        unique, counts = np.unique(ids, return_counts=True)
+        for number in unique[counts > 1][:1].tolist():
+            path = next(path for path, each, _ in self.held if (each == number).any())
+            yield finding("RT-048", path, f"the row id {number} is materialised in two rows")
+        self.fresh.sort(key=lambda each: each[0])
+        bases = np.array([base for base, *_ in self.fresh], np.int64)
+        for path, each, positions in self.held:
+            yield from self._fresh_doubles(path, each, positions, bases)
+
+    def _fresh_doubles(
+        self, path: str, ids: _Ids, positions: _Ids, bases: _Ids
+    ) -> Iterator[Finding]:
+        """Compare materialised ids with the fresh ones of other rows that are live."""
+        at = np.searchsorted(bases, ids, "right") - 1
+        for index in np.unique(at[at >= 0]).tolist():
+            base, count, other, deleted = self.fresh[index]
+            inside = (at == index) & (ids < base + count)
+            if other == path:
+                inside &= ids - base != positions
+            taken = ids[inside] - base
+            if deleted is not None:
+                taken = taken[~deleted.holds(taken)]
+            if taken.size:
+                number = base + int(taken[0])
+                message = f"the materialised row id {number} is the fresh one of a row in {other}"
+                yield finding("RT-048", path, message)
+                return

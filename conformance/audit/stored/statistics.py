@@ -1,0 +1,226 @@
+"""Check statistics against the values that they describe (section Per-file Statistics)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.audit.findings import Finding, Severity, finding
+from conformance.audit.grammar.roaring import Rows
+from conformance.audit.grammar.types import decimal_of
+from conformance.audit.stored.places import Place
+
+__all__ = ["Judged", "describes", "plain", "wrong_statistics"]
+
+_EXACT: Final = frozenset({"byte", "short", "integer", "long", "date", "boolean"})
+"""Types whose bounds nobody truncates."""
+
+_ORDERED: Final = _EXACT | {"float", "double", "string", "timestamp", "timestamp_ntz"}
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_PLAIN: Final = {
+    pa.string_view(): pa.large_string(),
+    pa.binary_view(): pa.large_binary(),
+    pa.date64(): pa.date32(),
+}
+"""Types that a footer may carry from its writer, and not every kernel takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A data file with the statistics that its add action gives.
+
+    Attributes:
+        path: decoded, for messages.
+        stats: parsed, fractions exact.
+        deleted: the rows that a vector deletes.
+
+    """
+
+    path: str
+    stats: Mapping[str, Any]
+    deleted: Rows | None
+
+    @property
+    def tight(self) -> bool:
+        """Whether the bounds are said to be exact."""
+        return self.stats.get("tightBounds") is not False
+
+    def live(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Leave out the rows that a vector deletes."""
+        # As long as what was read: a footer may claim any number of rows.
+        kept = self.deleted.kept(len(values)) if self.deleted else None
+        return values if kept is None else values.filter(kept)
+
+
+def describes(stats: Mapping[str, Any], column: Place) -> bool:
+    """Tell whether statistics say anything of a top-level column."""
+    return any(value is not None for value in _nodes(stats, column))
+
+
+def wrong_statistics(judged: Judged, column: Place, values: pa.ChunkedArray) -> Iterator[Finding]:
+    """Yield findings about bounds that do not bind and counts that do not count.
+
+    Args:
+        judged: the file.
+        column: a top-level column whose stored type fits.
+        values: all of its rows, deleted ones among them.
+
+    """
+    yield from _node(judged, column, values, _nodes(judged.stats, column))
+
+
+def _nodes(stats: Mapping[str, Any], column: Place) -> tuple[Any, Any, Any]:
+    low, high, nulls = (_get(stats.get(kind), column.key) for kind in _KINDS)
+    return low, high, nulls
+
+
+def _get(node: Any, key: str) -> Any:
+    return node.get(key) if isinstance(node, Mapping) else None
+
+
+def _node(
+    judged: Judged, place: Place, values: pa.ChunkedArray, stated: tuple[Any, Any, Any]
+) -> Iterator[Finding]:
+    if all(value is None for value in stated):
+        return
+    if pa.types.is_struct(values.type) and place.declared != "variant":
+        for inner in place.inner:
+            if inner.stored is not None:
+                below = tuple(_get(node, inner.key) for node in stated)
+                held = pc.struct_field(values, inner.stored.name)
+                yield from _node(judged, inner, held, (below[0], below[1], below[2]))
+        return
+    yield from _nulls(judged, place, values, stated[2])
+    if isinstance(place.declared, str):
+        yield from _bounds(judged, place, judged.live(plain(values)), stated[:2])
+
+
+def _nulls(judged: Judged, place: Place, values: pa.ChunkedArray, stated: Any) -> Iterator[Finding]:
+    """Compare a count of nulls; with a vector it may count the deleted rows as well."""
+    if type(stated) is not int:
+        return
+    live = judged.live(values)
+    held, left = values.null_count, live.null_count
+    if judged.tight and stated not in ({held, left} if judged.deleted else {held}):
+        message = f"column {place.name} has {held} nulls, nullCount says {stated}"
+        yield finding("STAT-008", judged.path, message)
+    elif not judged.tight and stated == 0 and left:
+        message = f"nullCount of {place.name} is 0, and {left} valid rows are null"
+        yield finding("STAT-010", judged.path, message)
+    elif not judged.tight and stated == len(values) and left < len(live):
+        message = f"nullCount of {place.name} is all {stated} rows, and some valid ones have values"
+        yield finding("STAT-009", judged.path, message)
+
+
+def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Bring values to a type that Arrow orders and Delta has."""
+    of = values.type
+    if pa.types.is_dictionary(of):
+        values = values.cast(of.value_type)
+        of = values.type
+    if pa.types.is_timestamp(of) and of.unit == "ns":
+        return values.cast(pa.timestamp("us", of.tz), safe=False)
+    wanted = _PLAIN.get(of)
+    return values if wanted is None else values.cast(wanted)
+
+
+_FAR: Final = re.compile(r"[+-]\d{4,9}-\d\d-\d\d")
+"""Dates before year 1 and after 9999, which Python has none of."""
+
+_NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
+"""How writers spell what JSON has no number for."""
+
+_KINDS: Final = ("minValues", "maxValues", "nullCount")
+
+
+def _bounds(
+    judged: Judged, column: Place, values: pa.ChunkedArray, bounds: tuple[Any, Any]
+) -> Iterator[Finding]:
+    exact = column.declared in _EXACT or decimal_of(column.declared) is not None
+    if (not exact and column.declared not in _ORDERED) or bounds == (None, None):
+        return
+    if pa.types.is_floating(values.type):
+        values = values.filter(pc.invert(pc.is_nan(values)))
+    tight = judged.tight
+    for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
+        if stated is None or actual is None or _FAR.match(str(stated)):
+            continue
+        try:
+            limit, value = _comparable(stated, actual, column.declared)
+        except (ValueError, TypeError, ArithmeticError):
+            message = f"{side} of {column.name} is {stated!r}, no value of type {column.declared}"
+            yield finding("STAT-012", judged.path, message)
+            continue
+        slack = _MILLISECOND if isinstance(value, datetime) and side == "maxValues" else None
+        broken = limit > value if side == "minValues" else _below(limit, value, slack)
+        if broken:
+            requirement = "STAT-012" if tight else "STAT-013"
+            relation = "below" if side == "minValues" else "above"
+            message = (
+                f"{side} of {column.name} is {stated}, but the file has {actual}, {relation} it"
+            )
+            hint = "readers that skip by statistics lose rows"
+            yield finding(requirement, judged.path, message, hint)
+        elif tight and exact and limit != value:
+            message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
+            # A vector that came later leaves bounds of rows that went: it has to loosen them.
+            severity: Severity | None = "warning" if judged.deleted is None else None
+            yield finding("STAT-012", judged.path, message, severity=severity)
+
+
+def _span(values: pa.ChunkedArray) -> tuple[Any, Any]:
+    """Give the least and the greatest value; nothing where Python has no such date."""
+    span = pc.min_max(values)
+    try:
+        return span["min"].as_py(), span["max"].as_py()
+    except (ValueError, OverflowError):
+        return None, None
+
+
+def _below(limit: Any, value: Any, slack: timedelta | None) -> bool:
+    """Tell whether an upper bound fails; timestamps may be cut to milliseconds."""
+    return bool(limit < value if slack is None else value - limit >= slack)
+
+
+def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
+    """Bring a bound from JSON and a value from the file to one comparable type.
+
+    Raises:
+        ValueError: the bound is no value of the column's type.
+
+    """
+    if isinstance(actual, bytes):
+        actual = actual.decode()
+    if isinstance(actual, float) and stated in _NOT_FINITE:
+        return float(stated), actual
+    text = isinstance(actual, str | date)
+    if isinstance(stated, str) != text or isinstance(stated, bool) != isinstance(actual, bool):
+        raise ValueError(stated)
+    match actual:
+        case bool() | str():  # code points order like UTF-8 bytes
+            return stated, actual
+        case datetime():
+            return _instant(datetime.fromisoformat(stated), declared), _instant(actual, declared)
+        case date():
+            return date.fromisoformat(stated[:10]), actual
+        case float():
+            number = float(stated)
+            return pa.scalar(
+                number, pa.float32()
+            ).as_py() if declared == "float" else number, actual
+        case _:
+            return Decimal(str(stated)), Decimal(str(actual))
+
+
+def _instant(moment: datetime, declared: Any) -> datetime:
+    """Bring a moment to its type's form; a timestamp without zone, as int96 gives, is in UTC."""
+    if declared == "timestamp":
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.replace(tzinfo=None)

@@ -1,0 +1,1 @@
+"""What checkpoints, compactions and checksums repeat of the log, field by field."""

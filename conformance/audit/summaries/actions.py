@@ -1,0 +1,104 @@
+"""File actions that a summary repeats, against those of the log (section Action Reconciliation)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from conformance.audit.layout import Layout
+from conformance.audit.state import Body
+from conformance.audit.summaries.parsed import (
+    misnamed,
+    wrong_partition_values,
+    wrong_statistics,
+)
+from conformance.audit.values import statistics_of
+
+__all__ = ["add_differences", "comparable", "remove_differences"]
+
+_ADD: Final = (
+    "partitionValues", "size", "modificationTime", "tags", "deletionVector", "baseRowId",
+    "defaultRowCommitVersion", "clusteringProvider",
+)  # fmt: skip
+_REMOVE: Final = ("deletionTimestamp", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+_IF_BOTH: Final = ("partitionValues", "size")
+"""Fields of a remove that a summary may leave out."""
+
+_ROW_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
+
+
+def comparable(value: Any) -> Any:
+    """Bring a value to a form in which equal things are equal: without nulls, numbers by value."""
+    if isinstance(value, Mapping):
+        return {k: comparable(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [comparable(item) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Decimal(str(value))
+    return value
+
+
+def _field(body: Body, name: str) -> Any:
+    value = body.get(name)
+    if name == "partitionValues" and isinstance(value, Mapping):
+        # Empty text is a null partition value, and writers choose between the two.
+        return {k: v or None for k, v in value.items()}
+    if name == "tags":
+        return comparable(value) or None
+    return comparable(value)
+
+
+def _said(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def add_differences(
+    want: Body, have: Body, layout: Layout, fallback: str, row_ids: str
+) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message for each field of an add that a summary has otherwise.
+
+    Args:
+        want: the action of the log.
+        have: that of the summary.
+        layout: of the version.
+        fallback: the requirement that the summary repeats the log.
+        row_ids: the requirement that it repeats row ids.
+
+    """
+    for name in _ADD:
+        if _field(want, name) != _field(have, name):
+            message = f"{name} is {_said(have.get(name))}, the log says {_said(want.get(name))}"
+            yield (row_ids if name in _ROW_IDS else fallback), message
+    stats, held = statistics_of(want), statistics_of(have)
+    if held is not None and comparable(held) != comparable(stats or {}):
+        told = "nothing" if stats is None else _said(want.get("stats"))
+        yield fallback, f"stats is {_said(have.get('stats'))}, the log says {told}"
+    yield from _parsed(stats, want, have, layout, fallback)
+
+
+def _parsed(
+    stats: Mapping[str, Any] | None, want: Body, have: Body, layout: Layout, fallback: str
+) -> Iterator[tuple[str, str]]:
+    by_name = list(misnamed(have, layout))
+    yield from by_name
+    parsed, values = have.get("stats_parsed"), have.get("partitionValues_parsed")
+    if isinstance(parsed, Mapping) and stats is not None and not by_name:
+        for message in wrong_statistics(stats, parsed, layout):
+            yield fallback, message
+    texts = want.get("partitionValues")
+    if isinstance(values, Mapping) and isinstance(texts, Mapping) and not by_name:
+        for message in wrong_partition_values(texts, values, layout):
+            yield "CKC-016", message
+
+
+def remove_differences(
+    want: Body, have: Body, fallback: str, row_ids: str
+) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message for each field of a tombstone that a summary has otherwise."""
+    for name in (*_REMOVE, *_IF_BOTH):
+        a, b = _field(want, name), _field(have, name)
+        if a != b and (name not in _IF_BOTH or (a and b)):
+            message = f"{name} is {_said(have.get(name))}, the log says {_said(want.get(name))}"
+            yield (row_ids if name in _ROW_IDS else fallback), message

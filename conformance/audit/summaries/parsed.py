@@ -1,0 +1,130 @@
+"""Typed copies of statistics and partition values against their texts.
+
+Serves "Checkpoint Schema": ``stats_parsed`` and ``partitionValues_parsed``.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from conformance.audit.grammar.types import BITS, decimal_of
+from conformance.audit.layout import Layout
+
+__all__ = ["misnamed", "same_value", "wrong_partition_values", "wrong_statistics"]
+
+_KINDS: Final = ("minValues", "maxValues", "nullCount")
+_GLOBAL: Final = ("numRecords", "tightBounds")
+
+
+def _single(number: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", number))[0])
+    except OverflowError:
+        return number
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _same_number(text: Any, typed: Any) -> bool:
+    a, b = float(text), float(typed)
+    return a == b or _single(a) == _single(b) or (math.isnan(a) and math.isnan(b))
+
+
+_SAME: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    **dict.fromkeys(BITS, lambda text, typed: int(text) == int(typed)),
+    **dict.fromkeys(("float", "double"), _same_number),
+    **dict.fromkeys(
+        ("timestamp", "timestamp_ntz"),
+        lambda text, typed: _moment(str(text)) == _moment(str(typed)),
+    ),
+    **dict.fromkeys(("string", "date"), lambda text, typed: str(text) == str(typed)),
+    "boolean": lambda text, typed: str(text).lower() == str(typed).lower(),
+    "decimal": lambda text, typed: Decimal(str(text)) == Decimal(str(typed)),
+}
+
+
+def same_value(text: Any, typed: Any, declared: str) -> bool:
+    """Tell whether a value from JSON or of a partition is the one of a typed column.
+
+    What cannot be brought to one kind is passed over: other checks judge the text.
+    """
+    same = _SAME.get("decimal" if decimal_of(declared) else declared)
+    try:
+        return same is None or same(text, typed)
+    except (ValueError, ArithmeticError, TypeError):
+        return True
+
+
+def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(node, Mapping):
+        for key, child in node.items():
+            yield from _leaves(child, (*path, str(key)))
+    elif node is not None:
+        yield path, node
+
+
+def wrong_statistics(
+    stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
+) -> Iterator[str]:
+    """Yield messages where ``stats_parsed`` says another thing than the statistics of the log."""
+    for name in _GLOBAL:
+        if None not in (stats.get(name), parsed.get(name)) and stats[name] != parsed[name]:
+            yield f"stats_parsed.{name} is {parsed[name]}, the log says {stats[name]}"
+    types = {column.physical: column.type for column in layout.columns}
+    for kind in _KINDS:
+        held = dict(_leaves(stats.get(kind)))
+        for path, value in _leaves(parsed.get(kind)):
+            declared = "long" if kind == "nullCount" else types.get(path)
+            if not isinstance(declared, str):
+                continue
+            name = f"stats_parsed.{kind}.{'.'.join(path)}"
+            if path not in held:
+                yield f"{name} is {value}, the log says nothing of it"
+            elif not same_value(held[path], value, declared):
+                yield f"{name} is {value}, the log says {held[path]}"
+
+
+def wrong_partition_values(
+    texts: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
+) -> Iterator[str]:
+    """Yield messages where ``partitionValues_parsed`` differs from ``partitionValues``."""
+    for name, column in layout.partition_columns.items():
+        if name not in parsed or column is None or not isinstance(column.type, str):
+            continue
+        text, value = texts.get(name) or None, parsed[name]
+        if column.type == "string" and value == "":
+            continue  # an empty text and null are told apart by some
+        if (text is None) != (value is None) or (
+            text is not None and not same_value(text, value, column.type)
+        ):
+            yield f"partitionValues_parsed.{name} is {value!r}, the text is {text!r}"
+
+
+def misnamed(body: Mapping[str, Any], layout: Layout) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message for typed copies that are keyed by logical names."""
+    if layout.mode == "none":
+        return
+    top = [column for column in layout.columns if len(column.path) == 1]
+    physical = {column.physical[0] for column in top}
+    logical = {column.path[0] for column in top} - physical
+    parsed = body.get("stats_parsed")
+    found = [
+        (node, "CKSCH-013", f"stats_parsed.{kind}")
+        for kind in _KINDS
+        if isinstance(parsed, Mapping) and isinstance(node := parsed.get(kind), Mapping)
+    ]
+    values = body.get("partitionValues_parsed")
+    if isinstance(values, Mapping):
+        found.append((values, "CKSCH-012", "partitionValues_parsed"))
+    for node, requirement, what in found:
+        wrong = sorted(logical & set(map(str, node)))
+        if wrong:
+            yield requirement, f"{what} is keyed by the logical name {wrong[0]}"
