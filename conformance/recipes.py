@@ -293,20 +293,30 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
                 )
             case Ok():
-                try:
-                    told, fault = numbered(step, replayed.table, replayed.watch.former)
-                except DeltaError as error:
-                    return _unreadable(name, error)
-                verdict = None if fault is None else _broken(name, fault)
-                verdict = verdict or _read_after(replayed, name, replayed.advance(told))
-                verdict = verdict or _traced(replayed, name, step) or _cleared(replayed, name, step)
-                if verdict is not None and _advises(verdict):
-                    replayed.advice = replayed.advice or verdict
-                elif verdict is not None:
+                if verdict := _left_behind(replayed, name, step):
                     return verdict
     return _travelled(replayed) or described(
         replayed.table, replayed.before, steps, replayed.history
     )
+
+
+def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+    """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
+    try:
+        told, fault = numbered(step, replayed.table, replayed.watch.former)
+    except DeltaError as error:
+        return _unreadable(name, error)
+    identity = None if fault is None else _broken(name, fault)
+    if identity is not None and not _advises(identity):
+        return identity
+    # Rows that cannot be read, or are wrong, are no matter of advice.
+    if verdict := _read_after(replayed, name, replayed.advance(told)):
+        return verdict
+    for found in (identity, _traced(replayed, name, step), _cleared(replayed, name, step)):
+        if found is not None and not _advises(found):
+            return found
+        replayed.advice = replayed.advice or found
+    return None
 
 
 def _advises(verdict: Verdict) -> bool:
@@ -484,13 +494,16 @@ def _wrong_rows(place: str, found: Difference) -> Verdict:
 
 
 def _unreadable(place: str, error: DeltaError) -> Verdict:
+    """Blame a writer for a table that cannot be read, by the clause that its files break."""
+    rows, broken = load_registry(), error.requirement
+    binds = broken in rows and rows[broken].level == "MUST" and rows[broken].role != "reader"
     return Verdict(
         Outcome.FAIL,
         f"{place}: the table cannot be read: {error}",
         Hazard.CORRUPTING_WRITE,
         "a table that can be read",
         str(error),
-        ROWS_WRITTEN,
+        broken if binds else ROWS_WRITTEN,
     )
 
 

@@ -100,6 +100,15 @@ def sees(*features: str) -> Wrap:
     return lambda right: lambda self, name: name in features or right(self, name)
 
 
+def _names_no_vectors(right: Any) -> Any:
+    def add(self: Any, actions: pa.Table) -> None:
+        at = actions.column_names.index("deletionVector")
+        none = pa.nulls(actions.num_rows, actions.schema.field(at).type)
+        right(self, actions.set_column(at, "deletionVector", none))
+
+    return add
+
+
 def without(action: str) -> Wrap:
     """Leave an action out of a commit."""
 
@@ -422,7 +431,9 @@ MUTANTS: dict[str, Mutant] = {
         ("write.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
         ("write.transaction:with_records", lambda _: lambda _storage, adds, **_named: adds),
     ),
-    "vacuums-vectors": wrong("DVD-001", ("write.vacuum:_stored", gives(()))),
+    "vacuums-vectors": wrong(
+        "DVD-001", ("write.named_files:NamedFiles.add_actions", _names_no_vectors)
+    ),
     "resurrects-when-it-moves": wrong("DVD-005", ("write.changes:Changes.move", _resurrects)),
     "restores-without-vectors": wrong(
         "DVD-013",
