@@ -266,6 +266,16 @@ class ProcessAdapter:
             AdapterError: no answer came.
 
         """
+        used = self._process is not None
+        try:
+            return self._ask_once(request)
+        except AdapterError as error:
+            # What earlier requests left in memory is no fault of this one. A write is not repeated.
+            if error.kind != "memory limit" or not used or isinstance(request, Write):
+                raise
+        return self._ask_once(request)
+
+    def _ask_once(self, request: Request) -> Answer:
         if self._process is None:
             self._start()
         folder = self._scratch.path

@@ -153,6 +153,17 @@ def test_a_program_that_does_not_read_is_stopped(tmp_path: Path) -> None:
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
 
 
+def test_what_earlier_requests_left_in_memory_fails_no_later_one(tmp_path: Path) -> None:
+    body = """
+    held = [*globals().get("held", ()), bytearray(os.urandom(1)) * 2**26]
+    time.sleep(0.6)
+    answer({"id": asked["id"], "refused": {"message": "no"}})
+    """
+    with closing(program(tmp_path, body, memory_limit=2**28)) as adapter:
+        answers = [adapter.run(Scan("/t")) for _ in range(6)]
+    assert all(isinstance(each, Refused) for each in answers)
+
+
 def test_memory_of_all_processes_is_limited(tmp_path: Path) -> None:
     body = """
     for _ in range(3):

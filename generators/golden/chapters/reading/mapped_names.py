@@ -34,8 +34,15 @@ __all__ = ["CHAPTERS"]
 
 MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
 
-_TURNED: Final = {"a": "b", "b": "c", "c": "a", "p": "q", "q": "p"}
-"""Logical name to physical name; each is the logical name of another column."""
+_TURNED: Final = {
+    name: other
+    for names in (("a", "b", "c"), ("p", "q"), ("u", "v", "w"), ("x", "y", "z"), ("k", "l", "m"))
+    for name, other in zip(names, (*names[1:], names[0]), strict=True)
+}
+"""Logical name to physical name, which is the logical name of another column beside it.
+
+No name occurs twice in a schema: the text of 2025 wants physical names that are unique.
+"""
 
 
 def _turned(columns: Struct) -> Struct:
@@ -114,21 +121,32 @@ def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
     projected(case, table, "project-q", ["q"], "So is a partition column")
 
 
-_INNER = struct(field("a", "integer"), field("b", "integer"), field("c", "integer"))
-_DEEP = struct(field("a", _INNER), field("b", array(_INNER)), field("c", map_of("string", _INNER)))
+_NAMES: Final = ("xyz", "uvw", "klm")
+
+
+def _inner(names: str) -> Struct:
+    return struct(*(field(name, "integer") for name in names))
+
+
+_DEEP = struct(
+    field("a", _inner("xyz")),
+    field("b", array(_inner("uvw"))),
+    field("c", map_of("string", _inner("klm"))),
+)
 
 
 def _deep(case: CaseWriter, mode: str) -> None:
     table = _table(case, mode, _DEEP)
     table.create()
     for n in (0, 10):
-        value = {"a": n, "b": 100 + n, "c": None}
-        table.commit(add(table.file([{"a": value, "b": [value, None], "c": {"key": value}}])))
+        of = {names: dict(zip(names, (n, 100 + n, None), strict=True)) for names in _NAMES}
+        row = {"a": of["xyz"], "b": [of["uvw"], None], "c": {"key": of["klm"]}}
+        table.commit(add(table.file([row])))
     publish(case, table, versions=[])
     probes = {
-        "a": compare("a.a", "<", 10, "integer"),
-        "b": compare("a.b", ">", 105, "integer"),
-        "c": is_null("a.c"),
+        "a": compare("a.x", "<", 10, "integer"),
+        "b": compare("a.y", ">", 105, "integer"),
+        "c": is_null("a.z"),
     }
     for slug, probe in probes.items():
         filtered(case, table, f"filter-{slug}", probe, "A nested field has bounds of its own")
