@@ -143,12 +143,12 @@ class Judge:
         return _without_place(verdict, table)
 
     def _replay(self, case: Case, spec: Spec) -> Verdict:
-        with self.store.fresh(case if "given" in spec.parameters else None) as table:
-            try:
-                verdict = replay_recipe(self._run, self.claims, spec, table, self.revision)
-            except AdapterFaultError as error:
-                return _error(error.fault, table)
-            return _without_place(self._witnessed(verdict, table), table)
+        table = self.store.written(case if "given" in spec.parameters else None)
+        try:
+            verdict = replay_recipe(self._run, self.claims, spec, table, self.revision)
+        except AdapterFaultError as error:
+            return _error(error.fault, table)
+        return _without_place(self._witnessed(verdict, table), table)
 
     def _witnessed(self, verdict: Verdict, table: Path) -> Verdict:
         """Add what the witness says of a table that is right; it decides nothing."""

@@ -123,6 +123,7 @@ class TableStore:
     _scratch: Scratch = field(default_factory=lambda: Scratch(in_memory=True))
     _copies: dict[str, _Copy] = field(default_factory=dict)
     _made: int = 0
+    _written: Path | None = None
 
     def table(self, case: Case) -> Path:
         """Give the copy that specs of a case read."""
@@ -134,6 +135,16 @@ class TableStore:
     def adopt(self, case: Case) -> None:
         """Take the table of a case, which was made by :meth:`fresh`, for its copy."""
         self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
+
+    def written(self, case: Case | None) -> Path:
+        """Give a folder to write to, as :meth:`fresh` does; it stays until the next is given.
+
+        A bundle keeps what a wrong writer left there.
+        """
+        former, self._written = self._written, self._made_for(case)
+        if former is not None:
+            self._scratch.remove(former.parent.name)
+        return self._written
 
     @contextmanager
     def fresh(self, case: Case | None) -> Iterator[Path]:

@@ -255,6 +255,7 @@ def _partitions(opened: _Opened) -> Iterator[Finding]:
     if layout.mode == "id":
         return
     partitions = layout.partition_columns.keys()
+    declared = {column.physical[0] for column in layout.columns}
     for version, requirement, severity in _MATERIALISED:
         feature = f"icebergCompatV{version}"
         if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):
@@ -263,7 +264,8 @@ def _partitions(opened: _Opened) -> Iterator[Finding]:
         for physical in partitions - set(names):
             message = f"the file lacks the partition column {physical}"
             yield finding(requirement, opened.path, message, severity=severity)
-        last = [name in partitions for name in names]
+        # Row ids and other hidden columns are no data columns.
+        last = [name in partitions for name in names if name in declared]
         if version == 1 and last != sorted(last):
             message = "partition columns come before data columns"
             yield finding("ICE1-008", opened.path, message)

@@ -125,7 +125,7 @@ def test_faults_that_an_adapter_reports_in_order_end_no_run(fault: str | None) -
     ("options", "reason"),
     [
         (("-x",), "-x or --maxfail: stopping after 1 failures"),
-        (("-kone",), "-k one"),
+        (("-kfeatures/one/read",), "-k features/one/read"),
         (("--deselect=test_golden.py::test_golden[table-features/two/read-latest]",), "--deselect"),
         ((f"{SUITE / 'test_golden.py'}::test_golden[table-features/two/read-latest]",), "only /"),
         (("--last-failed",), "--last-failed"),
