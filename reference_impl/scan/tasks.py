@@ -12,16 +12,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.actions import Metadata, Protocol
-from reference_impl.column_mapping import (
+from reference_impl.errors import InvalidMetadata, InvalidPartitionValue
+from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.column_mapping import (
     Mode,
     check_annotations,
     column_mapping_mode,
     physical_name,
 )
-from reference_impl.errors import InvalidMetadata, InvalidPartitionValue
-from reference_impl.features import supported
-from reference_impl.partition_values import parse_values
+from reference_impl.model.features import supported
+from reference_impl.model.partition_values import parse_values
 from reference_impl.places import decode_path
 from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
