@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(_usage())
         return Status.OK
     if given == ["--version"]:
-        from conformance.report.results import kit_version  # noqa: PLC0415  each command loads its own
+        from conformance.base.version import kit_version  # noqa: PLC0415  each command loads its own
 
         _say(f"delta-tck {kit_version()}")
         return Status.OK

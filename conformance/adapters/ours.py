@@ -28,8 +28,8 @@ from conformance.adapter import (
     Write,
 )
 from conformance.adapters.sql.text import SIDES, SPARK, render
+from conformance.base.version import kit_version
 from conformance.golden.partition_filter import in_partition
-from conformance.report.results import kit_version
 from generators.oracle.delta_schema import type_of
 from generators.oracle.literals import decode
 from reference_impl import (

@@ -13,7 +13,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
@@ -30,7 +29,6 @@ __all__ = [
     "Results",
     "ResultsError",
     "ResultsWriter",
-    "kit_version",
     "read_results",
     "record_of",
 ]
@@ -44,14 +42,6 @@ _LARGEST: Final = 256 * MIB
 
 class ResultsError(KitError):
     """A file is no results file, is of a run that did not end, or was altered."""
-
-
-def kit_version() -> str:
-    """Give the version of the installed kit."""
-    try:
-        return version("delta-tck")
-    except PackageNotFoundError:
-        return "0"
 
 
 def record_of(

@@ -19,6 +19,7 @@ from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
 from conformance.base.untrusted import printable
+from conformance.base.version import kit_version
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
 from conformance.items.items import Item, golden_items
@@ -31,7 +32,7 @@ from conformance.judging.tables import TableStore
 from conformance.judging.witness import Witness
 from conformance.replay.keeper import Keeper
 from conformance.report.baseline import Baseline, Entry, load_baseline
-from conformance.report.results import kit_version, record_of
+from conformance.report.results import record_of
 from conformance.report.share import share_of
 from conformance.requirements.levels import weighed
 from conformance.requirements.registry import Registry, load_registry

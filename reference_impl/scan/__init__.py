@@ -17,7 +17,8 @@ from reference_impl.limits import Account, within_limits
 from reference_impl.scan.reader import FileReader, kept_within, threads_for
 from reference_impl.scan.row_tracking import RowTracking
 from reference_impl.scan.skipping import may_match
-from reference_impl.scan.tasks import FileTask, file_tasks, table_schema
+from reference_impl.scan.tasks import FileTask, file_tasks
+from reference_impl.snapshot.table_schema import table_schema
 from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Field, Struct
 

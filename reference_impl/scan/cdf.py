@@ -37,9 +37,10 @@ from reference_impl.model.metadata import validate_metadata
 from reference_impl.model.protocol import check_readable
 from reference_impl.places import decode_path
 from reference_impl.scan.reader import FileReader, kept_within
-from reference_impl.scan.tasks import FileTask, TableSchema, file_tasks, table_schema
+from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.snapshot.segment import Listing, list_log
 from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read_commit
+from reference_impl.snapshot.table_schema import TableSchema, table_schema
 from reference_impl.storage import Storage
 from reference_impl.storage.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_type

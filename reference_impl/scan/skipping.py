@@ -31,8 +31,8 @@ from reference_impl.filters.nodes import (
     StartsWith,
     columns_of,
 )
-from reference_impl.scan.tasks import TableSchema, partition_column
 from reference_impl.snapshot.stats import leaves, parse_statistics
+from reference_impl.snapshot.table_schema import TableSchema, partition_column
 from reference_impl.types.model import (
     BOOLEAN,
     BYTE,

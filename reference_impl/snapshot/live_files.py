@@ -8,8 +8,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from reference_impl.model.actions import Metadata, Protocol
-from reference_impl.scan.tasks import partition_column, table_schema
 from reference_impl.snapshot.stats import leaves, parse_statistics, to_struct
+from reference_impl.snapshot.table_schema import partition_column, table_schema
 from reference_impl.types.arrow import arrow_field
 
 __all__ = ["typed_files"]

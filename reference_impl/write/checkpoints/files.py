@@ -20,9 +20,9 @@ from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, uuid_checkpoint_name
 from reference_impl.model.column_mapping import physical_name
 from reference_impl.model.features import supported
 from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP
-from reference_impl.scan.tasks import partition_column, table_schema
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import parse_statistics
+from reference_impl.snapshot.table_schema import partition_column, table_schema
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import publishing, removing
 from reference_impl.write.files.murmur import hash_text

@@ -26,7 +26,7 @@ from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.file_actions import from_objects
 from reference_impl.places import decode_path
 from reference_impl.scan.skipping import may_match
-from reference_impl.scan.tasks import TableSchema
+from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 
 __all__ = ["Footprint", "check_conflict"]

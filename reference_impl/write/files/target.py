@@ -12,7 +12,7 @@ from typing import Final
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.features import active, supported
 from reference_impl.model.protocol import check_writable
-from reference_impl.scan.tasks import TableSchema, table_schema
+from reference_impl.snapshot.table_schema import TableSchema, table_schema
 from reference_impl.types.model import Field, Struct
 from reference_impl.write.features.iceberg import check_iceberg
 from reference_impl.write.features.row_ids import materialised_columns
