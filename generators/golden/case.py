@@ -26,9 +26,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow.parquet as pq
 
-from generators.delta_schema import Field, Struct
 from generators.golden.filters import Filter
-from generators.materialise.arrow_rows import Row, arrow_table
+from generators.materialise.data.arrow_rows import Row, arrow_table
+from generators.oracle.delta_schema import Field, Struct
 from generators.placeholders import found_in
 from generators.spec_files import spec_folder
 

@@ -15,13 +15,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from generators.delta_schema import Struct, array, field, map_of, struct
 from generators.golden.case import CaseInfo, CaseWriter
 from generators.golden.catalog import Definition
-from generators.golden.chapters.types import local, utc
+from generators.golden.chapters.files.types import local, utc
 from generators.golden.filters import Filter, compare, is_null
-from generators.materialise.arrow_rows import Row, arrow_table
-from generators.materialise.log_files import LOG_DIRECTORY
+from generators.materialise.data.arrow_rows import Row, arrow_table
+from generators.materialise.log.files import LOG_DIRECTORY
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 __all__ = ["DEFINITIONS", "RustTable"]
 

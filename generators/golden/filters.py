@@ -1,7 +1,7 @@
 """Filters of read cases: one definition gives the tree, the SQL text and the expected rows.
 
 Serves `docs/formats.md`, "Filter trees". The truth of a filter on a row comes from the oracle's
-evaluator (:mod:`generators.filters`), never from an engine.
+evaluator (:mod:`generators.oracle.filters`), never from an engine.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
-from generators.delta_schema import type_of
-from generators.filters import column, evaluate, node
-from generators.literals import literal
+from generators.oracle.delta_schema import type_of
+from generators.oracle.filters import column, evaluate, node
+from generators.oracle.literals import literal
 
 __all__ = [
     "Filter",

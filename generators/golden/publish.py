@@ -15,8 +15,8 @@ from generators.file_fields import FILE_FIELDS
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.golden.table import EPOCH, MINUTE, GoldenTable
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
-from generators.materialise.log_state import dv_unique_id
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.state import dv_unique_id
 
 __all__ = [
     "describe",

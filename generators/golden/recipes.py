@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from generators.delta_schema import Field, Struct, type_of
 from generators.golden.case import Accepted, CaseWriter, Refusal
 from generators.golden.filters import Filter
 from generators.golden.judged_steps import JUDGED_STEPS
-from generators.literals import encode, literal
 from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history
-from generators.materialise.protocols import Protocol
-from generators.model import Row
-from generators.operations import (
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import Field, Struct, type_of
+from generators.oracle.literals import encode, literal
+from generators.oracle.model import Row
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.delta_schema import Struct, arrow_schema, from_json
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.oracle.delta_schema import Struct, arrow_schema, from_json
 from generators.spec_files import spec_files
 
 __all__ = ["replay_differences"]

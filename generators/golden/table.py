@@ -16,7 +16,16 @@ from decimal import Decimal as DecimalValue
 from pathlib import Path
 from typing import Any, Final
 
-from generators.delta_schema import (
+from generators.materialise.data.arrow_rows import Row, pairs_of
+from generators.materialise.data.data_files import FileLayout, write_data_file
+from generators.materialise.data.partition_values import (
+    TimestampStyle,
+    hive_directory,
+    stored_value,
+)
+from generators.materialise.log.files import Action, json_text, write_commit
+from generators.materialise.log.state import LogState, dv_unique_id
+from generators.oracle.delta_schema import (
     Array,
     DataType,
     Decimal,
@@ -24,15 +33,6 @@ from generators.delta_schema import (
     Primitive,
     Struct,
     from_json,
-)
-from generators.materialise.arrow_rows import Row, pairs_of
-from generators.materialise.data_files import FileLayout, write_data_file
-from generators.materialise.log_files import Action, json_text, write_commit
-from generators.materialise.log_state import LogState, dv_unique_id
-from generators.materialise.partition_values import (
-    TimestampStyle,
-    hive_directory,
-    stored_value,
 )
 
 __all__ = [

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from conformance.audit import audit
-from conformance.cases import Case, Contested, ExpectedError
-from conformance.corpus import load_corpus
-from conformance.defects import (
+from conformance.golden.cases import Case, Contested, ExpectedError
+from conformance.golden.corpus import load_corpus
+from conformance.items.items import Item, golden_items, judged_by
+from conformance.items.mutated import mutated_items
+from conformance.judging.tables import TableStore
+from conformance.requirements.defects import (
     Defect,
     load_defects,
     ruling_of_case,
@@ -19,10 +22,7 @@ from conformance.defects import (
     ruling_of_recipe,
     spec_of_case,
 )
-from conformance.items import Item, golden_items, judged_by
-from conformance.mutated import mutated_items
-from conformance.registry import load_registry
-from conformance.tables import TableStore
+from conformance.requirements.registry import load_registry
 from generators.mutations import MUTATIONS
 
 DEFECTS = load_defects()
