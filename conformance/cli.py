@@ -112,7 +112,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
     "coverage": ("say which requirements have cases, and which have not", _coverage),
-    "drift": ("say which requirements a new text of the protocol touches", _drift),
+    "drift": ("say which rows, cases and proofs a new text of the protocol touches", _drift),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
 }
