@@ -112,16 +112,16 @@ def explain_row(
         conformance.requirements.citations.CitationError: a case cannot be read.
 
     """
-    found = {name: quotes(text, row.clause_digest.values()) for name, text in texts.items()}
+    quoted = {name: quotes(text, row.clause_digest.values()) for name, text in texts.items()}
     coverage = _coverage(registry)
     citations = _citations()
     judged = {case for kinds in coverage.cited.get(row.id, {}).values() for case in kinds}
     return RowExplained(
         row,
-        {name: next(iter(each.values())) for name, each in found.items() if each},
+        {name: next(iter(each.values())) for name, each in quoted.items() if each},
         tuple(each for each in SELECTIONS if row.holds_in(each)),
         named_in("reference_impl").get(row.id, ()),
-        coverage.cited.get(row.id, {}),
+        {str(kind): found for kind, found in coverage.cited.get(row.id, {}).items()},
         tuple(_steps(row.id, items)),
         sum(row.id in each.requirements and each.case not in judged for each in citations),
         proofs_of(row.id),
