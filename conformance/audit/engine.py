@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from conformance.audit.checkpoint_forms import FORM_CHECKS
+from conformance.audit.checkpoint_columns import COLUMN_CHECKS
+from conformance.audit.checkpoint_forms import FORM_CHECKS, SPEC_CHECKS
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
 from conformance.audit.commits import COMMIT_CHECKS
@@ -28,6 +29,7 @@ from conformance.audit.revisions import in_revision
 from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.state import State
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
+from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.transitions import STEP_CHECKS
@@ -77,11 +79,14 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_STEP,
     *_BY_VERSION,
     *READING_CHECKS,
+    *COLUMN_CHECKS,
+    *SPEC_CHECKS,
     *CONTENT_CHECKS,
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *_BY_FILE,
     *CHANGE_FILE_CHECKS,
+    *VECTOR_HISTORY_CHECKS,
 )
 """Every check that an audit runs."""
 
@@ -136,7 +141,7 @@ class _Audit:
             for step_check in _BY_STEP:
                 yield from step_check.run(step)
             if self._data:
-                for change_check in CHANGE_FILE_CHECKS:
+                for change_check in (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS):
                     yield from change_check.run(ChangeView(step, self._storage))
             state.apply(version, commit.content.lines)
             self._note(state, version)
@@ -178,7 +183,7 @@ class _Audit:
         view = self._view(state, last=False)
         subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
-        checks = (*READING_CHECKS, *whole)
+        checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
             yield from check.run(subject)
 
