@@ -11,7 +11,7 @@ import yaml
 
 import schemas
 from conformance.audit import CHECKS, Check
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "proof/faults/data"

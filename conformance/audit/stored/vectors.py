@@ -7,7 +7,7 @@ from typing import Any, Final
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.vectors import load_vector
-from conformance.audit.state import file_key
+from conformance.audit.read.state import file_key
 from conformance.audit.stored.changes import ChangeView
 from reference_impl.errors import DeltaError
 from reference_impl.storage import Storage

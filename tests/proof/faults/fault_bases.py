@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.delta_schema import Struct, array, field, map_of, struct
 from generators.materialise.builder import TableBuilder
-from generators.materialise.checkpoints import CheckpointStyle
-from generators.materialise.data_files import ExtraColumn, FileLayout
-from generators.materialise.log_files import drop_commits
-from generators.materialise.protocols import Protocol
+from generators.materialise.data.data_files import ExtraColumn, FileLayout
+from generators.materialise.log.checkpoints import CheckpointStyle
+from generators.materialise.log.files import drop_commits
+from generators.materialise.log.protocols import Protocol
 from generators.materialise.staging import StageOptions
 from generators.mutations.bases import BASES
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 __all__ = ["TABLES"]
 

@@ -28,8 +28,8 @@ from fault_parquet import change_columns, change_rows
 from fault_records import Fault
 from fault_vectors import change_vector_file, inline_vector
 
-from generators.materialise.deletion_vectors import decode_uuid_name, vector_file_name
-from generators.materialise.hints import json_checksum
+from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
+from generators.materialise.log.hints import json_checksum
 
 __all__ = ["plant"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from generators.materialise.deletion_vectors import z85_encode
+from generators.materialise.data.deletion_vectors import z85_encode
 
 __all__ = ["change_vector_file", "inline_vector"]
 

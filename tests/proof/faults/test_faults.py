@@ -17,7 +17,7 @@ from fault_records import Fault, load_faults
 
 from conformance.audit import Finding, audit
 from conformance.audit.findings import severity_of
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 FAULTS = load_faults()
 
