@@ -12,6 +12,7 @@ from typing import Any, Final
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Lines
@@ -19,7 +20,6 @@ from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
-from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, LogFile
 
 __all__ = ["POINTER_CHECKS", "canonical_form"]
 
