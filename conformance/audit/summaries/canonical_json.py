@@ -109,6 +109,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
     ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
     ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
+    ("SUM-005", replace(_RIGHT, key=lambda key: key)),
     *(("SUM-006", replace(_RIGHT, between=each)) for each in (".", "/", "")),
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in (":", "")),
     ("SUM-008", replace(_RIGHT, order=None)),
