@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
-from conformance.audit import audit
+from conformance.audit import AuditError, audit
 from conformance.audit.log import open_log
 from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.claims import unclaimed_by_writer
@@ -62,6 +62,9 @@ _DEFINING: Final = ("create", "convert", "replace")
 """Steps that say which columns there are."""
 
 _SHOWN: Final = 10
+
+_AUDITED: Final = "the audit finds"
+"""How the message of a verdict begins that the audit took."""
 
 
 class AdapterFaultError(Exception):
@@ -219,11 +222,34 @@ def replay_recipe(
         replayed.given = from_json(json.loads(_schema_string(table)))
     match spec.expectation:
         case ExpectedError() as error:
-            return _refused(replayed, spec, error)
+            verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            return _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
+            verdict = _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
         case Contested(accepted):
-            return _contested(accepted, _carried_out(replayed, accepted))
+            verdict = _contested(accepted, _carried_out(replayed, accepted))
+    return _explained(replayed, verdict)
+
+
+def _explained(replayed: _Replay, verdict: Verdict) -> Verdict:
+    """Add what the audit finds in a table that failed before it was audited.
+
+    Rows that are wrong, or cannot be read, are what a clause that was broken leads to: it is the
+    one that is named.
+    """
+    if verdict.outcome is not Outcome.FAIL or verdict.message.startswith(_AUDITED):
+        return verdict
+    try:
+        found = _audited(replayed)
+    except AuditError:
+        return verdict
+    if found is None:
+        return verdict
+    cause = verdict.requirement == ROWS_WRITTEN and not _advises(found)
+    return replace(
+        verdict,
+        requirement=found.requirement if cause else verdict.requirement,
+        details=(*verdict.details, *found.details),
+    )
 
 
 def _completed(replayed: _Replay, expected: Expected) -> Verdict | None:
@@ -415,7 +441,7 @@ def _audited(replayed: _Replay) -> Verdict | None:
     ids = sorted({each.requirement for each in found})
     return Verdict(
         Outcome.FAIL,
-        f"the audit finds {', '.join(ids)}",
+        f"{_AUDITED} {', '.join(ids)}",
         Hazard.CORRUPTING_WRITE,
         "a log and files that break no clause",
         f"{found[0].requirement}: {found[0].message}",
