@@ -17,7 +17,7 @@ from conformance.cases import Case, Expected, Spec
 from conformance.generated import MODERN, Plan
 from conformance.items import ALL_REVISIONS, Item
 from conformance.judge import Judge
-from conformance.judged import Judged
+from conformance.judged import Judged, judged_step
 from conformance.outcomes import Verdict
 from generators.histories.document import schemas_of
 from generators.histories.groups import Drawn
@@ -91,4 +91,5 @@ def generated_recipes(plan: Plan) -> Iterator[Item]:
             made.judge,
             Judged("write", _REQUIREMENTS),
             made,
+            tuple(judged_step(step["operation"]) for step in _steps(drawn.load())),
         )

@@ -536,3 +536,21 @@ def test_a_fault_of_the_adapter_is_the_judges_to_report(tmp_path: Path) -> None:
 def test_operations_that_are_not_claimed_are_named() -> None:
     claims = Claims(operations=frozenset({"create", "append"}))
     assert unclaimed_operations(recipe(CREATE, APPEND, DELETE), claims) == ["delete"]
+
+
+@pytest.mark.parametrize(
+    ("said", "judges"), [({}, "META-011"), ({"1": "CM-012"}, "CM-012")], ids=["by-itself", "said"]
+)
+def test_a_step_that_is_refused_is_named_by_what_it_judges(
+    tmp_path: Path, said: dict[str, str], judges: str
+) -> None:
+    step = {"operation": "set_properties", "properties": {"owner": "you"}}
+    spec = recipe(CREATE, step)
+    spec = replace(spec, parameters={**spec.parameters, "judged": said})
+
+    def refusing(request: Write) -> Answer | None:
+        asked = request.operation == "set_properties"
+        return Refused("invalid_table", "commit", "no") if asked else None
+
+    verdict = judged(tmp_path, spec, refusing)
+    assert (verdict.hazard, verdict.requirement) == (Hazard.WRONG_REFUSAL, judges)
