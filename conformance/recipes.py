@@ -330,8 +330,10 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                 )
             case Ok():
                 if verdict := _left_behind(replayed, name, step):
-                    judged = verdict.requirement or replayed.judged(number)
-                    return replace(verdict, requirement=judged)
+                    named = verdict.requirement
+                    if named is None or (named == ROWS_WRITTEN and str(number) in replayed.said):
+                        named = replayed.judged(number)
+                    return replace(verdict, requirement=named)
     return _travelled(replayed) or described(
         replayed.table, replayed.before, steps, replayed.history
     )

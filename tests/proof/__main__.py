@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from breaches.cli import main  # noqa: E402  after the path to it
+from breaches.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
