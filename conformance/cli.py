@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from conformance.faults import CorpusError, KitError
-from conformance.options import IMPLEMENTATIONS, gibibytes, long_names, options_help, seconds
-from conformance.status import Status, status_of_error
-from conformance.untrusted import printable
+from conformance.base.faults import CorpusError, KitError
+from conformance.base.options import IMPLEMENTATIONS, gibibytes, long_names, options_help, seconds
+from conformance.base.status import Status, status_of_error
+from conformance.base.untrusted import printable
 
 __all__ = ["main"]
 
@@ -35,10 +35,10 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _smoke(arguments: Sequence[str]) -> int:
-    from conformance.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
-    from conformance.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
-    from conformance.resolve import Limits, resolve  # noqa: PLC0415  as above
+    from conformance.golden.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
     from conformance.smoke import smoke  # noqa: PLC0415  as above
+    from conformance.workers.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
+    from conformance.workers.resolve import Limits, resolve  # noqa: PLC0415  as above
 
     parser = argparse.ArgumentParser(prog="delta-tck smoke", description=_COMMANDS["smoke"][0])
     named = parser.add_mutually_exclusive_group(required=True)
@@ -83,13 +83,13 @@ def _replay(arguments: Sequence[str]) -> int:
 
 
 def _coverage(arguments: Sequence[str]) -> int:
-    from conformance.coverage import run_coverage_cli  # noqa: PLC0415  as above
+    from conformance.requirements.coverage import run_coverage_cli  # noqa: PLC0415  as above
 
     return run_coverage_cli(arguments)
 
 
 def _drift(arguments: Sequence[str]) -> int:
-    from conformance.drift import run_drift_cli  # noqa: PLC0415  as above
+    from conformance.requirements.drift import run_drift_cli  # noqa: PLC0415  as above
 
     return run_drift_cli(arguments)
 
@@ -112,7 +112,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
     "coverage": ("say which requirements have cases, and which have not", _coverage),
-    "drift": ("say which requirements a new text of the protocol touches", _drift),
+    "drift": ("say which rows, cases and proofs a new text of the protocol touches", _drift),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
 }
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(_usage())
         return Status.OK
     if given == ["--version"]:
-        from conformance.results import kit_version  # noqa: PLC0415  each command loads its own
+        from conformance.base.version import kit_version  # noqa: PLC0415  each command loads its own
 
         _say(f"delta-tck {kit_version()}")
         return Status.OK

@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from conformance.gaps import read_gaps
-from conformance.registry import DEFAULT_FOLDER, Registry, Requirement
-from conformance.registry_yaml import read_yaml
+from conformance.requirements.documents import read_yaml
+from conformance.requirements.gaps import read_gaps
+from conformance.requirements.registry import DEFAULT_FOLDER, Registry, Requirement
 
 __all__ = [
     "KINDS",
@@ -88,7 +88,7 @@ def proofs_of(requirement: str) -> tuple[Proof, ...]:
     """Return the shipped proofs of a requirement; none for one without, or an unknown id.
 
     Raises:
-        conformance.registry.RegistryError: the file is not as it has to be.
+        conformance.requirements.registry.RegistryError: the file is not as it has to be.
 
     """
     return load_proofs().all.get(requirement, ())
@@ -99,7 +99,7 @@ def load_proofs() -> Proofs:
     """Read the shipped proofs, once.
 
     Raises:
-        conformance.registry.RegistryError: the file is not as it has to be.
+        conformance.requirements.registry.RegistryError: the file is not as it has to be.
 
     """
     return read_proofs(PROVED)
@@ -109,7 +109,7 @@ def read_proofs(path: Path) -> Proofs:
     """Read a file of proofs.
 
     Raises:
-        conformance.registry.RegistryError: the file is not as it has to be.
+        conformance.requirements.registry.RegistryError: the file is not as it has to be.
 
     """
     head = read_yaml(path, "the list of proofs").fields(("digest", "proofs"))
@@ -159,7 +159,7 @@ def faults_of_proofs(
         wanted: which rows of 2025 need a proof or a reason.
 
     Raises:
-        conformance.registry.RegistryError: the reasons are not as they have to be.
+        conformance.requirements.registry.RegistryError: the reasons are not as they have to be.
 
     """
     listed = read_gaps(unproved)

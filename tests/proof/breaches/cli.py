@@ -19,7 +19,7 @@ from breaches.planted import planted_tasks
 from breaches.proving import Task, breach_tasks, mutation_tasks
 from breaches.table import load
 from conformance.proofs import PROVED, UNPROVED, Proof, Proofs, read_proofs, render_proofs
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 _ROOT = Path(__file__).parent.parent.parent.parent
 _CODE = ("conformance", "generators", "reference_impl", "schemas")

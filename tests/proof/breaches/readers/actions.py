@@ -32,7 +32,7 @@ from breaches.views import (
     replaying,
 )
 from conformance.adapter import Answer, Changes, DomainMetadata, Ok, Request, Scan
-from reference_impl.features import FEATURES
+from reference_impl.model.features import FEATURES
 
 _KNOWN = frozenset(
     {"add", "remove", "cdc", "metaData", "protocol", "txn", "commitInfo", "domainMetadata"}
