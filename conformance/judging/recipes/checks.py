@@ -6,6 +6,7 @@ step or on what the table was before it, so that no audit of the table alone cou
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,6 +56,7 @@ class Watch:
         former: the version before the step; ``None`` where there was none.
         now: the version after the step; ``None`` before it was looked at.
         committed: when that version was committed: the time of its file, in ms since the epoch.
+        began: when the step began, in ms since the epoch.
         parts: multi-part checkpoint to the files that each of its parts names.
 
     """
@@ -63,6 +65,7 @@ class Watch:
     former: Snapshot | None = None
     now: Snapshot | None = None
     committed: int = 0
+    began: int = 0
     parts: dict[int, list[list[str]]] = field(default_factory=dict)
 
     def before(self) -> None:
@@ -71,6 +74,7 @@ class Watch:
             with suppress(DeltaError):  # what cannot be read is reported where it is read
                 self.look()
         self.former, self.now = self.now, None
+        self.began = time.time_ns() // 1_000_000
         if self.former is not None:
             self.committed = self._modified(self.former.version)
 
@@ -149,7 +153,10 @@ class Watch:
 
     def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Compare the first in-commit timestamp with the time of the commit before it."""
-        if _active(former, "inCommitTimestamp") or not _active(now, "inCommitTimestamp"):
+        if not _active(now, "inCommitTimestamp"):
+            return
+        if _active(former, "inCommitTimestamp"):
+            yield from self._attempted(former, now)
             return
         for version in range(former.version + 1, now.version + 1):
             snapshot = Table(self.table).snapshot(version)
@@ -165,6 +172,19 @@ class Watch:
                 )
                 yield "ICT-012", message
             return
+
+    def _attempted(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Hold a commit's timestamp against the time of the attempt and the one before it."""
+        before, stamp = former.timestamp, now.timestamp
+        if now.version != former.version + 1 or before is None or stamp is None:
+            return
+        ended = time.time_ns() // 1_000_000
+        if not max(self.began, before + 1) <= stamp <= max(ended, before + 1):
+            yield (
+                "ICT-008",
+                f"the in-commit timestamp of version {now.version} is {stamp}: not when it was "
+                f"committed, from {self.began} to {ended}, and not one above {before}",
+            )
 
     def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look into the files that came with the step."""

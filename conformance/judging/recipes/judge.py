@@ -29,7 +29,7 @@ from conformance.golden.file_digests import digests
 from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault, Watch
-from conformance.judging.recipes.files import Seen, row_of_file
+from conformance.judging.recipes.files import Seen, copied, row_of_file, written_over
 from conformance.judging.recipes.identity import numbered, without_identities
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
@@ -61,6 +61,14 @@ _OWN: Final[Mapping[str, tuple[str, ...]]] = {
 
 _DEFINING: Final = ("create", "convert", "replace")
 """Steps that say which columns there are."""
+
+_SETTING: Final = frozenset(
+    {"enable_feature", "set_properties", "unset_properties", "set_txn", "restore"}
+)
+"""Steps whose work shows beside the rows."""
+
+_PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
+"""What says that rows, changes or ids are wrong, and not what the step was about."""
 
 _SHOWN: Final = 10
 
@@ -103,6 +111,7 @@ class _Replay:
         seen: the version after each step, with the rows that it has to have.
         rows: what the table held when it was last read.
         advice: the first SHOULD that is not followed; the recipe goes on.
+        files: digest of every file of the table, as the last step left them.
 
     """
 
@@ -121,9 +130,11 @@ class _Replay:
     seen: list[Seen] = field(default_factory=list)
     rows: pa.Table | None = None
     advice: Verdict | None = None
+    files: Mapping[str, bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         """Let the oracle take the steps that made the table that is given."""
+        self.files = digests(self.table) if self.table.is_dir() else {}
         self.traces = Traces(self.table)
         self.watch = Watch(self.table)
         for step in self.before:
@@ -329,9 +340,9 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     replayed.judged(number),
                 )
             case Ok():
-                if verdict := _left_behind(replayed, name, step):
+                if verdict := _left_behind(replayed, name, step) or _asked(replayed, number):
                     named = verdict.requirement
-                    if named is None or (named == ROWS_WRITTEN and str(number) in replayed.said):
+                    if named is None or (named in _PLAIN and str(number) in replayed.said):
                         named = replayed.judged(number)
                     return replace(verdict, requirement=named)
     return _travelled(replayed) or described(
@@ -339,8 +350,19 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
     )
 
 
+def _asked(replayed: _Replay, number: int) -> Verdict | None:
+    """Look for what a step asked for beside rows as soon as it is done."""
+    if replayed.steps[number]["operation"] not in _SETTING:
+        return None
+    steps = replayed.steps[: number + 1]
+    return described(replayed.table, replayed.before, steps, replayed.history)
+
+
 def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
+    before, replayed.files = replayed.files, digests(replayed.table)
+    if (over := written_over(replayed.table, before, replayed.files)) is not None:
+        return _broken(name, over)
     try:
         told, fault = numbered(step, replayed.table, replayed.watch.former)
     except DeltaError as error:
@@ -452,8 +474,9 @@ def _audited(replayed: _Replay) -> Verdict | None:
     ]
     if not found:
         return None
-    # What breaks a MUST fails, whatever advice is not followed beside it.
-    found.sort(key=lambda each: rows[each.requirement].level != "MUST")
+    # What breaks a MUST fails, whatever advice is not followed beside it; and what copies of the
+    # state tell otherwise follows from what is wrong in a commit or a file.
+    found.sort(key=lambda each: (rows[each.requirement].level != "MUST", copied(each.place)))
     ids = sorted({each.requirement for each in found})
     return Verdict(
         Outcome.FAIL,
