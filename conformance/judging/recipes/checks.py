@@ -100,8 +100,12 @@ class Watch:
         operation = step["operation"]
         if step.get("purge"):
             yield from _purged(now)
-        if operation == "checkpoint" and "kind" in step:
+        if operation == "checkpoint":
             yield from self._checkpoint(step, now.version)
+        if operation == "compact_log":
+            name = f"{step['start']:020}.{step['end']:020}.compacted.json"
+            if not (self.table / LOG_DIR / name).exists():
+                yield "COMP-002", f"there is no {name}"
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
@@ -117,15 +121,20 @@ class Watch:
 
     def _checkpoint(self, step: Mapping[str, Any], version: int) -> Iterator[Fault]:
         """Look for the checkpoint that was asked for."""
+        there = [each for each in open_log(LocalStorage(self.table)).checkpoints if each.complete]
+        if "kind" not in step:
+            if all(each.version != version for each in there):
+                yield "CKPT-018", f"there is no checkpoint of version {version}"
+            return
         kind, ending = _FORMS[step["kind"]]
         found = [
             each
-            for each in open_log(LocalStorage(self.table)).checkpoints
-            if (each.version, each.kind, each.complete) == (version, kind, True)
-            and each.place.endswith(ending)
+            for each in there
+            if (each.version, each.kind) == (version, kind) and each.place.endswith(ending)
         ]
         if not found:
-            yield "CKPT-005", f"there is no checkpoint of kind {step['kind']} of version {version}"
+            broken = "CKPT-021" if step["kind"] == "multi-part" else "CKPT-005"
+            yield broken, f"there is no checkpoint of kind {step['kind']} of version {version}"
             return
         if len(found[0].sidecars) != step.get("sidecars", 0):
             wanted = step.get("sidecars", 0)
@@ -180,11 +189,11 @@ class Watch:
             return
         ended = time.time_ns() // 1_000_000
         if not max(self.began, before + 1) <= stamp <= max(ended, before + 1):
-            yield (
-                "ICT-008",
+            message = (
                 f"the in-commit timestamp of version {now.version} is {stamp}: not when it was "
-                f"committed, from {self.began} to {ended}, and not one above {before}",
+                f"committed, from {self.began} to {ended}, and not one above {before}"
             )
+            yield "ICT-008", message
 
     def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look into the files that came with the step."""

@@ -32,7 +32,7 @@ _HARMLESS: Final = "checksum"
 
 
 def copied(place: str) -> int:
-    """Rank a place of a log by what it copies: a commit or data file 0, a checkpoint 1, a checksum 2.
+    """Rank a place by what it copies: a commit or data file 0, a checkpoint 1, a checksum 2.
 
     Args:
         place: the path of a file, with what follows it in a finding.

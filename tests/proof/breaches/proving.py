@@ -18,15 +18,15 @@ from typing import Any
 from breaches.model import Breach
 from breaches.seams import Wrong
 from conformance.audit import AuditError, audit
+from conformance.base.outcomes import Outcome, Verdict
 from conformance.golden.corpus import load_corpus
-from conformance.items.items import (Item, golden_items)
-from conformance.judging.judge import Judge
-from conformance.requirements.levels import weighed
+from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
-from conformance.base.outcomes import (Outcome, Verdict)
-from conformance.proofs import Proof
-from conformance.requirements.registry import load_registry
+from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
+from conformance.proofs import Proof
+from conformance.requirements.levels import weighed
+from conformance.requirements.registry import load_registry
 from generators.mutations import MUTATIONS
 
 _OTHERS = 6

@@ -76,8 +76,16 @@ def viewing(*edits: Edit) -> How:
     return how
 
 
-def leaving(*edits: Edit) -> How:
-    """Write, and edit what a step leaves before anybody sees it."""
+def leaving(*edits: Edit, sums: bool = False) -> How:
+    """Write, and edit what a step leaves before anybody sees it.
+
+    Args:
+        edits: what is done to the files of the step.
+        sums: leave checksum files, too, which tell of the state that was meant.
+
+    """
+    if not sums:
+        edits = (_without_sums, *edits)
 
     def how(ask: Ask) -> Ask:
         folder = tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None)
@@ -97,6 +105,33 @@ def leaving(*edits: Edit) -> How:
                 return ask(replace(request, table=str(truth)))
             finally:
                 _follow(truth, visible, before, edits)
+
+        return run
+
+    return how
+
+
+def _without_sums(root: Path, fresh: frozenset[str]) -> None:
+    for name in fresh:
+        if name.endswith(".crc"):
+            (root / name).unlink()
+
+
+def afterwards(
+    change: Callable[[Path], object], before: Callable[[Path], Any] | None = None
+) -> How:
+    """Do something to the table after each write; gets the root, and what was seen before it."""
+
+    def how(ask: Ask) -> Ask:
+        def run(request: Request) -> Answer:
+            root = Path(request.table)
+            seen = None if before is None else before(root)
+            answer = ask(request)
+            if before is None:
+                change(root)
+            else:
+                change(root, seen)  # type: ignore[call-arg]
+            return answer
 
         return run
 

@@ -16,7 +16,11 @@ import pyroaring
 from breaches.edits import COMMIT, Lines, each, matching, read_lines, rewrite
 from breaches.seams import Edit
 from conformance.audit.grammar.z85 import decode_z85
-from generators.materialise.data.deletion_vectors import (decode_uuid_name, serialize_vector, vector_file_name)
+from generators.materialise.data.deletion_vectors import (
+    decode_uuid_name,
+    serialize_vector,
+    vector_file_name,
+)
 
 
 def log_of(root: Path) -> Path:

@@ -26,7 +26,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, Breach, How, Where
-from breaches.seams import Edit, carrying_out, leaving
+from breaches.seams import Edit, afterwards, carrying_out, leaving
 from breaches.views import bodies, commits_of, rows_of, vectors
 from conformance.adapter import Answer, Ok, Request, Write
 
@@ -148,7 +148,7 @@ def _domain(name: str, change: Any) -> Edit:
 
 
 def _lower(found: Any) -> Any:
-    return {**found, "highWaterMark": 0}
+    return dict.fromkeys(found, 0)
 
 
 def _forgetting(removes: Lines) -> Lines:
@@ -199,12 +199,49 @@ def _no_materialised(suffix: str) -> Edit:
     return edit
 
 
-def _dropped_columns(*endings: str) -> Edit:
-    def change(table: pa.Table) -> pa.Table:
-        gone = [n for n in table.column_names if n.endswith(endings)]
-        return table.drop_columns(gone)
+def _without_partitions(root: Path, fresh: frozenset[str]) -> None:
+    """Leave the columns of partition values out of files."""
+    gone = {name for body in bodies(root, "add") for name in body["partitionValues"]}
 
-    return parquet(change)
+    def change(table: pa.Table) -> pa.Table:
+        return table.drop_columns([n for n in table.column_names if n in gone])
+
+    parquet(change)(root, fresh)
+
+
+def _vector_files(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*.bin")}
+
+
+def _restored(_root: Path, held: dict[Path, bytes]) -> None:
+    for path, data in held.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _no_vectors(root: Path) -> None:
+    for path in root.rglob("*.bin"):
+        path.unlink()
+
+
+def _no_files_with_vectors(root: Path) -> None:
+    for body in bodies(root, "add"):
+        if body.get("deletionVector"):
+            (root / body["path"]).unlink(missing_ok=True)
+
+
+def _a_minute_on(root: Path, fresh: frozenset[str]) -> None:
+    """Take a minute after the commit before for the time."""
+    for name in matching(COMMIT, fresh):
+        version = int(Path(name).stem)
+        before = [
+            a["commitInfo"]["inCommitTimestamp"]
+            for a in commits_of(root).get(version - 1, [])
+            if "inCommitTimestamp" in a.get("commitInfo", {})
+        ]
+        if before:
+            later = before[0] + 60_000
+            setting("commitInfo", "inCommitTimestamp", later, name.replace(".", r"\."))(root, fresh)
 
 
 _ROW_ID = "materializedRowIdColumnName"
@@ -415,7 +452,7 @@ ROWS = (
         "keeps-the-file-with-its-old-vector",
         "DVD-018",
         "actions",
-        leaving(lines(_forgetting, COMMIT)),
+        after_step(3, leaving(lines(_forgetting, COMMIT))),
         VECTORS,
     ),
     writer(
@@ -458,32 +495,23 @@ ROWS = (
         "vacuums-nothing-of-vectors",
         "DVD-002",
         "requests",
-        doing_nothing("vacuum"),
+        afterwards(_restored, _vector_files),
         "deletion-vectors-design/write-vacuum*",
     ),
     writer(
         "vacuums-every-vector",
         "DVD-003",
         "files",
-        leaving(lambda root, _f: [p.unlink() for p in root.rglob("*.bin")] and None),
+        afterwards(_no_vectors),
         "deletion-vectors-design/write-vacuum*",
-    ),  # type: ignore[func-returns-value]
+    ),
     writer(
         "vacuums-files-behind-vectors",
         "DVD-004",
         "files",
-        leaving(
-            lambda root, _f: (
-                [
-                    (root / b["path"]).unlink(missing_ok=True)
-                    for b in bodies(root, "add")
-                    if b.get("deletionVector")
-                ]
-                and None
-            )
-        ),
+        afterwards(_no_files_with_vectors),
         "deletion-vectors-design/write-vacuum*",
-    ),  # type: ignore[func-returns-value]
+    ),
     writer(
         "vacuums-nothing",
         "FA-008",
@@ -559,7 +587,7 @@ ROWS = (
         "calls-the-mark-otherwise",
         "RT-034",
         "actions",
-        leaving(_domain("delta.rowTracking", lambda d: {"mark": d["highWaterMark"]})),
+        leaving(_domain("delta.rowTracking", lambda d: {"mark": [*d.values()][0]})),
         TRACKED,
     ),
     writer(
@@ -637,7 +665,7 @@ ROWS = (
         "goes-by-the-clock-alone",
         "ICT-008",
         "actions",
-        leaving(setting("commitInfo", "inCommitTimestamp", 1_600_000_000_000, COMMIT)),
+        leaving(_a_minute_on),
         "in-commit-timestamps/write-behind*",
     ),
     writer(
@@ -728,14 +756,14 @@ ROWS = (
         "leaves-partitions-out-of-files-1",
         "ICE1-007",
         "files",
-        leaving(_dropped_columns("part")),
+        leaving(_without_partitions),
         ICE1,
     ),
     writer(
         "leaves-partitions-out-of-files-2",
         "ICE2-015",
         "files",
-        leaving(_dropped_columns("part")),
+        leaving(_without_partitions),
         ICE2,
     ),
     writer(

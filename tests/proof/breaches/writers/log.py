@@ -288,13 +288,16 @@ ROWS = (
     ),
     writer("gives-names-again", "DATA-004", "files", leaving(_names_again)),
     writer(
-        "writes-data-files-again", "DATA-005", "files", leaving(_touching(DATA, lambda b: b + b""))
+        "writes-data-files-again", "DATA-005", "files", leaving(_touching(DATA, lambda b: b + b"x"))
     ),
     writer("leaves-versions-out", "LOG-003", "files", leaving(_shifted)),
     writer("overwrites-commits", "WNEW-001", "files", leaving(_onto_the_last)),
     writer("alters-commits", "CRC-001", "files", leaving(_touching(COMMIT, lambda b: b + b"\n"))),
     writer(
-        "alters-checksums", "CRC-039", "files", leaving(_touching(CHECKSUM, lambda b: b + b" "))
+        "alters-checksums",
+        "CRC-039",
+        "files",
+        leaving(_touching(CHECKSUM, lambda b: b + b" "), sums=True),
     ),
     writer("spreads-actions-over-lines", "LOG-004", "files", leaving(_spread)),
     writer(
@@ -628,43 +631,51 @@ ROWS = (
         "names-checksums-otherwise",
         "CRC-003",
         "files",
-        leaving(renaming(CHECKSUM, lambda n: re.sub(r"/0*(\d)", r"/\1", n))),
+        leaving(renaming(CHECKSUM, lambda n: re.sub(r"/0*(\d)", r"/\1", n)), sums=True),
     ),
     writer(
         "keeps-checksums-in-a-folder",
         "CRC-004",
         "files",
-        leaving(renaming(CHECKSUM, lambda n: n.replace("_delta_log/", "_delta_log/_checksums/"))),
+        leaving(
+            renaming(CHECKSUM, lambda n: n.replace("_delta_log/", "_delta_log/_checksums/")),
+            sums=True,
+        ),
     ),
     writer(
         "sums-wrong-sizes",
         "CRC-007",
         "files",
-        leaving(document(CHECKSUM, lambda d: d.update(tableSizeBytes=d["tableSizeBytes"] + 1))),
+        leaving(
+            document(CHECKSUM, lambda d: d.update(tableSizeBytes=d["tableSizeBytes"] + 1)),
+            sums=True,
+        ),
     ),
     writer(
         "counts-wrong-files",
         "CRC-008",
         "files",
-        leaving(document(CHECKSUM, lambda d: d.update(numFiles=d["numFiles"] + 1))),
+        leaving(document(CHECKSUM, lambda d: d.update(numFiles=d["numFiles"] + 1)), sums=True),
     ),
     writer(
         "counts-no-metadata",
         "CRC-009",
         "files",
-        leaving(document(CHECKSUM, lambda d: d.update(numMetadata=0))),
+        leaving(document(CHECKSUM, lambda d: d.update(numMetadata=0)), sums=True),
     ),
     writer(
         "counts-no-protocol",
         "CRC-010",
         "files",
-        leaving(document(CHECKSUM, lambda d: d.update(numProtocol=0))),
+        leaving(document(CHECKSUM, lambda d: d.update(numProtocol=0)), sums=True),
     ),
     writer(
         "sums-no-timestamp",
         "CRC-011",
         "files",
-        leaving(document(CHECKSUM, lambda d: d.pop("inCommitTimestampOpt", None) and None)),
+        leaving(
+            document(CHECKSUM, lambda d: d.pop("inCommitTimestampOpt", None) and None), sums=True
+        ),
         "in-commit*",
     ),
     writer(
@@ -677,7 +688,8 @@ ROWS = (
                 lambda d: d.update(
                     metadata={**d["metadata"], "id": "3f1c0a52-7a5d-4d58-9a01-6f2b8f9f2a10"}
                 ),
-            )
+            ),
+            sums=True,
         ),
     ),
     writer(
@@ -687,11 +699,15 @@ ROWS = (
         leaving(
             document(
                 CHECKSUM, lambda d: d.update(protocol={**d["protocol"], "minWriterVersion": 1})
-            )
+            ),
+            sums=True,
         ),
     ),
     writer(
-        "sums-two-objects", "CRC-005", "files", leaving(content(CHECKSUM, lambda b: b + b"\n{}\n"))
+        "sums-two-objects",
+        "CRC-005",
+        "files",
+        leaving(content(CHECKSUM, lambda b: b + b"\n{}\n"), sums=True),
     ),
     writer(
         "sums-a-state-of-before",
@@ -700,7 +716,8 @@ ROWS = (
         leaving(
             document(
                 CHECKSUM, lambda d: d.update(setTransactions=[{"appId": "nobody", "version": 1}])
-            )
+            ),
+            sums=True,
         ),
     ),
     writer(
@@ -717,7 +734,8 @@ ROWS = (
                         "totalBytes": [0, 0],
                     }
                 ),
-            )
+            ),
+            sums=True,
         ),
     ),
     writer(
@@ -730,7 +748,8 @@ ROWS = (
                 lambda d: d.update(
                     domainMetadata=[*(d.get("domainMetadata") or []), _GONE["domainMetadata"]]
                 ),
-            )
+            ),
+            sums=True,
         ),
         "domain*",
     ),
@@ -739,7 +758,8 @@ ROWS = (
         "CRC-038",
         "files",
         leaving(
-            renaming(CHECKSUM, lambda n: re.sub(r"\d{20}", lambda m: f"{int(m[0]) + 7:020}", n))
+            renaming(CHECKSUM, lambda n: re.sub(r"\d{20}", lambda m: f"{int(m[0]) + 7:020}", n)),
+            sums=True,
         ),
     ),
 )

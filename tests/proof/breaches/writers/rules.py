@@ -11,7 +11,6 @@ import pyarrow as pa
 from breaches.edits import (
     CHANGES,
     COMMIT,
-    Lines,
     doubling,
     dropping,
     each,
@@ -30,6 +29,7 @@ from breaches.model import Breach, How, Where
 from breaches.seams import asking, carrying_out, leaving
 from breaches.writers.features import after_step, doing_nothing
 from conformance.adapter import Write
+from reference_impl import Table
 
 
 def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
@@ -78,19 +78,16 @@ def _bounds(name: str, change: Any) -> Any:
     return statistics(changed)
 
 
-def _with_other_defaults(request: Any) -> Any:
-    if isinstance(request, Write) and request.operation == "append" and request.rows is not None:
+def _nulls_for_the_rest(request: Any) -> Any:
+    """Bring nulls for the columns that rows lack."""
+    if not isinstance(request, Write) or request.rows is None or request.operation != "append":
         return request
-    return request
-
-
-def _no_txn_with_data(actions: Lines) -> Lines:
-    return [a for a in actions if "txn" not in a]
-
-
-def _metadata_lost(request: Any) -> Any:
-    """Change a schema and lose what was said of its columns."""
-    return request
+    rows = request.rows
+    for column in Table(request.table).snapshot().schema.fields:
+        if column.name not in rows.column_names:
+            kind = pa.string() if str(column.type) == "string" else pa.int64()
+            rows = rows.append_column(column.name, pa.nulls(len(rows), kind))
+    return replace(request, rows=rows)
 
 
 LINEAR = "delta-log-entries/write-linear*"
@@ -108,7 +105,6 @@ _CARRIED = {
     "DFT-008": "default-columns/write-add-with-default*",
     "DOM-015": "domain-metadata/write-system-set*",
     "DOM-016": "domain-metadata/write-system-remove*",
-    "DVD-010": "deletion-vectors-design/write-manifest*",
     "GEN-004": "generated-columns/write-other-value*",
     "INV-005": "column-invariants/write-false*",
     "INV-006": "column-invariants/write-null*",
@@ -117,9 +113,6 @@ _CARRIED = {
     "SCH-001": "schema-serialization-format/write-add-taken-name*",
     "TF-003": "table-features/write-unknown-feature*",
     "VPC-002": "vacuum-protocol-check/write-unknown-feature*",
-    "WVER-006": "version-requirements/write-append-only-7*",
-    "IDN-011": "identity-columns/write-explicit-refused*",
-    "IDN-015": "identity-columns/write-overflow-up*",
     "WVER-007": "version-requirements/write-constraint-6*",
     "WVER-002": "version-requirements/write-constraint-3*",
     "WVER-001": "version-requirements/write-append-only-4*",
@@ -289,7 +282,7 @@ ROWS = (
         "feeds-on-old-versions-nothing",
         "CDC-011",
         "actions",
-        leaving(without("cdc", where=COMMIT)),
+        after_step(1, leaving(without("cdc", where=COMMIT))),
         "version-requirements/write-feed-4*",
     ),
     writer(
@@ -360,7 +353,7 @@ ROWS = (
         "forgets-txn",
         "TXN-004",
         "actions",
-        leaving(without("txn", where=COMMIT)),
+        leaving(without("txn")),
         "transaction-identifiers/write-progress*",
     ),
     writer(
@@ -535,7 +528,7 @@ ROWS = (
         "loses-domains",
         "DOM-014",
         "actions",
-        leaving(without("domainMetadata", where=COMMIT)),
+        leaving(without("domainMetadata")),
         "domain-metadata/write-domains*",
     ),
     writer(
@@ -549,7 +542,7 @@ ROWS = (
         "ignores-defaults",
         "DFT-005",
         "requests",
-        _bringing(lambda t: t),
+        asking(_nulls_for_the_rest),
         "default-columns/write-default*",
     ),
     writer(
@@ -824,8 +817,10 @@ ROWS = (
     writer(
         "maps-nothing-at-5",
         "WVER-004",
-        "requests",
-        doing_nothing("set_properties"),
+        "files",
+        after_step(
+            1, leaving(parquet(lambda t: t.rename_columns([f"x{n}" for n in t.column_names])))
+        ),
         "column-mapping/write-turn-on-legacy*",
     ),
 )
