@@ -24,10 +24,12 @@ from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
 from conformance.audit.stored.files import FILE_CHECKS
+from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView
-from conformance.audit.summaries.forms import FORM_CHECKS
+from conformance.audit.summaries.columns import COLUMN_CHECKS
+from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
 from conformance.audit.summaries.pointers import POINTER_CHECKS
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
@@ -74,11 +76,14 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_STEP,
     *_BY_VERSION,
     *READING_CHECKS,
+    *COLUMN_CHECKS,
+    *SPEC_CHECKS,
     *CONTENT_CHECKS,
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *_BY_FILE,
     *CHANGE_FILE_CHECKS,
+    *VECTOR_HISTORY_CHECKS,
 )
 """Every check that an audit runs."""
 
@@ -133,7 +138,7 @@ class _Audit:
             for step_check in _BY_STEP:
                 yield from step_check.run(step)
             if self._data:
-                for change_check in CHANGE_FILE_CHECKS:
+                for change_check in (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS):
                     yield from change_check.run(ChangeView(step, self._storage))
             state.apply(version, commit.content.lines)
             self._note(state, version)
@@ -175,7 +180,7 @@ class _Audit:
         view = self._view(state, last=False)
         subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
-        checks = (*READING_CHECKS, *whole)
+        checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
             yield from check.run(subject)
 

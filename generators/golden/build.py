@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from generators.golden.cases.canonical import (differences, digest, question_digest)
-from generators.golden.cases.case import (CaseWriter, document_text)
+from generators.golden.cases.canonical import differences, digest, question_digest
+from generators.golden.cases.case import CaseWriter, document_text
 from generators.golden.cases.catalog import Definition
 from generators.golden.cases.replay import replay_differences
 

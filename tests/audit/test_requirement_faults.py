@@ -198,11 +198,11 @@ def _upper(text: str) -> str:
 
 FAULTS: dict[str, tuple[set[str], Plant]] = {
     "clustering in writer 6": (
-        {"CLUS-002", "PROTO-004"},
+        {"CLUS-002", "CLUS-006", "PROTO-004"},
         lambda lake: _under(lake, 1, 6, None, "clustering domainMetadata"),
     ),
     "clustering without domains": (
-        {"CLUS-003"},
+        {"CLUS-003", "CLUS-006"},
         lambda lake: _under(lake, 1, 7, None, "clustering"),
     ),
     "iceberg 1 in writer 6": (
@@ -222,31 +222,31 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda lake: _under(lake, 1, 6, None, "rowTracking domainMetadata"),
     ),
     "vectors for writers alone": (
-        {"DV-001", "TF-018"},
+        {"DV-001"},
         lambda lake: _under(lake, 3, 7, "", "deletionVectors"),
     ),
     "vectors in reader 1": (
-        {"DV-001", "TF-018"},
+        {"DV-001"},
         lambda lake: _under(lake, 1, 7, None, "deletionVectors"),
     ),
     "timestamps without zone for writers alone": (
-        {"NTZ-002", "TF-018"},
+        {"NTZ-002"},
         lambda lake: _under(lake, 3, 7, "", "timestampNtz"),
     ),
     "vacuum check for writers alone": (
-        {"VPC-001", "TF-018"},
+        {"VPC-001"},
         lambda lake: _under(lake, 3, 7, "", "vacuumProtocolCheck"),
     ),
     "widening for writers alone": (
-        {"TW-001", "TF-018"},
+        {"TW-001"},
         lambda lake: _under(lake, 3, 7, "", "typeWidening"),
     ),
     "variants for writers alone": (
-        {"VAR-001", "TF-018"},
+        {"VAR-001"},
         lambda lake: _under(lake, 3, 7, "", "variantType"),
     ),
     "catalogs for writers alone": (
-        {"CAT-001", "CAT-015", "CINFO-004", "TF-018"},
+        {"CAT-001", "CAT-015", "CINFO-004"},
         lambda lake: _under(lake, 3, 7, "", "catalogManaged"),
     ),
     "shredding without variants": (

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.golden.cases.case import (Accepted, CaseError, CaseInfo, CaseWriter, Refusal)
+from generators.golden.cases.case import Accepted, CaseError, CaseInfo, CaseWriter, Refusal
 from generators.golden.cases.filters import compare
 from generators.oracle.delta_schema import array, field, map_of, struct
 

@@ -9,7 +9,17 @@ from decimal import Decimal
 import pytest
 
 import schemas
-from generators.golden.cases.filters import (Filter, all_of, any_of, compare, is_in, is_not_null, is_null, negate, starts_with)
+from generators.golden.cases.filters import (
+    Filter,
+    all_of,
+    any_of,
+    compare,
+    is_in,
+    is_not_null,
+    is_null,
+    negate,
+    starts_with,
+)
 
 _TRUE = compare("x", "=", 1, "integer")
 _UNKNOWN = compare("y", "=", 1, "integer")

@@ -20,9 +20,10 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.read.raw import Fault
-from conformance.audit.read.state import dv_id, file_key
+from conformance.audit.read.state import dv_id, file_key, row_count
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
+from reference_impl.places import is_absolute
 
 __all__ = ["COMMIT_CHECKS", "fault_finding", "line_findings", "schema_findings"]
 
@@ -180,9 +181,30 @@ def change_files_in_their_directory(step: Step) -> Findings:
     added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
     for line in step.of("cdc"):
         key = file_key(line.body)
-        if key and "_change_data/" not in key[0] and key[0] not in added:
+        if key and not _among_changes(key[0]) and key[0] not in added:
             message = f"the change data file {key[0]} is not under _change_data"
             yield finding("CDFF-001", line.place, message)
+
+
+def _among_changes(path: str) -> bool:
+    """Tell whether a decoded path leads below the root's folder of change files."""
+    return path.startswith("_change_data/") or (is_absolute(path) and "/_change_data/" in path)
+
+
+def changes_need_their_feature(step: Step) -> Findings:
+    """Report change files under feature lists that do not name the change feed."""
+    if step.new.writer < 7 or "changeDataFeed" in step.new.features:
+        return
+    for line in step.of("cdc"):
+        message = "a change data file, but writerFeatures does not list changeDataFeed"
+        yield finding("CDC-013", line.place, message)
+
+
+def actions_of_checkpoints(step: Step) -> Findings:
+    """Report actions that belong in V2 checkpoints alone."""
+    for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
+        for line in step.of(action):
+            yield finding(requirement, line.place, f"a commit has a {action} action")
 
 
 def escaped_paths(step: Step) -> Findings:
@@ -200,8 +222,8 @@ def escaped_paths(step: Step) -> Findings:
 def vectors_need_row_counts(step: Step) -> Findings:
     """Report an add with a deletion vector and without statistics."""
     for line in step.of("add"):
-        if dv_id(line.body) is not None and not line.body.get("stats"):
-            message = "a file with a deletion vector has no stats, so no numRecords"
+        if dv_id(line.body) is not None and row_count(line.body) is None:
+            message = "a file with a deletion vector has no numRecords"
             yield finding("DVDESC-022", line.place, message)
 
 
@@ -213,6 +235,8 @@ COMMIT_CHECKS: Final = (
     Check(one_action_without_vectors, ("FA-016",)),
     Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE)),
     Check(change_files_in_their_directory, ("CDFF-001",)),
+    Check(changes_need_their_feature, ("CDC-013",)),
+    Check(actions_of_checkpoints, ("SCA-001", "CKM-001")),
     Check(escaped_paths, ("ADD-004",)),
     Check(vectors_need_row_counts, ("DVDESC-022",)),
 )

@@ -15,10 +15,12 @@ from conformance.audit.read.layout import Column
 from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
+from reference_impl.log.names import LOG_DIR
 
 __all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
 
 _CHANGES: Final = "delta.typeChanges"
+_ENABLED: Final = "delta.enableTypeWidening"
 
 
 def _inner(of: Any, path: str) -> Any:
@@ -54,7 +56,8 @@ def type_changes(step: Step) -> Findings:
                 message = (
                     f"column {column.name} went from {before} to {after}, which is no widening"
                 )
-                yield finding(requirement, step.place, message)
+                for each in (requirement, "TW-003"):
+                    yield finding(each, step.place, message)
             latest[path] = after
         for path, after in latest.items():
             now = _inner(column.type, path)
@@ -77,6 +80,9 @@ def _unrecorded(step: Step) -> Findings:
             continue
         if isinstance(column.type, str) and _widens(column.type, was.type):
             continue  # a restore takes a widening back; files that are wider than this are told
+        if "typeWidening" in step.new.features and not step.new.is_true(_ENABLED):
+            message = f"column {column.name} goes from {was.type} while {_ENABLED} is not true"
+            yield finding("TW-002", step.place, message)
         if not any(path == "" and after == column.type for path, _, after in _records(column)):
             message = f"column {column.name} goes from {was.type} to {column.type} unrecorded"
             yield finding("TW-006", step.place, message)
@@ -84,6 +90,47 @@ def _unrecorded(step: Step) -> Findings:
 
 def _identity(column: Column) -> tuple[object, ...]:
     return column.path if column.field_id is None else (column.field_id,)
+
+
+def void_shapes(step: Step) -> Findings:
+    """Report files that are added where void leaves nothing to write, or stands in a list."""
+    added = next(step.of("add"), None)
+    fields = step.new.schema.get("fields") if step.new.schema else None
+    if added is None or not isinstance(fields, list) or '"void"' not in _schema_text(step):
+        return
+    if fields and all(_voids(each.get("type")) for each in fields if isinstance(each, dict)):
+        yield finding("VOID-005", added.place, "a file is added, and all columns are void")
+    for column in step.new.columns:
+        kind = column.type.get("type") if isinstance(column.type, dict) else None
+        if kind == "struct" and _voids(column.type):
+            message = f"a file is added, and the struct {column.name} has only void fields"
+            yield finding("VOID-004", added.place, message)
+        elif kind in ("array", "map") and _holds_void(column.type):
+            message = f"a file is added, and {column.name} is an {kind} with void"
+            yield finding("VOID-003", added.place, message)
+
+
+def _schema_text(step: Step) -> str:
+    return str((step.metadata or {}).get("schemaString"))
+
+
+def _voids(of: Any) -> bool:
+    """Tell whether a type is void, or a struct of nothing else."""
+    fields = of.get("fields") if isinstance(of, dict) and of.get("type") == "struct" else None
+    if not isinstance(fields, list) or not fields:
+        return bool(of == "void")
+    return all(isinstance(each, dict) and _voids(each.get("type")) for each in fields)
+
+
+def _holds_void(of: Any) -> bool:
+    if not isinstance(of, dict):
+        return bool(of == "void")
+    fields = of.get("fields")
+    inner = [each.get("type") for each in fields or () if isinstance(each, dict)]
+    return any(map(_holds_void, (*inner, *(of.get(f"{p}Type") for p in _PARTS))))
+
+
+_PARTS: Final = ("element", "key", "value")
 
 
 def catalog_managed(step: Step) -> Findings:
@@ -114,10 +161,30 @@ def _clustering(domain: Body | None) -> list[tuple[str, ...]]:
     return found
 
 
+def transactions_are_told_apart(view: VersionView) -> Findings:
+    """Report commits of a catalog-managed table that share a transaction id."""
+    if "catalogManaged" not in view.layout.features:
+        return
+    seen: dict[str, int] = {}
+    for version, commit in view.log.commits.items():
+        info = next(commit.content.of("commitInfo"), None)
+        name = info.body.get("txnId") if info else None
+        if isinstance(name, str) and seen.setdefault(name, version) != version:
+            message = f"the commits {seen[name]} and {version} have the txnId {name}"
+            yield finding("CINFO-004", commit.path, message)
+
+
 def clustering_columns(view: VersionView) -> Findings:
     """Report clustering columns that are no columns, and files without statistics of them."""
     wanted = _clustering(view.state.live_domains.get("delta.clustering"))
-    if "clustering" not in view.layout.features or not wanted:
+    if "clustering" not in view.layout.features:
+        return
+    if "delta.clustering" not in view.state.domains:
+        message = "clustering is supported, and no domain delta.clustering names its columns"
+        place = f"{LOG_DIR}, version {view.state.version}"
+        # A writer may support the feature before it has columns to cluster by.
+        yield finding("CLUS-006", place, message, severity="warning")
+    if not wanted:
         return
     columns = {column.physical: column for column in view.layout.columns}
     place = "domain delta.clustering"
@@ -134,24 +201,36 @@ def clustering_columns(view: VersionView) -> Findings:
         stats = statistics_of(body) or {}
         if left_out and not stats:
             continue
-        missing = [name for name in wanted if not _counted(stats, name)]
+        missing = [name for name in wanted if not _counted(stats, name, columns.get(name))]
         if missing:
             message = f"no statistics of the clustering column {'.'.join(missing[0])}"
             yield finding("CLUS-009", path, message)
 
 
-def _counted(stats: dict[str, Any], name: tuple[str, ...]) -> bool:
-    node = stats.get("nullCount")
+def _counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
+    """Tell whether nulls are counted, and bounds given where there is a value to bound."""
+    nulls, low, high = (_dig(stats, kind, name) for kind in ("nullCount", "minValues", "maxValues"))
+    bounded = column is not None and column.type not in ("boolean", "binary")
+    empty = nulls == stats.get("numRecords")
+    return nulls is not None and (empty or not bounded or None not in (low, high))
+
+
+def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
+    node = stats.get(kind)
     for part in name:
         node = node.get(part) if isinstance(node, dict) else None
-    return node is not None
+    return node
 
 
 FEATURE_CHECKS: Final = (
-    Check(type_changes, ("TW-004", "TW-005", "TW-006")),
+    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006")),
     Check(catalog_managed, ("CAT-015", "CINFO-004")),
+    Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
 )
 """Checks of features, commit by commit."""
 
-FEATURE_VERSION_CHECKS: Final = (Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),)
+FEATURE_VERSION_CHECKS: Final = (
+    Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),
+    Check(transactions_are_told_apart, ("CINFO-004",)),
+)
 """Checks of features at the latest version."""

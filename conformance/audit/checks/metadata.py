@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import schema_findings
-from conformance.audit.findings import Check, Findings, finding, unchecked
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
@@ -171,10 +171,24 @@ def columns_need_their_features(step: Step) -> Findings:
             if test(column) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
                 yield finding(requirement, step.place, message)
-    constraints = [k for k in step.new.properties if k.startswith("delta.constraints.")]
+                if requirement == "NTZ-002" and column.name in step.new.partitions:
+                    message = f"partition column {column.name} needs {feature}"
+                    yield finding("PART-012", step.place, message)
+    yield from _constraints(step)
+
+
+def _constraints(step: Step) -> Findings:
+    constraints = [k for k in step.new.properties if k.startswith(_CONSTRAINT)]
     if constraints and "checkConstraints" not in step.new.features:
         message = f"{constraints[0]} is set, but checkConstraints is not supported"
         yield finding("CHK-001", step.place, message)
+        if any(name not in step.old.properties for name in constraints):
+            yield finding("CHK-007", step.place, f"{constraints[0]} is added all the same")
+    if _CONSTRAINT in constraints:
+        yield finding("CHK-002", step.place, f"the key {_CONSTRAINT} names no constraint")
+
+
+_CONSTRAINT: Final = "delta.constraints."
 
 
 def variants_are_not_generated(step: Step) -> Findings:
@@ -195,7 +209,10 @@ def reserved_keys(step: Step) -> Findings:
         for key in sorted(map(str, column.metadata)):
             if key.startswith("delta.") and key not in _RESERVED:
                 message = f"column {column.name} has {key}, a name that only the protocol gives"
-                yield finding("SCH-027", step.place, message, severity="warning")
+                # A feature that is unknown here may bring a key of its own.
+                unknown = any(find(feature) is None for feature in step.new.features)
+                severity: Severity | None = "warning" if unknown else None
+                yield finding("SCH-027", step.place, message, severity=severity)
 
 
 _RESERVED: Final = frozenset(
@@ -216,7 +233,9 @@ def properties_need_their_features(step: Step) -> Findings:
     for name, feature, requirement in _PROPERTY_FEATURES:
         if step.new.is_true(name) and feature not in step.new.features:
             message = f"{name} is true without effect: {feature} is not supported"
-            yield finding(requirement, step.place, message, severity="warning")
+            # To set a property that is without effect is forbidden of one alone.
+            severity: Severity | None = None if requirement == "SHRED-005" else "warning"
+            yield finding(requirement, step.place, message, severity=severity)
     mode = step.new.properties.get("delta.columnMapping.mode", "none")
     if mode != "none" and "columnMapping" not in step.new.features:
         message = f"column mapping mode {mode} is without effect: columnMapping is not supported"
@@ -314,7 +333,13 @@ METADATA_CHECKS: Final = (
     Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
     Check(
         columns_need_their_features,
-        (*(requirement for _, _, requirement, _ in _COLUMN_FEATURES), "CHK-001"),
+        (
+            *(requirement for _, _, requirement, _ in _COLUMN_FEATURES),
+            "CHK-001",
+            "CHK-002",
+            "CHK-007",
+            "PART-012",
+        ),
     ),
     Check(
         properties_need_their_features,

@@ -21,7 +21,11 @@ _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _LIKE: Final = tuple(
     (re.compile(pattern), requirement, wanted)
     for pattern, requirement, wanted in (
-        (r"[0-9]+\.json", "LOG-002", "a commit is named by its version in twenty digits"),
+        (
+            r"[0-9]+\.json|[0-9]{20}|[0-9]{20}\.(?i:json|jsonl|ndjson)",
+            "LOG-002",
+            "a commit is named by its version in twenty digits and .json",
+        ),
         (
             r"[0-9]+\.checkpoint\.parquet",
             "CKPT-019",
@@ -31,6 +35,21 @@ _LIKE: Final = tuple(
             rf"[0-9]+\.checkpoint\.{_UUID}\.(?:json|parquet)",
             "CKPT-014",
             "a UUID-named checkpoint is named by its version in twenty digits",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.[0-9]{10}\.(?!parquet$)[0-9A-Za-z]+",
+            "CKPT-N-002",
+            "a part of a checkpoint is Parquet",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]+[_-](?:of[_-])?[0-9]+\.parquet",
+            "CKPT-021",
+            "number and count of a part are between dots",
+        ),
+        (
+            r"[0-9]{20}\.(?i:checkpoint|checkpt|chkpoint|chkpt)(?:\.(?i:parquet))?",
+            "CKPT-018",
+            "a classic checkpoint is called n.checkpoint.parquet",
         ),
         (
             r"[0-9]{20}\.checkpoint\.[0-9A-Za-z_-]+\.(?:json|parquet)",
@@ -68,6 +87,11 @@ _LIKE: Final = tuple(
             "COMP-003",
             "both versions of a compaction have twenty digits",
         ),
+        (
+            r"[0-9]{20}[._-][0-9]{20}(?:[._-]compact(?:ed|ion)?)?\.json|.*\.compacted\.json",
+            "COMP-002",
+            "a compaction is called x.y.compacted.json",
+        ),
     )
 )
 """Names that look like log files and are none, most special first."""
@@ -104,6 +128,10 @@ def contiguous(view: LogView) -> Findings:
                 else "versions after the gap cannot be read",
                 severity="warning" if covered else None,
             )
+            if not covered and high == max(view.log.commits):
+                message = f"version {high} is committed after version {low}"
+                place = f"{LOG_DIR}/{commit_name(high)}"
+                yield finding("LOG-003", place, message, "the next version was another one")
 
 
 def covered(view: LogView) -> Findings:
@@ -141,28 +169,40 @@ def checksums_follow_commits(view: LogView) -> Findings:
             yield finding("CRC-038", f"{LOG_DIR}/{version:020d}.crc", message)
 
 
-_DIRECT: Final = {"checksum": "CRC-004", "compaction": "COMP-001"}
+_DIRECT: Final = {"checksum": "CRC-004", "compaction": "COMP-001", "commit": "LOG-001"}
 """Kinds of files that are in the log folder itself, and the requirement that says so."""
+
+_STAGED: Final = f"{LOG_DIR}/_staged_commits"
+_STAGED_NAME: Final = re.compile(rf"[0-9]{{20}}\.{_UUID}\.json")
 
 
 def files_below_the_log(view: VersionView) -> Findings:
-    """Report checksums and compactions in folders below the log, where nobody looks for them."""
+    """Report commits and what belongs to them in other folders, where nobody looks for them."""
+    catalogued = "catalogManaged" in view.layout.features
     for entry in view.storage.walk():
         budget().check_time()
         folder, _, name = entry.path.rpartition("/")
-        file = parse(name) if folder.startswith(f"{LOG_DIR}/") else None
+        if folder == _STAGED and name.endswith(".json") and not _STAGED_NAME.fullmatch(name):
+            message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
+            yield finding("CAT-002", entry.path, message)
+            continue
+        file = parse(name) if not folder or folder.startswith(f"{LOG_DIR}/") else None
+        if catalogued and folder == LOG_DIR and _STAGED_NAME.fullmatch(name):
+            yield finding("CAT-002", entry.path, "a staged commit is in _staged_commits")
         requirement = _DIRECT.get(file.kind) if file else None
+        if requirement == "LOG-001" and file and file.version in view.log.commits:
+            continue  # a copy of what is there
         if requirement:
             message = f"the file is not in {LOG_DIR} itself"
             yield finding(requirement, entry.path, message, "readers do not find it there")
 
 
-STRAY_CHECKS: Final = (Check(files_below_the_log, ("CRC-004", "COMP-001")),)
+STRAY_CHECKS: Final = (Check(files_below_the_log, ("CRC-004", "COMP-001", "LOG-001", "CAT-002")),)
 """Checks of where files are, which list the whole table."""
 
 LOG_CHECKS: Final = (
     Check(misnamed, tuple(requirement for _, requirement, _ in _LIKE)),
-    Check(contiguous, ("SNAP-001",)),
+    Check(contiguous, ("SNAP-001", "LOG-003")),
     Check(covered, ("CKPT-011",)),
     Check(checkpoints_follow_commits, ("CKPT-030", "CKPT-031")),
     Check(checksums_follow_commits, ("CRC-038",)),

@@ -26,6 +26,7 @@ _OF_BOTH: Final = (
     ("deletionVectors", "DV-001"),
     ("timestampNtz", "NTZ-002"),
     ("vacuumProtocolCheck", "VPC-001"),
+    ("v2Checkpoint", "V2F-001"),
     ("typeWidening", "TW-001"),
     ("variantType", "VAR-001"),
     ("variantShredding", "SHRED-001"),
@@ -63,6 +64,51 @@ def features_have_their_versions(step: Step) -> Findings:
                 yield finding(requirement, line.place, f"{name} is listed without {other}")
 
 
+_MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
+
+
+def compatibility_is_readable(step: Step) -> Findings:
+    """Report Iceberg compatibility under a reader version that column mapping is not in."""
+    for line in step.of("protocol"):
+        reader = line.body.get("minReaderVersion")
+        mapped = reader == 2 or "columnMapping" in _names(line.body, "readerFeatures")
+        for name, requirement in _MAPPED:
+            if name in _names(line.body, "writerFeatures") and not mapped:
+                message = f"{name} is listed, and reader version {reader} has no column mapping"
+                yield finding(requirement, line.place, message)
+
+
+def lists_go_together(step: Step) -> Findings:
+    """Report feature lists that a table may not have, or not from its creation."""
+    for line in step.of("protocol"):
+        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
+        readers, writers = line.body.get("readerFeatures"), line.body.get("writerFeatures")
+        if readers and writers is None:
+            yield finding("TF-006", line.place, "there are readerFeatures without writerFeatures")
+        if step.version != 0 or type(reader) is not int or type(writer) is not int:
+            continue
+        rules = (
+            (
+                reader == _READER and writer < _WRITER,
+                "TF-009",
+                f"the table is created with the versions {reader} and {writer}",
+            ),
+            (
+                reader < _READER and writer == _WRITER and (writers is None or readers is not None),
+                "TF-007",
+                "a table of such versions is created with writerFeatures alone",
+            ),
+            (
+                (reader, writer) == (_READER, _WRITER) and None in (readers, writers),
+                "TF-008",
+                "a table of such versions is created with both feature lists",
+            ),
+        )
+        for broken, requirement, message in rules:
+            if broken:
+                yield finding(requirement, line.place, message)
+
+
 def _names(body: dict[str, Any], key: str) -> set[str]:
     listed = body.get(key)
     found = set()
@@ -73,6 +119,8 @@ def _names(body: dict[str, Any], key: str) -> set[str]:
 
 
 PROTOCOL_CHECKS: Final = (
+    Check(compatibility_is_readable, tuple(requirement for _, requirement in _MAPPED)),
+    Check(lists_go_together, ("TF-006", "TF-007", "TF-008", "TF-009")),
     Check(
         features_have_their_versions,
         (

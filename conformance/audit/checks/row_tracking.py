@@ -8,10 +8,9 @@ from typing import Final
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.checks.transitions import row_count
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.read.raw import parse_json
-from conformance.audit.read.state import Body, file_key
+from conformance.audit.read.state import Body, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
 
 __all__ = ["ROW_TRACKING_CHECKS", "ROW_TRACKING_VERSION_CHECKS"]
@@ -113,7 +112,13 @@ def marks_are_valid(step: Step) -> Findings:
         and (mark is not None or step.before.known)
     ):
         message = f"the high water mark is {mark}, but row id {highest} is assigned"
-        yield finding("RT-037", step.place, message)
+        recorded = any(x.body.get("domain") == _DOMAIN for x in step.of("domainMetadata"))
+        if mark is None and not recorded:
+            yield finding("RT-033", step.place, message)
+        else:
+            yield finding("RT-037", step.place, message)
+        if mark is not None and not recorded:
+            yield finding("RT-036", step.place, f"{message} without a domain action")
 
 
 def enablement_is_complete(step: Step) -> Findings:
@@ -132,9 +137,20 @@ def enablement_is_complete(step: Step) -> Findings:
             requirement = "RT-043" if step.new.mode == "none" else "RT-044"
             message = f"{name} names {column}, a column of the table"
             yield finding(requirement, step.place, message)
+    if not step.old.is_true(_ENABLED):
+        yield from _recommitted(step)
     if step.new.is_true("delta.rowTrackingSuspended"):
         message = "row tracking is enabled and suspended at once"
         yield finding("RT-009", step.place, message)
+
+
+def _recommitted(step: Step) -> Findings:
+    """Report files that have no ids when row tracking is turned on over them."""
+    here = {file_key(line.body) for line in step.of("add", "remove")}
+    for key, body in step.before.adds.items():
+        if key not in here and None in (body.get(name) for name in _IDS):
+            message = f"row tracking is enabled over {key[0]}, which has no row ids"
+            yield finding("RT-046", step.place, message)
 
 
 def live_files_have_ids(view: VersionView) -> Findings:
@@ -162,8 +178,10 @@ ROW_TRACKING_CHECKS: Final = (
     Check(adds_have_ids, ("RT-028", "RT-040")),
     Check(ids_are_above_the_mark, ("RT-039",)),
     Check(ids_are_repeated, ("RT-030",)),
-    Check(marks_are_valid, ("RT-037", *schemas.requirements("table/row-tracking"))),
-    Check(enablement_is_complete, ("RT-009", "RT-041", "RT-042", "RT-043", "RT-044")),
+    Check(
+        marks_are_valid, ("RT-033", "RT-036", "RT-037", *schemas.requirements("table/row-tracking"))
+    ),
+    Check(enablement_is_complete, ("RT-009", "RT-041", "RT-042", "RT-043", "RT-044", "RT-046")),
 )
 """Checks of row tracking, commit by commit."""
 

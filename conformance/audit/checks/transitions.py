@@ -6,22 +6,15 @@ and "Domain Metadata".
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.read.raw import parse_json
-from conformance.audit.read.state import Body, Key, dv_id, file_key
+from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.subjects import Step
 
-__all__ = ["STEP_CHECKS", "row_count"]
-
-
-def row_count(body: Body) -> int | None:
-    """Give ``numRecords`` of a file action's statistics, when it has them."""
-    text = body.get("stats")
-    stats = parse_json(text).value if isinstance(text, str) else None
-    count = stats.get("numRecords") if isinstance(stats, dict) else None
-    return count if type(count) is int else None
+__all__ = ["STEP_CHECKS"]
 
 
 def _is_empty(body: Body) -> bool:
@@ -36,6 +29,7 @@ def removes_name_live_files(step: Step) -> Findings:
     """Report removes of files that are not in the table, or not with that vector."""
     if not step.before.known:
         return
+    removed = {file_key(line.body) for line in step.of("remove")}
     for line in step.of("remove"):
         key = file_key(line.body)
         added = step.before.adds.get(key) if key else None
@@ -46,7 +40,8 @@ def removes_name_live_files(step: Step) -> Findings:
         if key is None or added is not None:
             continue
         live = step.before.vectors.get(key[0])
-        if live and key not in step.before.removed:
+        apart = key not in step.before.removed
+        if live and (apart or not any((key[0], vector) in removed for vector in live)):
             message = (
                 f"{key[0]} is removed with deletion vector {key[1]}, "
                 f"but the table has it with {', '.join(sorted(map(str, live)))}"
@@ -63,10 +58,11 @@ def one_vector_per_path(step: Step) -> Findings:
     if not step.before.known:
         return
     removed = {file_key(line.body) for line in step.of("remove")}
+    paths = {key[0] for key in removed if key}
     for line in step.of("add"):
         key = file_key(line.body)
-        if key is None:
-            continue
+        if key is None or key[0] in paths:
+            continue  # a remove of another vector is reported as such
         stale = {
             vector
             for vector in step.before.vectors.get(key[0], ())
@@ -98,6 +94,52 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
             if line.body.get("dataChange") is False and old and not _is_empty(old):
                 message = "a file with rows is removed with dataChange false and nothing is added"
                 yield finding("REM-005", line.place, message)
+
+
+def rearrangements_keep_rows(step: Step) -> Findings:
+    """Report rows that a commit adds or loses though all it says is that it rearranges."""
+    adds, removes = list(step.of("add")), list(step.of("remove"))
+    if not step.before.known or not adds or not removes:
+        return
+    if any(line.body.get("dataChange") is not False for line in (*adds, *removes)):
+        return
+    # An add of a file that stays restates what is there.
+    gone = {file_key(line.body) for line in removes}
+    fresh = [x for x in adds if (k := file_key(x.body)) in gone or k not in step.before.adds]
+    left = [step.before.adds.get(key) for key in gone if key]
+    new, old = _rows(line.body for line in fresh), _rows(left)
+    if new is None or old is None or new == old:
+        return
+    place = (adds if new > old else removes)[0].place
+    message = f"dataChange is false, and {old} rows become {new}"
+    yield finding("ADD-009" if new > old else "REM-005", place, message)
+
+
+def _rows(bodies: Iterable[Body | None]) -> int | None:
+    """Count the rows of files less those that vectors delete; ``None`` where one is not told."""
+    total = 0
+    for body in bodies:
+        count = row_count(body) if body else None
+        vector = body.get("deletionVector") if body else None
+        deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
+        if count is None or type(deleted) is not int:
+            return None
+        total += count - deleted
+    return total
+
+
+def names_are_new(step: Step) -> Findings:
+    """Report a name that stands for another file than it once did, told by the sizes."""
+    for line in step.of("add"):
+        key, size = file_key(line.body), line.body.get("size")
+        if key is None or type(size) is not int or key[0] not in step.before.seen:
+            continue
+        held = step.before.adds.get(key) or step.before.removed.get(key)
+        was = held.get("size") if held else None
+        if type(was) is int and was != size:
+            message = f"{key[0]} is added with {size} bytes, and had {was} before"
+            requirement = "DATA-005" if key in step.before.adds else "DATA-004"
+            yield finding(requirement, line.place, message, "older versions lose their file")
 
 
 def append_only(step: Step) -> Findings:
@@ -154,9 +196,15 @@ def column_ids_are_permanent(step: Step) -> Findings:
     if step.metadata is step.before.metadata or "none" in (step.old.mode, step.new.mode):
         return
     place = next(step.of("metaData")).place
+    shared = Counter(column.field_id for column in step.new.columns)
+    known = {column.path for column in step.old.columns}
     names = {c.field_id: c.physical[-1] for c in step.old.columns if c.field_id is not None}
     for column in step.new.columns:
         was = None if column.field_id is None else names.get(column.field_id)
+        if column.field_id is None and column.path not in known:
+            yield finding("CM-019", place, f"the new column {column.name} has no column id")
+        if column.field_id is not None and shared[column.field_id] > 1:
+            continue
         if was is not None and was != column.physical[-1]:
             message = f"the physical name of {column.name} changes from {was}"
             yield finding("CM-014", place, message)
@@ -167,6 +215,8 @@ def column_ids_are_permanent(step: Step) -> Findings:
 
 def domains_need_their_feature(step: Step) -> Findings:
     """Report domains where the protocol does not support them."""
+    if step.protocol is None:
+        return
     for line in step.of("domainMetadata"):
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
@@ -189,6 +239,7 @@ def reserved_domains(step: Step) -> Findings:
         name = line.body.get("domain")
         if not _known_domain(name):
             message = f"the protocol defines no domain {name}; names in delta. are reserved"
+            # A later text may define it.
             yield finding("DOM-007", line.place, message, severity="warning")
 
 
@@ -196,10 +247,12 @@ STEP_CHECKS: Final = (
     Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018")),
     Check(one_vector_per_path, ("FA-019",)),
     Check(rearrangements_only_rearrange, ("ADD-009", "REM-005")),
+    Check(rearrangements_keep_rows, ("ADD-009", "REM-005")),
+    Check(names_are_new, ("DATA-004", "DATA-005")),
     Check(append_only, ("APP-002",)),
     Check(vectors_need_their_feature, ("DV-001", "DV-002")),
     Check(protocol_keeps_its_promises, ("TF-016",)),
-    Check(column_ids_are_permanent, ("CM-014", "CM-018")),
+    Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
     Check(domains_need_their_feature, ("DOM-008", "DOM-009")),
     Check(reserved_domains, ("DOM-007",)),
 )

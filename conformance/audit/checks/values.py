@@ -67,7 +67,8 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         if fault is not None:
             requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
             message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
-            yield finding(requirement, line.place, message)
+            # Which form a writer takes is free, not whether it is one of them.
+            yield finding(requirement, line.place, message, severity="error")
 
 
 def valid_statistics(step: Step) -> Findings:

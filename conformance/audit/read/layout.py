@@ -185,6 +185,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
         if isinstance(value, str)
     }
     mode = properties.get("delta.columnMapping.mode", "none")
+    mode = mode if mode in ("none", "id") else "name"  # another one is reported
     mode = mode if "columnMapping" in features else "none"
     text = metadata.get("schemaString")
     schema = parse_json(text).value if isinstance(text, str) else None

@@ -21,7 +21,16 @@ from reference_impl.log.checkpoints.bounds import bounded, refuse_bomb
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = ["Document", "Fault", "Line", "Lines", "parse_json", "read_lines", "read_parquet_rows"]
+__all__ = [
+    "ACTIONS",
+    "Document",
+    "Fault",
+    "Line",
+    "Lines",
+    "parse_json",
+    "read_lines",
+    "read_parquet_rows",
+]
 
 ACTIONS: Final = (
     "add",

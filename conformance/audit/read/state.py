@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from conformance.audit.read.raw import Line
+from conformance.audit.read.raw import Line, parse_json
 from reference_impl.places import lenient_path
 
-__all__ = ["Body", "Key", "State", "dv_id", "file_key"]
+__all__ = ["Body", "Key", "State", "dv_id", "file_key", "row_count"]
 
 Body: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, str | None]
@@ -36,6 +36,14 @@ def file_key(body: Body) -> Key | None:
     if not isinstance(path, str) or not path:
         return None
     return lenient_path(path), dv_id(body)
+
+
+def row_count(body: Body) -> int | None:
+    """Give ``numRecords`` of a file action's statistics, when it has them."""
+    text = body.get("stats")
+    stats = parse_json(text).value if isinstance(text, str) else None
+    count = stats.get("numRecords") if isinstance(stats, dict) else None
+    return count if type(count) is int else None
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.audit.checks.transitions import row_count
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import (
     Check,
@@ -25,8 +24,8 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.roaring import Rows, VectorFault
-from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector
-from conformance.audit.read.state import Body, Key
+from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
+from conformance.audit.read.state import Body, Key, row_count
 from conformance.audit.stored.columns import read_columns
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.audit.stored.nulls import forbidden_nulls
@@ -102,10 +101,13 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
     if not isinstance(descriptor, dict):
         return None, []
     try:
-        return load_vector(view.storage, descriptor), []
+        return load_vector(view.storage, descriptor), list(_misplaced(view, descriptor))
     except VectorFault as error:
         message = f"deletion vector of {path}: {error}"
-        return None, [finding(error.requirement, error.path or path, message)]
+        broken = [error.requirement]
+        if descriptor.get("storageType") == "i" and error.requirement.startswith("DVFMT-"):
+            broken.append("DVDESC-005")  # inline or not, the form is one
+        return None, [finding(each, error.path or path, message) for each in broken]
     except LimitExceeded as error:
         return None, [unchecked("DVFMT-002", path, error)]
     except PlaceRefused as error:
@@ -113,6 +115,18 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
     except (OSError, ValueError, OverflowError) as error:
         message = f"the deletion vector cannot be read: {str(error)[:200]}"
         return None, [finding("DVFMT-002", path, message)]
+
+
+def _misplaced(view: VersionView, descriptor: Body) -> Findings:
+    """Report a vector file in the folder of a partition."""
+    where = vector_path(descriptor)
+    if where is None:
+        return
+    folders = where.rpartition("/")[0].split("/")
+    names = {f"{name}=" for name in (*view.layout.partitions, *view.layout.partition_columns)}
+    if any(folder.startswith(tuple(names)) for folder in folders if names):
+        message = "the vector file is in the folder of a partition"
+        yield finding("DVFILE-001", where, message)
 
 
 def _file(
@@ -130,7 +144,11 @@ def _file(
     if type(body.get("size")) is int and body["size"] != size:
         yield finding("ADD-006", path, f"the file has {size} bytes, add.size says {body['size']}")
     if view.layout.provider != "parquet":
-        return  # legal for legacy tables, and nothing that this audit can open
+        # Others are legal for legacy tables, and nothing that this audit can open.
+        if _is_parquet(view, path):
+            message = f"format.provider is {view.layout.provider}, and the file is Parquet"
+            yield finding("META-012", path, message)
+        return
     try:
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
@@ -145,12 +163,26 @@ def _file(
         yield finding("META-012", path, message)
 
 
+def _is_parquet(view: VersionView, path: str) -> bool:
+    try:
+        return view.storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
+    except (OSError, ValueError):
+        return False
+
+
+_PARQUET: Final = b"PAR1"
+"""What every Parquet file begins with."""
+
+
 def _contents(opened: _Opened) -> Findings:
     rows = opened.file.metadata.num_rows
     count = row_count(opened.body)
     if count is not None and count != rows:
         message = f"the file has {rows} rows, numRecords says {count}"
-        yield finding("STAT-001", opened.path, message, "queries that count or skip go wrong")
+        # With a vector the count has clauses of its own, which bind.
+        counted = isinstance(opened.body.get("deletionVector"), dict)
+        for requirement in ("STAT-002", "DVDESC-022") if counted else ("STAT-001",):
+            yield finding(requirement, opened.path, message, "queries that count or skip go wrong")
     if opened.vector is not None and opened.vector.native:
         message = "the deletion vector has the older native layout, not the portable one"
         yield finding("DVFMT-008", opened.path, message, severity="warning")
@@ -209,6 +241,10 @@ def _held_columns(opened: _Opened) -> Findings:
     for place in places:
         yield from _ids(opened, place, numbered=numbered)
         yield from _absent(opened, place)
+        twins = schema.names.count(place.key) if layout.mode != "id" else 0
+        if twins > 1:
+            message = f"the file has {twins} columns called {place.key}"
+            yield finding("WCON-005", opened.path, message)
         if place.stored is None or schema.names.count(place.stored.name) != 1:
             continue
         wrong = list(unfit(place, layout, int96=place.stored.name in int96))
@@ -305,7 +341,9 @@ FILE_CHECKS: Final = (
             "STAT-009",
             "STAT-010",
             "ICE1-008",
+            "CHK-003",
             "CHK-004",
+            "INV-003",
             "CHK-005",
             "INV-005",
             "INV-006",
@@ -328,7 +366,9 @@ FILE_CHECKS: Final = (
             "ICE2-017",
             "SHRED-002",
             "VAR-003",
-            "DVFMT-002",
+            "DVFILE-001",
+            "DVDESC-022",
+            "STAT-002",
             *VECTOR_REQUIREMENTS,
         ),
     ),

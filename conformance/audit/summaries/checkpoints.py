@@ -109,6 +109,11 @@ def v2_form(subject: CheckpointView) -> Findings:
         (is_v2 and len(marks) != 1, "CKPT-V2-002", f"{len(marks)} checkpointMetadata actions"),
         (by_uuid and not marks, "CKPT-015", "a UUID-named checkpoint without checkpointMetadata"),
         (multipart and is_v2, "CKPT-026", "a multi-part checkpoint in V2 form"),
+        (
+            (by_uuid and not marks) or (multipart and is_v2),
+            "CKPT-N-013",
+            "the spec of the checkpoint does not go with its name",
+        ),
         (multipart and supported, "CKPT-N-009", "a multi-part checkpoint with the V2 feature"),
         (
             bool(sidecars) and any(checkpoint.top.of("add", "remove")),
@@ -172,12 +177,32 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
     for path, vector in sorted(have.removed.keys() - want.removed.keys(), key=str):
         message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which is none"
         yield finding("CKPT-006", place, message)
+    yield from _stale(subject)
     horizon = subject.view.now - _retention(subject.view.layout.properties)
     for key in sorted(want.removed.keys() - have.removed.keys(), key=str):
         stamp = want.removed[key].get("deletionTimestamp")
         if type(stamp) is int and stamp > horizon:
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
-            yield finding("CKC-005", place, message, "vacuum may then keep the file for ever")
+            for requirement in ("CKC-005", "CKPT-007"):
+                yield finding(requirement, place, message, "vacuum may keep the file for ever")
+
+
+def _stale(subject: CheckpointView) -> Findings:
+    """Report a checkpoint that has nothing of the commit of its own version."""
+    want, have = subject.view.state, subject.content
+    commit = subject.view.log.commits.get(subject.checkpoint.version)
+    if commit is None:
+        return
+    lines = commit.content
+    added, removed = (
+        {key for line in lines.of(action) if (key := file_key(line.body))}
+        for action in ("add", "remove")
+    )
+    lacking, beyond = want.adds.keys() - have.adds.keys(), have.adds.keys() - want.adds.keys()
+    fresh = added - removed
+    if lacking | beyond and lacking == fresh and beyond == removed - added:
+        message = "the checkpoint is that of the version before: its own commit is not in it"
+        yield finding("CKPT-005", subject.checkpoint.place, message)
 
 
 def files_are_copied(subject: CheckpointView) -> Findings:
@@ -292,6 +317,7 @@ CONTENT_CHECKS: Final = (
             "CKPT-015",
             "CKPT-026",
             "CKPT-N-009",
+            "CKPT-N-013",
             "CKPT-V2-004",
             "CKM-003",
         ),
@@ -304,6 +330,7 @@ CONTENT_CHECKS: Final = (
             "CKC-005",
             "CKPT-005",
             "CKPT-006",
+            "CKPT-007",
         ),
     ),
     Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),

@@ -119,7 +119,9 @@ def copies(subject: ChecksumView) -> Findings:
     ):
         listed = fields.get(field)
         if isinstance(listed, list):
-            have = {str(item.get(key)): _plain(item) for item in listed if isinstance(item, dict)}
+            # A removed domain has no place here, which the schema reports.
+            held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
+            have = {str(item.get(key)): _plain(item) for item in held}
             if have != {name: _plain(body) for name, body in actions.items()}:
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")
@@ -172,7 +174,7 @@ def histograms(subject: ChecksumView) -> Findings:
     for field in ("fileSizeHistogram", "histogramOpt"):
         stated = subject.fields.get(field)
         bounds = _bounds(stated)
-        if not isinstance(stated, dict) or not bounds:
+        if not isinstance(stated, dict) or not bounds or not _as_long(stated, len(bounds)):
             continue  # the schema reports it
         counts, totals_ = [0] * len(bounds), [0] * len(bounds)
         for size in _sizes(adds):
@@ -191,6 +193,11 @@ def histograms(subject: ChecksumView) -> Findings:
         if listed != deleted and len(listed) == len(_BINS):
             message = f"deletedRecordCounts is {listed}, the version has {deleted}"
             yield finding("CRC-030", subject.place, message, severity="error")
+
+
+def _as_long(histogram: dict[str, Any], count: int) -> bool:
+    lists = (histogram.get(name) for name in ("fileCounts", "totalBytes"))
+    return all(isinstance(each, list) and len(each) == count for each in lists)
 
 
 def _bounds(histogram: Any) -> list[int]:

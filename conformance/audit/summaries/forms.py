@@ -14,7 +14,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
 from conformance.audit.summaries.checkpoints import CheckpointView
 
-__all__ = ["FORM_CHECKS"]
+__all__ = ["FORM_CHECKS", "SPEC_CHECKS"]
 
 _LISTS: Final = (
     ("readerFeatures", "minReaderVersion", 3, "CKSCH-008"),
@@ -120,9 +120,11 @@ def _told(checkpoint: Checkpoint) -> Any:
     )
 
 
+SPEC_CHECKS: Final = (Check(first_spec, ("CKPT-V1-001", "CKPT-V1-002", "CKC-009", "CKC-026")),)
+"""Checks of the form of a complete checkpoint, whether all of it can be read or not."""
+
 FORM_CHECKS: Final = (
     Check(feature_lists, ("CKSCH-008", "CKSCH-009", "CKSCH-011")),
-    Check(first_spec, ("CKPT-V1-001", "CKPT-V1-002", "CKC-009", "CKC-026")),
     Check(sidecars_once, ("SIDE-002",)),
     Check(parts_split_by_key, ("CKPT-N-004", "CKPT-N-005", "CKPT-N-006")),
     Check(same_content, ("CKPT-N-011",)),

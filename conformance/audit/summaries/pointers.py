@@ -5,7 +5,8 @@ Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import schemas
@@ -14,7 +15,7 @@ from conformance.audit.findings import Check, Findings, Severity, finding, unche
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Lines
-from conformance.audit.read.state import State
+from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
@@ -114,7 +115,9 @@ def compactions(view: LogView) -> Findings:
         for fault in content.faults:
             yield fault_finding("COMP-005", fault)
         documents = ((line.document, line.place) for line in content.lines)
-        yield from line_findings("log/commit-line", documents, "COMP-005")
+        for found in line_findings("log/commit-line", documents, "COMP-005"):
+            ours = found.requirement == "LOG-004"
+            yield replace(found, requirement="COMP-005") if ours else found
         if file.end > max(view.log.commits, default=file.end):
             message = f"the compaction reaches to version {file.end}, which is not committed"
             yield finding("COMP-012", place, message, severity="warning")
@@ -126,7 +129,8 @@ def compactions(view: LogView) -> Findings:
             if commit is not None:
                 want.apply(commit.version, commit.content.lines)
         layout = layout_of(want.protocol, want.metadata)
-        yield from _same(place, want, content, layout)
+        added = {key for c in commits if c for key in _added(c.content)}
+        yield from _same(place, want, content, (layout, added))
 
 
 def _end(view: LogView, file: LogFile) -> int:
@@ -135,12 +139,25 @@ def _end(view: LogView, file: LogFile) -> int:
     return min(file.end, latest + 1)
 
 
-def _same(place: str, want: State, content: Lines, layout: Layout) -> Findings:
-    have = State()
+def _added(content: Lines) -> Iterator[Key]:
+    return (key for line in content.of("add") if (key := file_key(line.body)))
+
+
+def _same(
+    place: str, want: State, content: Lines, within: tuple[Layout, Collection[Key]]
+) -> Findings:
+    """Compare a compaction with its commits, given their layout and the files that they add."""
+    (layout, added), have = within, State()
     have.apply(0, content.lines)
+    yield from _repeated(content)
+    lost = want.removed.keys() - have.removed.keys()
+    older = lost - set(added)
+    if older:
+        message = f"the compaction lacks the tombstone of {min(map(str, older))}, a file of before"
+        yield finding("COMP-007", place, message, "readers bring its rows back")
     rules = (
         (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
-        (want.removed.keys(), have.removed.keys(), "COMP-006", "tombstones"),
+        (want.removed.keys() - older, have.removed.keys(), "COMP-006", "tombstones"),
         (want.txns.items(), have.txns.items(), "COMP-008", "transactions"),
         (want.domains.items(), have.domains.items(), "COMP-004", "domains"),
     )
@@ -156,6 +173,13 @@ def _same(place: str, want: State, content: Lines, layout: Layout) -> Findings:
         pair = want.removed[key], have.removed[key]
         for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+    yield from _same_table(place, want, have)
+    if any(content.of("commitInfo")):
+        message = "the compaction keeps a commitInfo"
+        yield finding("COMP-009", place, message, severity="info")
+
+
+def _same_table(place: str, want: State, have: State) -> Findings:
     for what, x, y in (
         ("metaData", want.metadata, have.metadata),
         ("protocol", want.protocol, have.protocol),
@@ -163,9 +187,17 @@ def _same(place: str, want: State, content: Lines, layout: Layout) -> Findings:
         if x != y:
             message = f"{what} of the compaction differs from that of its commits"
             yield finding("COMP-004", place, message)
-    if any(content.of("commitInfo")):
-        message = "the compaction keeps a commitInfo"
-        yield finding("COMP-009", place, message, severity="info")
+
+
+def _repeated(content: Lines) -> Findings:
+    """Report a transaction, or a domain, that the compaction has already."""
+    seen = set()
+    for line in content.of("txn", "domainMetadata"):
+        key = line.action, str(line.body.get("appId", line.body.get("domain")))
+        if key in seen:
+            message = f"the compaction has another {line.action} of {key[1]}"
+            yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
+        seen.add(key)
 
 
 def _frozen(items: Any) -> set[str]:

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from generators.file_fields import FILE_FIELDS
-from generators.golden.cases.case import (Accepted, CaseWriter, Refusal)
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
-from generators.golden.cases.table import (EPOCH, MINUTE, GoldenTable)
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.state import dv_unique_id
 

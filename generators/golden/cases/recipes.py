@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from generators.golden.cases.case import (Accepted, CaseWriter, Refusal)
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.judged_steps import JUDGED_STEPS
 from generators.materialise.builder import START

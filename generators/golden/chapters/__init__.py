@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from generators.golden.cases.catalog import (Chapter, Definition)
+from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import reading
 from generators.golden.chapters.files import (
     changes,

@@ -9,12 +9,22 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from generators.golden.cases.case import (Accepted, CaseWriter, Refusal)
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import (
+    Filter,
+    all_of,
+    any_of,
+    compare,
+    is_in,
+    is_not_null,
+    is_null,
+    negate,
+    starts_with,
+)
+from generators.golden.cases.publish import describe, filtered, publish
+from generators.golden.cases.table import GoldenTable, add
 from generators.golden.chapters.files.types import utc
-from generators.golden.cases.filters import (Filter, all_of, any_of, compare, is_in, is_not_null, is_null, negate, starts_with)
-from generators.golden.cases.publish import (describe, filtered, publish)
-from generators.golden.cases.table import (GoldenTable, add)
 from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["CHAPTERS"]

@@ -6,10 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.golden.cases.case import (Accepted, CaseWriter, Refusal)
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import (describe, files_spec, publish, read_spec, snapshot_spec)
-from generators.golden.cases.table import (EPOCH, MINUTE, GoldenTable, add, feature_protocol, instant, remove)
+from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
+from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
+    GoldenTable,
+    add,
+    feature_protocol,
+    instant,
+    remove,
+)
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.hints import write_compaction

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.cases.filters import compare
-from generators.golden.cases.publish import (filtered, publish)
-from generators.golden.cases.table import (GoldenTable, add, feature_protocol, remove, txn)
+from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
+from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 

@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.cases.case import (Accepted, CaseWriter, Refusal)
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import (describe, earlier_spec, publish, refuse_load)
-from generators.golden.cases.table import (GoldenTable, add, feature_protocol, legacy_protocol, remove, txn)
+from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+    remove,
+    txn,
+)
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.cases.case import (CaseWriter, Refusal)
+from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import (compare, is_in)
+from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import Recipe
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, struct

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.cases.case import (CaseWriter, Refusal)
+from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import (compare, is_in)
+from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import Recipe
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
