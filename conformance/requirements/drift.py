@@ -192,9 +192,9 @@ def run_drift_cli(argv: Sequence[str]) -> int:
         sys.stderr.write("delta-tck drift: an old text and a new one, or a new one alone\n")
         return _UNUSABLE
     drift = (
-        find_change(*texts, registry, cases)
+        find_change(texts[0], texts[1], registry, cases)
         if len(texts) == 2
-        else find_drift(*texts, registry, cases, arguments.revision)
+        else find_drift(texts[0], registry, cases, arguments.revision)
     )
     if not drift.kept:
         sys.stderr.write(

@@ -39,7 +39,7 @@ def weighed(
 
     """
     named = verdict.requirement
-    if named in registry and not registry[named].holds_in(revision):
+    if named is not None and named in registry and not registry[named].holds_in(revision):
         verdict = replace(verdict, requirement=judged)
     if verdict.outcome is not Outcome.FAIL or asked == "audit":
         return replace(verdict, requirement=verdict.requirement or judged)

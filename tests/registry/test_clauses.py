@@ -72,7 +72,7 @@ def test_every_sentence_of_a_list_is_found(sentences: list[str]) -> None:
 
 
 def test_a_sentence_is_found_again_as_it_is_spelled() -> None:
-    text = "# Toys\n\n* A `Ball` must be **round**\n  and [red](colours.md). Boxes stand.\n| x | Y z |\n"
+    text = "* A `Ball` must be **round**\n  and [red](colours.md). Boxes stand.\n| x | Y z |\n"
     ball, cell = digest("a ball must be round and red"), digest("y z")
     assert quotes(text, [ball, cell, digest("nothing of it")]) == {
         ball: "A `Ball` must be **round** and red.",
