@@ -26,7 +26,7 @@ def planted_tasks() -> Iterator[Task]:
     if str(FOLDER) not in sys.path:
         sys.path.insert(0, str(FOLDER))
     for fault in importlib.import_module("fault_records").load_faults():
-        yield Task(fault.id, fault.breaks, "fault", partial(_planted, fault))
+        yield Task(fault.id, fault.breaks, "fault", partial(_planted, fault), bool(fault.warned))
 
 
 @cache

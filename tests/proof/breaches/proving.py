@@ -44,6 +44,7 @@ class Task:
         requirement: what it breaks.
         kind: reader, writer or fault.
         run: tries items, first the one that is named; gives the id of the one that shows it.
+        offered: it proves the row where it does, and is no fault of the kit where it does not.
 
     """
 
@@ -51,6 +52,7 @@ class Task:
     requirement: str
     kind: str
     run: Callable[[str | None], str | None]
+    offered: bool = False
 
     def prove(self, known: str | None = None) -> Proof | None:
         """Give the proof, where there is one; ``known`` is the case of the last time."""
@@ -167,6 +169,7 @@ def mutation_tasks() -> Iterator[Task]:
                     name,
                     "fault",
                     lambda _known, mutation=mutation, name=name: _planted(mutation, name),  # type: ignore[misc]
+                    offered=True,
                 )
 
 
