@@ -20,6 +20,7 @@ from conformance.base.outcomes import HAZARDS, MEANINGS
 from conformance.base.status import Status
 from conformance.golden.corpus import default_corpus_path
 from conformance.judging.claims import CAPABILITIES
+from conformance.proofs import load_proofs
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
 from conformance.requirements.registry import SELECTIONS, load_registry
@@ -92,15 +93,19 @@ def _hazards() -> str:
 def _coverage() -> str:
     registry = load_registry()
     citations = list(cited_in_project(PROJECT, default_corpus_path()))
+    proofs = load_proofs()
     lines = [
-        "| Revision | MUST with a case | of these by an audit check alone | MUST without |",
-        "|--|--:|--:|--:|",
+        "| Revision | MUST cited by a case | by the audit alone | MUST without | MUST proved |",
+        "|--|--:|--:|--:|--:|",
     ]
     for revision in SELECTIONS:
-        tally = measure(registry, citations, revision).tally(lambda row: row.level == "MUST")
+        coverage = measure(registry, citations, revision, proofs.all)
+        tally = coverage.tally(lambda row: row.level == "MUST")
         missing = tally.total - tally.covered
+        proved = len(coverage.proved_rows(None))
         lines.append(
-            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} |"
+            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} "
+            f"| {proved} |"
         )
     return "\n".join(lines)
 

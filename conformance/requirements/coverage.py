@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
 from conformance.base.home import PROJECT
 from conformance.golden.corpus import default_corpus_path
+from conformance.proofs import load_proofs
 from conformance.requirements.citations import Citation, CitationError, Kind, cited_in_project
 from conformance.requirements.gaps import faults_of, read_gaps, render_gaps
 from conformance.requirements.registry import (
@@ -83,6 +84,7 @@ class Coverage:
         unknown: case and id, for ids that no requirement has.
         retired: case and id, for requirements that judge nobody any more.
         mute: cases that name no requirement.
+        proved: ids for which a wrong implementation or a planted fault made a case fail by name.
 
     """
 
@@ -93,6 +95,7 @@ class Coverage:
     unknown: tuple[tuple[str, str], ...]
     retired: tuple[tuple[str, str], ...]
     mute: tuple[str, ...]
+    proved: frozenset[str] = frozenset()
 
     def cases_of(self, requirement: str) -> tuple[str, ...]:
         """Return the cases that judge a requirement, kind by kind."""
@@ -103,6 +106,11 @@ class Coverage:
         """Return the requirements of a level that nothing names."""
         rows = (row for row in self.requirements if row.level == level)
         return tuple(row for row in rows if row.id not in self.cited)
+
+    def proved_rows(self, chapter: str | None) -> tuple[Requirement, ...]:
+        """Return the MUST requirements with a proof, of a chapter or of all."""
+        rows = (row for row in self.requirements if row.level == "MUST")
+        return tuple(r for r in rows if r.id in self.proved and chapter in (None, r.chapter))
 
     def tally(self, wanted: Callable[[Requirement], bool]) -> Tally:
         """Count some of the requirements."""
@@ -124,7 +132,10 @@ class Coverage:
 
 
 def measure(
-    registry: Registry, citations: Iterable[Citation], revision: str | None = None
+    registry: Registry,
+    citations: Iterable[Citation],
+    revision: str | None = None,
+    proved: Collection[str] = (),
 ) -> Coverage:
     """Compute the coverage.
 
@@ -133,6 +144,7 @@ def measure(
         citations: the cases.
         revision: a selection out of the registry's ``SELECTIONS``; all requirements
             that are not retired when ``None``.
+        proved: ids that have a proof.
 
     Raises:
         ValueError: the revision is not a selection.
@@ -172,7 +184,16 @@ def measure(
         for name, by_kind in cited.items()
     }
     named_only = frozenset(beside - frozen.keys())
-    return Coverage(rows, frozen, named_only, cases, tuple(unknown), tuple(retired), tuple(mute))
+    return Coverage(
+        rows,
+        frozen,
+        named_only,
+        cases,
+        tuple(unknown),
+        tuple(retired),
+        tuple(mute),
+        frozenset(proved) & looked_at,
+    )
 
 
 def render_text(coverage: Coverage, registry: Registry) -> str:
@@ -218,7 +239,8 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
         if not citations:
             sys.stderr.write("delta-tck coverage: no case was found; is --project right?\n")
             return _UNUSABLE
-        coverage = measure(registry, citations, arguments.revision)
+        proofs = load_proofs()
+        coverage = measure(registry, citations, arguments.revision, proofs.all)
         everything = measure(registry, citations)
         gaps = read_gaps(arguments.exceptions)
     except (RegistryError, CitationError) as error:
@@ -264,15 +286,17 @@ def _summary(coverage: Coverage) -> str:
     cases = ", ".join(f"{count} {kind}" for kind, count in coverage.cases.items())
     must = coverage.tally(lambda row: row.level == "MUST")
     beside = sum(row.id in coverage.beside for row in coverage.uncovered())
+    proved = len(coverage.proved_rows(None))
     return (
-        f"{must.covered} of {must.total} MUST requirements are covered, "
-        f"{must.audit_only} of them by an audit check alone; {beside} more are named by cases "
+        f"{must.covered} of {must.total} MUST requirements are cited by what judges them, "
+        f"{must.audit_only} of them by an audit check alone, and {proved} are proved by a wrong "
+        f"implementation or a planted fault; {beside} more are named by cases "
         f"that judge another one ({cases})."
     )
 
 
 def _table(coverage: Coverage, registry: Registry) -> list[list[str]]:
-    head = ["Chapter", *LEVELS, "MUST missing"]
+    head = ["Chapter", *LEVELS, "MUST missing", "MUST proved"]
     chapters = [
         [registry.title(chapter), *_cells(coverage, chapter)]
         for chapter in registry.chapters
@@ -284,7 +308,8 @@ def _table(coverage: Coverage, registry: Registry) -> list[list[str]]:
 def _cells(coverage: Coverage, chapter: str | None) -> list[str]:
     tallies = [coverage.tally(_selects(level, chapter)) for level in LEVELS]
     cells = [f"{tally.covered}/{tally.total}" if tally.total else "" for tally in tallies]
-    return [*cells, str(tallies[0].total - tallies[0].covered)]
+    proved = len(coverage.proved_rows(chapter))
+    return [*cells, str(tallies[0].total - tallies[0].covered), str(proved)]
 
 
 def _selects(level: str, chapter: str | None) -> Callable[[Requirement], bool]:

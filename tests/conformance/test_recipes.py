@@ -163,7 +163,7 @@ def _break_the_log(request: Write) -> Answer | None:
         (_forget_properties, "owner is None"),
         (_forget_partitioning, r"partitionColumns is \[\]"),
         (_rewrite_history, "1.json was written again"),
-        (_write_over_a_removed_file, "version 1, read again at the end: rows"),
+        (_write_over_a_removed_file, "is written over"),
         (_lead_to_an_old_version_wrongly, "version 1, read again at the end: rows"),
         (_leave_a_wrong_checksum, "the audit finds CRC-008"),
         (_break_the_log, "the table cannot be read"),

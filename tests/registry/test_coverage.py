@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,17 +112,17 @@ def test_a_revision_counts_only_what_binds_under_it(registry: Registry) -> None:
 
 
 def test_the_tables_show_the_figures(registry: Registry) -> None:
-    coverage = measured(registry)
+    coverage = replace(measured(registry), proved=frozenset({"TOY-001"}))
     text = render_text(coverage, registry).splitlines()
     assert text[0] == (
-        "2 of 3 MUST requirements are covered, 1 of them by an audit check alone; "
-        "0 more are named by cases that judge another one "
-        "(1 golden, 0 recipe, 1 mutation, 0 property, 1 audit)."
+        "2 of 3 MUST requirements are cited by what judges them, 1 of them by an audit check "
+        "alone, and 1 are proved by a wrong implementation or a planted fault; 0 more "
+        "are named by cases that judge another one (1 golden, 0 recipe, 1 mutation, 0 property, 1 audit)."
     )
-    assert text[4].split() == ["Toys", "2/3", "0/1", "1/2", "1"]
+    assert text[4].split() == ["Toys", "2/3", "0/1", "1/2", "1", "1"]
     assert render_markdown(coverage, registry).splitlines()[4:] == [
-        "| Toys | 2/3 | 0/1 | 1/2 |  | 1 |",
-        "| All | 2/3 | 0/1 | 1/2 |  | 1 |",
+        "| Toys | 2/3 | 0/1 | 1/2 |  | 1 | 1 |",
+        "| All | 2/3 | 0/1 | 1/2 |  | 1 | 1 |",
     ]
 
 

@@ -6,6 +6,7 @@ step or on what the table was before it, so that no audit of the table alone cou
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,6 +56,7 @@ class Watch:
         former: the version before the step; ``None`` where there was none.
         now: the version after the step; ``None`` before it was looked at.
         committed: when that version was committed: the time of its file, in ms since the epoch.
+        began: when the step began, in ms since the epoch.
         parts: multi-part checkpoint to the files that each of its parts names.
 
     """
@@ -63,6 +65,7 @@ class Watch:
     former: Snapshot | None = None
     now: Snapshot | None = None
     committed: int = 0
+    began: int = 0
     parts: dict[int, list[list[str]]] = field(default_factory=dict)
 
     def before(self) -> None:
@@ -71,6 +74,7 @@ class Watch:
             with suppress(DeltaError):  # what cannot be read is reported where it is read
                 self.look()
         self.former, self.now = self.now, None
+        self.began = time.time_ns() // 1_000_000
         if self.former is not None:
             self.committed = self._modified(self.former.version)
 
@@ -96,8 +100,12 @@ class Watch:
         operation = step["operation"]
         if step.get("purge"):
             yield from _purged(now)
-        if operation == "checkpoint" and "kind" in step:
+        if operation == "checkpoint":
             yield from self._checkpoint(step, now.version)
+        if operation == "compact_log":
+            name = f"{step['start']:020}.{step['end']:020}.compacted.json"
+            if not (self.table / LOG_DIR / name).exists():
+                yield "COMP-002", f"there is no {name}"
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
@@ -113,15 +121,20 @@ class Watch:
 
     def _checkpoint(self, step: Mapping[str, Any], version: int) -> Iterator[Fault]:
         """Look for the checkpoint that was asked for."""
+        there = [each for each in open_log(LocalStorage(self.table)).checkpoints if each.complete]
+        if "kind" not in step:
+            if all(each.version != version for each in there):
+                yield "CKPT-018", f"there is no checkpoint of version {version}"
+            return
         kind, ending = _FORMS[step["kind"]]
         found = [
             each
-            for each in open_log(LocalStorage(self.table)).checkpoints
-            if (each.version, each.kind, each.complete) == (version, kind, True)
-            and each.place.endswith(ending)
+            for each in there
+            if (each.version, each.kind) == (version, kind) and each.place.endswith(ending)
         ]
         if not found:
-            yield "CKPT-005", f"there is no checkpoint of kind {step['kind']} of version {version}"
+            broken = "CKPT-021" if step["kind"] == "multi-part" else "CKPT-005"
+            yield broken, f"there is no checkpoint of kind {step['kind']} of version {version}"
             return
         if len(found[0].sidecars) != step.get("sidecars", 0):
             wanted = step.get("sidecars", 0)
@@ -149,7 +162,10 @@ class Watch:
 
     def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Compare the first in-commit timestamp with the time of the commit before it."""
-        if _active(former, "inCommitTimestamp") or not _active(now, "inCommitTimestamp"):
+        if not _active(now, "inCommitTimestamp"):
+            return
+        if _active(former, "inCommitTimestamp"):
+            yield from self._attempted(former, now)
             return
         for version in range(former.version + 1, now.version + 1):
             snapshot = Table(self.table).snapshot(version)
@@ -165,6 +181,19 @@ class Watch:
                 )
                 yield "ICT-012", message
             return
+
+    def _attempted(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Hold a commit's timestamp against the time of the attempt and the one before it."""
+        before, stamp = former.timestamp, now.timestamp
+        if now.version != former.version + 1 or before is None or stamp is None:
+            return
+        ended = time.time_ns() // 1_000_000
+        if not max(self.began, before + 1) <= stamp <= max(ended, before + 1):
+            message = (
+                f"the in-commit timestamp of version {now.version} is {stamp}: not when it was "
+                f"committed, from {self.began} to {ended}, and not one above {before}"
+            )
+            yield "ICT-008", message
 
     def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look into the files that came with the step."""

@@ -7,21 +7,80 @@ reach the version in another way, a second reading is the first one over again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from reference_impl.log.names import LOG_DIR, parse
 
-__all__ = ["Seen", "row_of_file"]
+__all__ = ["Seen", "copied", "row_of_file", "written_over"]
 
 _VECTOR: Final = ".bin"
 """Ending of the files that hold deletion vectors."""
 
+_COMMIT: Final = re.compile(rf"{LOG_DIR}/(\d{{20}})\.json")
+
 _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
+
+
+def copied(place: str) -> int:
+    """Rank a place by what it copies: a commit or data file 0, a checkpoint 1, a checksum 2.
+
+    Args:
+        place: the path of a file, with what follows it in a finding.
+
+    """
+    name = place.rpartition("/")[2] if LOG_DIR in place else ""
+    if ".crc" in name or "_last_checkpoint" in name:
+        return 2
+    return int(".checkpoint" in name or ".compacted" in name or "_sidecars" in place)
+
+
+def written_over(
+    table: Path, before: Mapping[str, bytes], now: Mapping[str, bytes]
+) -> tuple[str, str] | None:
+    """Name what a step breaks that takes a version or a name that is not free.
+
+    Args:
+        table: the table root.
+        before: digest of every file, before the step.
+        now: the same after it.
+
+    """
+    old, there = _versions(before), _versions(now)
+    fresh = sorted(there - old)
+    for wanted, version in enumerate(fresh, max(old, default=-1) + 1):
+        if version != wanted:
+            return "LOG-003", f"version {version} is committed, and the next one is {wanted}"
+    changed = [path for path in before if path in now and now[path] != before[path]]
+    commits = [path for path in changed if _COMMIT.fullmatch(path)]
+    if commits and not fresh:
+        return "WNEW-001", f"{commits[0]} is written over, and no version comes"
+    added = {path for version in fresh for path in _added(table, version)}
+    for path in changed:
+        if path.endswith(".parquet") and not path.startswith("_"):
+            requirement = "DATA-004" if path in added else "DATA-005"
+            return requirement, f"{path} is written over"
+    return None
+
+
+def _versions(files: Iterable[str]) -> set[int]:
+    return {int(found[1]) for path in files if (found := _COMMIT.fullmatch(path))}
+
+
+def _added(table: Path, version: int) -> Iterator[str]:
+    """Give the paths that a commit adds, as far as its lines can be read."""
+    for line in (table / LOG_DIR / f"{version:020}.json").read_bytes().splitlines():
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            yield unquote(json.loads(line)["add"]["path"])
 
 
 def row_of_file(path: str, *, lost: bool, vectors: bool) -> str | None:

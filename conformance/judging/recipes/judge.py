@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
-from conformance.audit import audit
+from conformance.audit import AuditError, audit
 from conformance.audit.read.log import open_log
 from conformance.base.faults import KitError
 from conformance.base.outcomes import Hazard, Outcome, Verdict
@@ -29,7 +29,7 @@ from conformance.golden.file_digests import digests
 from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault, Watch
-from conformance.judging.recipes.files import Seen, row_of_file
+from conformance.judging.recipes.files import Seen, copied, row_of_file, written_over
 from conformance.judging.recipes.identity import numbered, without_identities
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
@@ -62,7 +62,18 @@ _OWN: Final[Mapping[str, tuple[str, ...]]] = {
 _DEFINING: Final = ("create", "convert", "replace")
 """Steps that say which columns there are."""
 
+_SETTING: Final = frozenset(
+    {"enable_feature", "set_properties", "unset_properties", "set_txn", "restore"}
+)
+"""Steps whose work shows beside the rows."""
+
+_PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
+"""What says that rows, changes or ids are wrong, and not what the step was about."""
+
 _SHOWN: Final = 10
+
+_AUDITED: Final = "the audit finds"
+"""How the message of a verdict begins that the audit took."""
 
 
 class AdapterFaultError(Exception):
@@ -100,6 +111,7 @@ class _Replay:
         seen: the version after each step, with the rows that it has to have.
         rows: what the table held when it was last read.
         advice: the first SHOULD that is not followed; the recipe goes on.
+        files: digest of every file of the table, as the last step left them.
 
     """
 
@@ -118,9 +130,11 @@ class _Replay:
     seen: list[Seen] = field(default_factory=list)
     rows: pa.Table | None = None
     advice: Verdict | None = None
+    files: Mapping[str, bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         """Let the oracle take the steps that made the table that is given."""
+        self.files = digests(self.table) if self.table.is_dir() else {}
         self.traces = Traces(self.table)
         self.watch = Watch(self.table)
         for step in self.before:
@@ -228,11 +242,34 @@ def replay_recipe(
         replayed.given = from_json(json.loads(_schema_string(table)))
     match spec.expectation:
         case ExpectedError() as error:
-            return _refused(replayed, spec, error)
+            verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            return _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
+            verdict = _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
         case Contested(accepted):
-            return _contested(accepted, _carried_out(replayed, accepted))
+            verdict = _contested(accepted, _carried_out(replayed, accepted))
+    return _explained(replayed, verdict)
+
+
+def _explained(replayed: _Replay, verdict: Verdict) -> Verdict:
+    """Add what the audit finds in a table that failed before it was audited.
+
+    Rows that are wrong, or cannot be read, are what a clause that was broken leads to: it is the
+    one that is named.
+    """
+    if verdict.outcome is not Outcome.FAIL or verdict.message.startswith(_AUDITED):
+        return verdict
+    try:
+        found = _audited(replayed)
+    except AuditError:
+        return verdict
+    if found is None:
+        return verdict
+    cause = verdict.requirement == ROWS_WRITTEN and not _advises(found)
+    return replace(
+        verdict,
+        requirement=found.requirement if cause else verdict.requirement,
+        details=(*verdict.details, *found.details),
+    )
 
 
 def _completed(replayed: _Replay, expected: Expected) -> Verdict | None:
@@ -303,16 +340,29 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     replayed.judged(number),
                 )
             case Ok():
-                if verdict := _left_behind(replayed, name, step):
-                    judged = verdict.requirement or replayed.judged(number)
-                    return replace(verdict, requirement=judged)
+                if verdict := _left_behind(replayed, name, step) or _asked(replayed, number):
+                    named = verdict.requirement
+                    if named is None or (named in _PLAIN and str(number) in replayed.said):
+                        named = replayed.judged(number)
+                    return replace(verdict, requirement=named)
     return _travelled(replayed) or described(
         replayed.table, replayed.before, steps, replayed.history
     )
 
 
+def _asked(replayed: _Replay, number: int) -> Verdict | None:
+    """Look for what a step asked for beside rows as soon as it is done."""
+    if replayed.steps[number]["operation"] not in _SETTING:
+        return None
+    steps = replayed.steps[: number + 1]
+    return described(replayed.table, replayed.before, steps, replayed.history)
+
+
 def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
+    before, replayed.files = replayed.files, digests(replayed.table)
+    if (over := written_over(replayed.table, before, replayed.files)) is not None:
+        return _broken(name, over)
     try:
         told, fault = numbered(step, replayed.table, replayed.watch.former)
     except DeltaError as error:
@@ -424,12 +474,13 @@ def _audited(replayed: _Replay) -> Verdict | None:
     ]
     if not found:
         return None
-    # What breaks a MUST fails, whatever advice is not followed beside it.
-    found.sort(key=lambda each: rows[each.requirement].level != "MUST")
+    # What breaks a MUST fails, whatever advice is not followed beside it; and what copies of the
+    # state tell otherwise follows from what is wrong in a commit or a file.
+    found.sort(key=lambda each: (rows[each.requirement].level != "MUST", copied(each.place)))
     ids = sorted({each.requirement for each in found})
     return Verdict(
         Outcome.FAIL,
-        f"the audit finds {', '.join(ids)}",
+        f"{_AUDITED} {', '.join(ids)}",
         Hazard.CORRUPTING_WRITE,
         "a log and files that break no clause",
         f"{found[0].requirement}: {found[0].message}",

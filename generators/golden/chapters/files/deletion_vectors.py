@@ -130,6 +130,22 @@ def _relative(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "vectors-of-one-file",
+    "Two vectors in one file are two vectors",
+    "DVDESC-014 DVDESC-020 DVSTO-001 REC-010",
+)
+def _of_one_file(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file))
+    one, other = store(table, [1, 2], [1, 2, 5])
+    table.commit(*with_vector(file, one), operation="DELETE")
+    table.commit(*with_vector(file, other, one), operation="DELETE")
+    case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v2"), "DVDESC-014")
+    publish(case, table)
+
+
+@VECTORS.case(
     "relative-with-prefix",
     "A random prefix is part of the vector file's path",
     "DVDESC-003 DVDESC-016 DVDESC-018",

@@ -74,6 +74,7 @@ def _metadata(case: CaseWriter) -> None:
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties = {}
     table.commit(table.metadata(), add(table.file([{"id": 2, "name": "b", "extra": 0.5}])))
+    case.judged = dict.fromkeys(("snapshot-latest", "snapshot-v1", "snapshot-v2"), "META-002")
     publish(case, table)
 
 
@@ -348,6 +349,7 @@ def _unknown_domains(case: CaseWriter) -> None:
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.commit(add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
+    case.judged["domain-vendor-x"] = "DOM-013"
     domain_spec(case, "vendor.x", "[1,2")
 
 

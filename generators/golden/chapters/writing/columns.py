@@ -434,7 +434,7 @@ for _name, _title, _protocol, _properties, _id, _ids in (
         "Writer version 3 holds rows to constraints",
         Protocol(1, 3),
         {"delta.constraints.c": "id > 0"},
-        "CHK-006",
+        "WVER-002",
         "CHK-011 WVER-002",
     ),
     (
@@ -442,15 +442,15 @@ for _name, _title, _protocol, _properties, _id, _ids in (
         "Writer version 4 has the duties of version 2",
         Protocol(1, 4),
         {"delta.appendOnly": "true"},
-        "APP-002",
-        "WVER-007",
+        "WVER-001",
+        "WVER-001 WVER-007",
     ),
     (
         "constraint-6",
         "Writer version 6 has the duties of version 3",
         Protocol(1, 6),
         {"delta.constraints.c": "id > 0"},
-        "CHK-006",
+        "WVER-007",
         "WVER-007",
     ),
 ):

@@ -229,7 +229,6 @@ def _ruled(key: str, value: str) -> Struct:
 
 
 _INVARIANT: Final = '{"expression":{"expression":"y > 3"}}'
-_INVARIANT_BROKEN: Final = Refusal("constraint", "commit", "INV-005")
 
 
 @INVARIANTS.case("write-fitting", "Rows that obey an invariant are written", "INV-005 INV-007")
@@ -241,7 +240,9 @@ def _invariant_fitting(case: CaseWriter) -> None:
 def _invariant_broken(value: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_ruled("delta.invariants", _INVARIANT), features=_listed("invariants"))
     recipe.append([{"x": 1, "y": 4}]).append([{"x": 2, "y": value}])
-    recipe.publish(case, refusal=_INVARIANT_BROKEN)
+    # The row of what breaks it comes first.
+    broken = case.info.requirements[0]
+    recipe.publish(case, refusal=Refusal("constraint", "commit", broken))
 
 
 for _name, _title, _value, _ids in (
