@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +20,13 @@ from conformance.claims import as_document
 from conformance.faults import AdapterError, KitError
 from conformance.items import Item
 from conformance.lifetime import interrupt_on_termination
+from conformance.options import destination
 from conformance.partial import partial_reasons
 from conformance.results import ResultsWriter
 from conformance.run import Judgement, Run, decide_status
 from conformance.settings import SEED, read_settings
 from conformance.share import share_of
+from conformance.spread import Crew, processes_for
 from conformance.status import Status, status_of_error
 from conformance.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.untrusted import printable
@@ -118,6 +121,13 @@ class _WorkerPlugin:
         self.run.close()
 
 
+def _group(item: pytest.Item) -> str:
+    """Name what an item's neighbours share with it: the case, or else the module."""
+    call = getattr(item, "callspec", None)
+    asked = call.params.get("delta_tck_item") if call is not None else None
+    return str(asked.id.rpartition("/")[0] if asked else item.nodeid.partition("::")[0])
+
+
 def _conclude(judgement: Judgement) -> None:
     if judgement.known is not None:
         pytest.xfail(f"known: {judgement.known}")
@@ -196,6 +206,37 @@ class _MainPlugin(_WorkerPlugin):
             if self._writer:
                 self._writer.add(record)
             self._end_if_broken(self._breaker.add(record))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Judge on every core, or leave the loop to others.
+
+        Raises:
+            pytest.Session.Failed: ``-x`` or ``--maxfail`` ends the run.
+            pytest.Session.Interrupted: something else does.
+
+        """
+        config = session.config
+        count = processes_for(session) if config.getoption(destination("--impl")) == "ours" else 1
+        if count < 2:
+            return None
+        crew = Crew(session, lambda: self._leave_to_the_first(config), self.run.close, _group)
+        with closing(crew.reports(count)) as found:
+            for item, reports in zip(session.items, found, strict=True):
+                hook = item.ihook
+                hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+                for report in reports:
+                    hook.pytest_runtest_logreport(report=report)
+                hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+                if session.shouldfail:
+                    raise session.Failed(session.shouldfail)
+                if session.shouldstop:
+                    raise session.Interrupted(session.shouldstop)
+        return True
+
+    def _leave_to_the_first(self, config: pytest.Config) -> None:
+        """Be a copy, which neither gathers records nor sums them up."""
+        config.pluginmanager.unregister(self)
 
     def _end_if_broken(self, reason: str | None) -> None:
         if reason is None or self._broken or self._session is None:
