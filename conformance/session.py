@@ -47,6 +47,9 @@ def start(config: pytest.Config) -> None:
     worker = hasattr(config, "workerinput")
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = [str(SUITE)]
+        # Its plugin loads all of Hypothesis to find, at the end, that it has nothing to say.
+        if config.pluginmanager.hasplugin("hypothesispytest"):
+            config.pluginmanager.unregister(name="hypothesispytest")
     if not config.get_verbosity() > 0:
         _leave_failures_to_the_summary(config)
     run = None
