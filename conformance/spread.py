@@ -229,6 +229,7 @@ class Crew:
             each.process.join(_END_SECONDS)
             if each.process.is_alive():
                 each.process.kill()
+                each.process.join()
 
     def _judge(self, link: Connection, foreign: Sequence[Connection]) -> None:
         """Be a copy: judge what comes until no more does."""
