@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from conformance.faults import CorpusError, KitError
-from conformance.status import Status, status_of_error
-from conformance.untrusted import printable
+from conformance.base.faults import CorpusError, KitError
+from conformance.base.status import Status, status_of_error
+from conformance.base.untrusted import printable
 
 __all__ = ["main"]
 
@@ -22,7 +22,7 @@ __all__ = ["main"]
 def _run(arguments: Sequence[str]) -> int:
     import pytest  # noqa: PLC0415  the other commands need no test runner
 
-    from conformance.options import (  # noqa: PLC0415  as above
+    from conformance.base.options import (  # noqa: PLC0415  as above
         IMPLEMENTATIONS,
         long_names,
         options_help,
@@ -40,11 +40,11 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _smoke(arguments: Sequence[str]) -> int:
-    from conformance.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
-    from conformance.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
-    from conformance.options import gibibytes, seconds  # noqa: PLC0415  as above
-    from conformance.resolve import Limits, resolve  # noqa: PLC0415  as above
+    from conformance.base.options import gibibytes, seconds  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.golden.corpus import load_corpus  # noqa: PLC0415  as above
     from conformance.smoke import smoke  # noqa: PLC0415  as above
+    from conformance.workers.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
+    from conformance.workers.resolve import Limits, resolve  # noqa: PLC0415  as above
 
     parser = argparse.ArgumentParser(prog="delta-tck smoke", description=_COMMANDS["smoke"][0])
     named = parser.add_mutually_exclusive_group(required=True)
@@ -89,13 +89,13 @@ def _replay(arguments: Sequence[str]) -> int:
 
 
 def _coverage(arguments: Sequence[str]) -> int:
-    from conformance.coverage import run_coverage_cli  # noqa: PLC0415  as above
+    from conformance.requirements.coverage import run_coverage_cli  # noqa: PLC0415  as above
 
     return run_coverage_cli(arguments)
 
 
 def _drift(arguments: Sequence[str]) -> int:
-    from conformance.drift import run_drift_cli  # noqa: PLC0415  as above
+    from conformance.requirements.drift import run_drift_cli  # noqa: PLC0415  as above
 
     return run_drift_cli(arguments)
 
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(_usage())
         return Status.OK
     if given == ["--version"]:
-        from conformance.results import kit_version  # noqa: PLC0415  each command loads its own
+        from conformance.base.version import kit_version  # noqa: PLC0415  each command loads its own
 
         _say(f"delta-tck {kit_version()}")
         return Status.OK

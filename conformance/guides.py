@@ -14,20 +14,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from conformance.citations import cited_in_project
-from conformance.claims import CAPABILITIES
-from conformance.corpus import default_corpus_path
-from conformance.coverage import measure
-from conformance.options import OPTIONS
-from conformance.outcomes import HAZARDS, MEANINGS
-from conformance.registry import SELECTIONS, load_registry
-from conformance.status import Status
+from conformance.base.home import PROJECT
+from conformance.base.options import OPTIONS
+from conformance.base.outcomes import HAZARDS, MEANINGS
+from conformance.base.status import Status
+from conformance.golden.corpus import default_corpus_path
+from conformance.judging.claims import CAPABILITIES
+from conformance.requirements.citations import cited_in_project
+from conformance.requirements.coverage import measure
+from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
 __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
-
-_ROOT: Final = Path(__file__).parent.parent
 
 GUIDES: Final = ("README.md", "docs/adapters.md", "docs/limits.md", "docs/results.md")
 """Guides that hold generated parts, below the project's folder."""
@@ -92,7 +91,7 @@ def _hazards() -> str:
 
 def _coverage() -> str:
     registry = load_registry()
-    citations = list(cited_in_project(_ROOT, default_corpus_path()))
+    citations = list(cited_in_project(PROJECT, default_corpus_path()))
     lines = [
         "| Revision | MUST with a case | of these by an audit check alone | MUST without |",
         "|--|--:|--:|--:|",
@@ -156,7 +155,7 @@ def with_blocks(text: str) -> str:
     )
 
 
-def stale(root: Path = _ROOT) -> list[str]:
+def stale(root: Path = PROJECT) -> list[str]:
     """Name the guides whose generated parts are not what the code gives."""
     found = []
     for name in GUIDES:
@@ -169,7 +168,7 @@ def stale(root: Path = _ROOT) -> list[str]:
 def main() -> int:
     """Write the generated parts of every guide anew."""
     for name in stale():
-        path = _ROOT / name
+        path = PROJECT / name
         path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
         sys.stdout.write(f"wrote {name}\n")
     return 0

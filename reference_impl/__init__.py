@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from reference_impl.errors import DeltaError, LimitExceeded
+    from reference_impl.expressions.sql import Sql
     from reference_impl.limits import Limits
-    from reference_impl.ratified import InlineCommit, RatifiedCommits, StagedCommit
+    from reference_impl.log.ratified import InlineCommit, RatifiedCommits, StagedCommit
     from reference_impl.read import read_table
-    from reference_impl.snapshot import Snapshot
-    from reference_impl.sql import Sql
+    from reference_impl.snapshot.snapshot import Snapshot
     from reference_impl.table import Table
-    from reference_impl.write.clauses import When
+    from reference_impl.write.rows.clauses import When
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
@@ -34,15 +34,15 @@ __all__ = [
 
 _HOMES: Final = {
     "DeltaError": "errors",
-    "InlineCommit": "ratified",
+    "InlineCommit": "log.ratified",
     "LimitExceeded": "errors",
     "Limits": "limits",
-    "RatifiedCommits": "ratified",
-    "Snapshot": "snapshot",
-    "Sql": "sql",
-    "StagedCommit": "ratified",
+    "RatifiedCommits": "log.ratified",
+    "Snapshot": "snapshot.snapshot",
+    "Sql": "expressions.sql",
+    "StagedCommit": "log.ratified",
     "Table": "table",
-    "When": "write.clauses",
+    "When": "write.rows.clauses",
     "read_table": "read",
 }
 """Where each public name is defined: a module is loaded when a name of it is used first."""

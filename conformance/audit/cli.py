@@ -13,9 +13,9 @@ from typing import Final, TextIO
 
 from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import SEVERITIES, Finding
-from conformance.audit.log import AuditError
-from conformance.registry import SELECTIONS, load_registry
-from conformance.terminal import emit, printable
+from conformance.audit.read.log import AuditError
+from conformance.base.terminal import emit, printable
+from conformance.requirements.registry import SELECTIONS, load_registry
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
 from reference_impl.places import OUTSIDE, SAME_STORE

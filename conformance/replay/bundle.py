@@ -18,15 +18,15 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import ipc
 
-from conformance.faults import CorpusError
-from conformance.file_digests import digests
-from conformance.generated import ReadHistory
-from conformance.generated_recipes import WrittenHistory
+from conformance.base.faults import CorpusError
+from conformance.golden.file_digests import digests
+from conformance.items.generated import ReadHistory
+from conformance.items.recipes import WrittenHistory
 from generators.histories.document import HistoryError, document_of, read_history, text_of
 from generators.histories.groups import Drawn
-from generators.literals import encode
 from generators.materialise.layouts import LAYOUTS, lay_out
-from generators.operations import History, replay
+from generators.oracle.literals import encode
+from generators.oracle.operations import History, replay
 from schemas import errors
 
 __all__ = ["BundleError", "Contents", "read_bundle", "table_digest", "write_bundle"]

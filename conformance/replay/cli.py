@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from conformance.adapter import Adapter, Claims
-from conformance.faults import AdapterStartError, KitError
-from conformance.generated import ReadHistory
-from conformance.generated_recipes import WrittenHistory
-from conformance.judge import Judge
-from conformance.limits import InProcessLimit
-from conformance.outcomes import Outcome, Verdict
-from conformance.process import ProcessAdapter
+from conformance.base.faults import AdapterStartError, KitError
+from conformance.base.limits import InProcessLimit
+from conformance.base.outcomes import Outcome, Verdict
+from conformance.base.status import Status, status_of_error
+from conformance.items.generated import ReadHistory
+from conformance.items.recipes import WrittenHistory
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle, table_digest
-from conformance.resolve import Limits, resolve
-from conformance.status import Status, status_of_error
-from conformance.tables import TableStore
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.resolve import Limits, resolve
 from generators.materialise.layouts import lay_out
 
 __all__ = ["run_replay_cli"]

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
-from conformance.faults import KitError
+from conformance.base.faults import KitError
+from conformance.base.untrusted import printable
 from conformance.report.difference import Difference
 from conformance.report.forms import FORMS
 from conformance.report.page import render_page
+from conformance.report.results import read_results
 from conformance.report.tally import column_of
-from conformance.results import read_results
-from conformance.untrusted import printable
 
 __all__ = ["DiffStatus", "run_diff_cli", "run_report_cli"]
 

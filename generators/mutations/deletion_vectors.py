@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.deletion_vectors import (
+from generators.materialise.data.deletion_vectors import (
     serialize_vector,
     serialize_vector_native,
     z85_encode,
 )
-from generators.materialise.log_files import write_commit
+from generators.materialise.log.files import write_commit
 from generators.mutations.bases import VECTORS, VECTORS_INLINE
 from generators.mutations.edits import edit_action
 from generators.mutations.mutation import Change, Chapter

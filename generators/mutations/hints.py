@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.hints import json_checksum
+from generators.materialise.log.hints import json_checksum
 from generators.mutations.bases import CHECKPOINTED, CHECKSUMMED, PLAIN
 from generators.mutations.edits import delete, edit_bytes, log_path, write_file
 from generators.mutations.mutation import Change, Chapter, Mutation

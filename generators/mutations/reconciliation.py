@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.deletion_vectors import inline_descriptor
-from generators.materialise.log_files import write_commit
+from generators.materialise.data.deletion_vectors import inline_descriptor
+from generators.materialise.log.files import write_commit
 from generators.mutations.bases import PLAIN, VECTORS
 from generators.mutations.edits import add_line, add_lines, commit_path
 from generators.mutations.mutation import Change, Chapter

@@ -14,15 +14,16 @@ from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
 from reference_impl.filters import bind_filter, columns_of
 from reference_impl.limits import Account, within_limits
-from reference_impl.row_tracking import RowTracking
 from reference_impl.scan.reader import FileReader, kept_within, threads_for
-from reference_impl.scan.tasks import FileTask, file_tasks, table_schema
-from reference_impl.skipping import may_match
-from reference_impl.threads import in_order
+from reference_impl.scan.row_tracking import RowTracking
+from reference_impl.scan.skipping import may_match
+from reference_impl.scan.tasks import FileTask, file_tasks
+from reference_impl.snapshot.table_schema import table_schema
+from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Field, Struct
 
 if TYPE_CHECKING:
-    from reference_impl.snapshot import Snapshot
+    from reference_impl.snapshot.snapshot import Snapshot
 
 __all__ = ["scan"]
 

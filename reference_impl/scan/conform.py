@@ -14,8 +14,8 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.column_mapping import Mode, field_id, physical_name
 from reference_impl.errors import DeltaError, InvalidDataFile
+from reference_impl.model.column_mapping import Mode, field_id, physical_name
 from reference_impl.scan.shredded import unshred
 from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow
 from reference_impl.types.model import (

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference_impl.column_mapping import Mode
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
 from reference_impl.limits import Account, budget, exceeded, out_of_memory
-from reference_impl.parquet_bounds import Bounded, open_parquet
+from reference_impl.model.column_mapping import Mode
+from reference_impl.parquet.bounds import Bounded, open_parquet
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, DataType, Field, children

@@ -14,15 +14,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.column_mapping import Mode
 from reference_impl.deletion_vectors import Bitmap, VectorStore
 from reference_impl.filters import Node, evaluate
 from reference_impl.limits import Account
-from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
+from reference_impl.model.column_mapping import Mode
 from reference_impl.scan.data_file import at_file, read_batches
+from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.tasks import FileTask
 from reference_impl.storage import Storage
-from reference_impl.threads import MAX_THREADS
+from reference_impl.storage.threads import MAX_THREADS
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Field
 

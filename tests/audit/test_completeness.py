@@ -10,7 +10,7 @@ import pytest
 
 import schemas
 from conformance.audit import CHECKS, Check
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 HERE = Path(__file__).parent
 

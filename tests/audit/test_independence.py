@@ -11,25 +11,27 @@ ROOT = Path(conformance.audit.__file__).parent
 
 SHARED = {
     # Names and places of files, and what listing and opening them takes.
-    "reference_impl.log_names",
+    "reference_impl.log.names",
     "reference_impl.places",
     "reference_impl.storage",
-    "reference_impl.sidecars",
+    "reference_impl.log.checkpoints.sidecars",
     # What may be decoded of a file that nobody vouches for.
     "reference_impl.limits",
-    "reference_impl.checkpoint_bounds",
-    "reference_impl.parquet_bounds",
+    "reference_impl.log.checkpoints.bounds",
+    "reference_impl.parquet.bounds",
     "reference_impl.errors",
     # JSON as such, under bounds.
     "reference_impl.untrusted",
     # The table of features.
-    "reference_impl.features",
+    "reference_impl.model.features",
 }
 """What the audit may share; none of it reads a value of a table."""
 
-SQL = {"reference_impl.sql", "reference_impl.types.arrow", "reference_impl.types.model"} | {
-    "reference_impl.types.schema"
-}
+SQL = {
+    "reference_impl.expressions.sql",
+    "reference_impl.types.arrow",
+    "reference_impl.types.model",
+} | {"reference_impl.types.schema"}
 """What evaluates Spark SQL, whose meaning is no clause of the protocol."""
 
 

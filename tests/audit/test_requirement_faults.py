@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conformance.audit.canonical_json import canonical_form, digest
 from conformance.audit.findings import Finding
+from conformance.audit.summaries.canonical_json import canonical_form, digest
 
 Plant = Callable[[Any], Any]
 LIST = {"type": "array", "elementType": "long", "containsNull": True}

@@ -14,24 +14,24 @@ import pytest
 import schemas
 from conformance.adapter import Answer, Description, Ok, Refused, Request, Scan, Write
 from conformance.adapters import ours
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.base.status import Status
 from conformance.cli import main
-from conformance.generated import ReadHistory
-from conformance.generated_recipes import WrittenHistory
-from conformance.items import ALL_REVISIONS, Item
-from conformance.judge import Judge
-from conformance.judged import Judged
-from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.items.generated import ReadHistory
+from conformance.items.items import ALL_REVISIONS, Item
+from conformance.items.recipes import WrittenHistory
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from conformance.replay.bundle import BundleError, read_bundle
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import Limit, shrink, way_of
-from conformance.status import Status
-from conformance.tables import TableStore
-from generators.delta_schema import field, struct
-from generators.filters import column, node
+from conformance.requirements.judged import Judged
 from generators.histories.groups import Drawn
-from generators.literals import literal
 from generators.materialise.layouts import LAYOUTS
-from generators.operations import (
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import (
     Append,
     Compact,
     Create,

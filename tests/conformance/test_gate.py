@@ -8,9 +8,9 @@ import pytest
 from kit_runs import UNCLAIMED, WRONG, Kit, make_kit
 from tiny import READ, READ_V1, SNAPSHOT_SPEC
 
-from conformance.breaker import MOST_FAULTS, Breaker
-from conformance.session import SUITE
-from conformance.status import Status
+from conformance.base.status import Status
+from conformance.plugin.session import SUITE
+from conformance.run.breaker import MOST_FAULTS, Breaker
 
 pytest_plugins = ["pytester"]
 

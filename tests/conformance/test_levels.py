@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.levels import METRICS, ROWS_READ, ROWS_WRITTEN, weighed
-from conformance.outcomes import Hazard, Outcome, Verdict
-from conformance.registry import load_registry
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.requirements.levels import METRICS, ROWS_READ, ROWS_WRITTEN, weighed
+from conformance.requirements.registry import load_registry
 
 
 def failed(hazard: Hazard = Hazard.SILENT_WRONG_DATA, broken: str | None = None) -> Verdict:

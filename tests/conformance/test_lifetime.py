@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tiny import READ, write_case
 
-from conformance.scratch import Scratch, sweep
-from conformance.status import Status
+from conformance.base.scratch import Scratch, sweep
+from conformance.base.status import Status
 
 ADAPTER = """
 import os, pathlib, sys, time

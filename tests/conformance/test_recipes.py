@@ -17,11 +17,11 @@ import pytest
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.adapters import ours
-from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
-from conformance.outcomes import Hazard, Outcome, Verdict
-from conformance.recipes import AdapterFaultError, replay_recipe, unclaimed_operations
-from generators.delta_schema import field, struct
-from generators.materialise.arrow_rows import arrow_table
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
+from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe, unclaimed_operations
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import field, struct
 from reference_impl import Snapshot, Sql, Table
 
 SCHEMA = struct(field("id", "long"), field("part", "string"))

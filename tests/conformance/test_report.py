@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Claims
-from conformance.claims import as_document
-from conformance.outcomes import MEANINGS, Outcome
+from conformance.base.outcomes import MEANINGS, Outcome
+from conformance.judging.claims import as_document
 from conformance.report import run_diff_cli, run_report_cli
-from conformance.results import ResultsWriter
+from conformance.report.results import ResultsWriter
 
 
 def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:

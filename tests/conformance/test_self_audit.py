@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from fakes import EVERYTHING, Told
 
-from conformance.judge import Judge
-from conformance.outcomes import Outcome
-from conformance.self_audit import judge_mutation
-from conformance.tables import TableStore
+from conformance.base.outcomes import Outcome
+from conformance.items.self_audit import judge_mutation
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from generators.mutations import MUTATIONS, Mutation
 
 NOTICED = {m.id: m for m in MUTATIONS if m.noticed_by in ("audit", "both")}

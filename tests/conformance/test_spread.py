@@ -8,13 +8,13 @@ from itertools import chain
 
 import pytest
 
-from conformance.spread import portions
+from conformance.plugin.spread import portions
 
 pytest_plugins = ["pytester"]
 
 CONFTEST = """
 import pytest
-from conformance.spread import Crew
+from conformance.plugin.spread import Crew
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session):

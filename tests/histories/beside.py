@@ -20,16 +20,16 @@ from objections import broken_rule, iceberg_fault, is_on, removed_rows
 from tally import Counted, Tally, in_use
 
 from conformance.audit import audit
-from conformance.compare import compare_rows
-from conformance.recipe_traces import Traces
-from generators.delta_schema import DataType, Field, Struct, from_json
-from generators.materialise.arrow_rows import arrow_table
-from generators.model import Oracle
-from generators.operations import Operation, Restore, Tree, apply
+from conformance.judging.compare import compare_rows
+from conformance.judging.recipes.traces import Traces
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import DataType, Field, Struct, from_json
+from generators.oracle.model import Oracle
+from generators.oracle.operations import Operation, Restore, Tree, apply
 from reference_impl import DeltaError, Table, read_table
-from reference_impl.features import supported
+from reference_impl.model.features import supported
 from reference_impl.scan import scan
-from reference_impl.snapshot import Snapshot
+from reference_impl.snapshot.snapshot import Snapshot
 
 __all__ = ["SideBySide"]
 

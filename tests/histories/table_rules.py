@@ -20,10 +20,10 @@ from objections import (
 )
 from operation import operation
 
-from conformance.adapters.sqltext import SPARK, render
-from generators.delta_schema import Array, DataType, Field, Struct
-from generators.model import Oracle
-from generators.operations import (
+from conformance.adapters.sql.text import SPARK, render
+from generators.oracle.delta_schema import Array, DataType, Field, Struct
+from generators.oracle.model import Oracle
+from generators.oracle.operations import (
     Keep,
     Restore,
     SetDomain,
@@ -32,8 +32,8 @@ from generators.operations import (
     UnsetProperties,
 )
 from reference_impl import DeltaError, Table
-from reference_impl.features import FEATURES as REGISTRY
-from reference_impl.write.checkpoint import Style
+from reference_impl.model.features import FEATURES as REGISTRY
+from reference_impl.write.checkpoints.write import Style
 
 __all__ = ["TableRules"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.citations import (
+from conformance.requirements.citations import (
     Citation,
     CitationError,
     cited_in_corpus,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.clauses import ClauseIndex, digest, words
+from conformance.requirements.clauses import ClauseIndex, digest, words
 
 PLAIN = "Every box in the `toy_room` must carry a label (see it), e.g. red."
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from conformance.citations import Citation, Kind
-from conformance.coverage import (
+from conformance.requirements.citations import Citation, Kind
+from conformance.requirements.coverage import (
     Coverage,
     Tally,
     measure,
@@ -18,8 +18,8 @@ from conformance.coverage import (
     render_text,
     run_coverage_cli,
 )
-from conformance.gaps import Gap, GapList, faults_of, read_gaps, render_gaps
-from conformance.registry import Registry, RegistryError, load_registry
+from conformance.requirements.gaps import Gap, GapList, faults_of, read_gaps, render_gaps
+from conformance.requirements.registry import Registry, RegistryError, load_registry
 
 CITATIONS = [
     Citation("toys/ball/read", ("TOY-001",), "golden"),

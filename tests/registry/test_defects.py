@@ -6,9 +6,14 @@ from collections import Counter
 
 import pytest
 
-from conformance.cases import Case, Contested, ExpectedError
-from conformance.corpus import load_corpus
-from conformance.defects import Defect, load_defects, ruling_of_case, ruling_of_mutation
+from conformance.golden.cases import Case, Contested, ExpectedError
+from conformance.golden.corpus import load_corpus
+from conformance.requirements.defects import (
+    Defect,
+    load_defects,
+    ruling_of_case,
+    ruling_of_mutation,
+)
 from generators.mutations import MUTATIONS
 
 DEFECTS = load_defects()

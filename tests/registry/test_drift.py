@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from conformance.clauses import digest
-from conformance.drift import find_drift, render_drift, run_drift_cli
-from conformance.registry import Registry, load_registry
+from conformance.requirements.clauses import digest
+from conformance.requirements.drift import find_drift, render_drift, run_drift_cli
+from conformance.requirements.registry import Registry, load_registry
 
 OLD = """
 # Toys

@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from conformance.corpus import load_corpus
-from conformance.generated import Plan, generated_items
-from conformance.generated_recipes import generated_recipes
-from conformance.items import Item, golden_items
-from conformance.judged import Judged, judged_by
-from conformance.mutated import mutated_items
-from conformance.registry import SELECTIONS, load_registry
-from conformance.selection import Selection, select
+from conformance.golden.corpus import load_corpus
+from conformance.items.generated import Plan, generated_items
+from conformance.items.items import Item, golden_items
+from conformance.items.mutated import mutated_items
+from conformance.items.recipes import generated_recipes
+from conformance.requirements.judged import Judged, judged_by
+from conformance.requirements.registry import SELECTIONS, load_registry
+from conformance.run.selection import Selection, select
 
 REVISIONS = tuple(SELECTIONS)
 

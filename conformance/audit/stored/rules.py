@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from conformance.audit.findings import Finding, Severity, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
-from conformance.audit.layout import Column, Layout
-from conformance.audit.raw import parse_json
-from conformance.audit.state import Body
+from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.raw import parse_json
+from conformance.audit.read.state import Body
 from conformance.audit.stored.places import Place
 from conformance.audit.stored.statistics import plain
 from reference_impl.errors import DeltaError, LimitExceeded, UnknownColumn
-from reference_impl.sql import Expression, parse_expression
+from reference_impl.expressions.sql import Expression, parse_expression
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import DataType
 from reference_impl.types.schema import parse_schema, parse_type

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.materialise.footers import chunks, edit_footer
-from generators.materialise.thrift import Record
+from generators.materialise.data.footers import chunks, edit_footer
+from generators.materialise.data.thrift import Record
 from reference_impl import read_table
 from reference_impl.errors import DataFileTooLarge
 

@@ -14,7 +14,7 @@ from reference_impl import Table
 from reference_impl.errors import DeltaError, LimitExceeded
 from reference_impl.expressions.engine import connect
 from reference_impl.expressions.limits import SqlLimits, sql_limits
-from reference_impl.sql import parse_expression, parse_pair
+from reference_impl.expressions.sql import parse_expression, parse_pair
 from reference_impl.types.arrow import from_arrow
 
 GUARD = 120
@@ -51,7 +51,7 @@ NEVER = "target.a < source.a AND target.a * source.a < 0"
 SLOW = f"""
 import os, signal, threading, time
 import pyarrow as pa
-from reference_impl.sql import parse_pair
+from reference_impl.expressions.sql import parse_pair
 from reference_impl.types.arrow import from_arrow
 
 def interrupt():

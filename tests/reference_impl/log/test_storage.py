@@ -12,8 +12,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from reference_impl.errors import FileTooLarge, PlaceRefused
-from reference_impl.last_checkpoint import read_hint
 from reference_impl.limits import Limits, within_limits
+from reference_impl.log.last_checkpoint import read_hint
 from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
 from reference_impl.table import Table
 

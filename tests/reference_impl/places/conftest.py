@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import Table
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
 
 PROPERTIES = {
     "delta.enableDeletionVectors": "true",

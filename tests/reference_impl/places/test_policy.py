@@ -252,7 +252,7 @@ def test_a_file_in_a_store_outlives_vacuum_in_every_spelling(
     spelled = text.replace(f'"{held}"', f'"{template.format(held)}"')
     table.storage.put(name, spelled.encode())
     table.storage.put("orphan.parquet", b"left by a crash")
-    monkeypatch.setattr("reference_impl.write.vacuum.now", lambda: 2**42)
+    monkeypatch.setattr("reference_impl.write.upkeep.vacuum.now", lambda: 2**42)
     assert table.vacuum() == ["orphan.parquet"]
     assert held in {entry.path for entry in table.storage.walk()}
 
