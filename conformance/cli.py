@@ -100,6 +100,12 @@ def _drift(arguments: Sequence[str]) -> int:
     return run_drift_cli(arguments)
 
 
+def _explain(arguments: Sequence[str]) -> int:
+    from conformance.explain import run_explain_cli  # noqa: PLC0415  as above
+
+    return run_explain_cli(arguments, _say)
+
+
 def _report(arguments: Sequence[str]) -> int:
     from conformance.report import run_report_cli  # noqa: PLC0415  as above
 
@@ -118,7 +124,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
     "coverage": ("say which requirements have cases, and which have not", _coverage),
-    "drift": ("say which requirements a new text of the protocol touches", _drift),
+    "drift": ("say which rows, cases and proofs a new text of the protocol touches", _drift),
+    "explain": ("look up a requirement or a case: clause, code, cases, proofs", _explain),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
 }

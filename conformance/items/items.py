@@ -15,7 +15,7 @@ from conformance.base.outcomes import Verdict
 from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
-from conformance.requirements.judged import Judged, judged_of
+from conformance.requirements.judged import Judged, judged_of, judged_step
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
 from generators.oracle.operations import History
@@ -63,6 +63,7 @@ class Item:
         judge: takes the verdict.
         judged: the one requirement that it holds an implementation to.
         history: judges by other histories, where the item is about one.
+        steps: what the steps of a recipe are held to, each by itself.
 
     """
 
@@ -76,10 +77,19 @@ class Item:
     judge: Callable[[Judge], Verdict]
     judged: Judged
     history: HistoryItem | None = None
+    steps: tuple[Judged, ...] = ()
 
     def requirement(self, revision: str) -> str | None:
         """Give the requirement that is judged under a revision; ``None`` where none is."""
         return self.judged.in_revision(revision) if revision in self.revisions else None
+
+    def requirements_judged(self, revision: str) -> frozenset[str]:
+        """Give what is judged under a revision, by the item and by steps of it."""
+        whole = self.requirement(revision)
+        if whole is None:
+            return frozenset()
+        steps = (step.in_revision(revision) for step in self.steps)
+        return frozenset({whole, *(name for name in steps if name is not None)})
 
 
 def golden_items(
@@ -105,6 +115,7 @@ def golden_items(
                 case.revisions,
                 partial(taker, case, spec),
                 judged_by(spec),
+                steps=_steps(spec),
             )
 
 
@@ -119,6 +130,14 @@ def judged_by(spec: Spec) -> Judged:
         timed="timestamp" in spec.parameters,
         refusing=due is not None,
     )
+
+
+def _steps(spec: Spec) -> tuple[Judged, ...]:
+    if spec.type != "write":
+        return ()
+    said = spec.parameters.get("judged", {})
+    steps = enumerate(spec.parameters["operations"])
+    return tuple(judged_step(step["operation"], said.get(str(at))) for at, step in steps)
 
 
 def _ask(case: Case, spec: Spec, judge: Judge) -> Verdict:

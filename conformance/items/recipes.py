@@ -18,7 +18,7 @@ from conformance.golden.cases import Case, Expected, Spec
 from conformance.items.generated import MODERN, Plan
 from conformance.items.items import ALL_REVISIONS, Item
 from conformance.judging.judge import Judge
-from conformance.requirements.judged import Judged
+from conformance.requirements.judged import Judged, judged_step
 from generators.histories.document import schemas_of
 from generators.histories.groups import Drawn
 from generators.materialise.data.arrow_rows import arrow_table
@@ -91,4 +91,5 @@ def generated_recipes(plan: Plan) -> Iterator[Item]:
             made.judge,
             Judged("write", _REQUIREMENTS),
             made,
+            tuple(judged_step(step["operation"]) for step in _steps(drawn.load())),
         )

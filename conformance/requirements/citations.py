@@ -43,7 +43,7 @@ _IDS: Final = re.compile(
 _SLUG: Final = re.compile(r"[a-z][a-z0-9]*(?:[-/_][a-z0-9]+)+")
 _PACKAGES: Final[tuple[tuple[str, Kind], ...]] = (
     ("generators/mutations", "mutation"),
-    ("conformance/suite", "property"),
+    ("conformance/plugin/suite", "property"),
     ("conformance/audit", "audit"),
 )
 
@@ -120,10 +120,10 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
                 "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
             )
             ids = _requirements(document, spec)
-            # The steps of a recipe judge what it names of writers, row by row.
             judged = [_judged(document, ids)]
-            if kind == "recipe":
-                judged += [Judged("write", (name,), refusing=True) for name in ids]
+            # Of its steps those count that say what they judge.
+            steps = document.get("judged", {}).values()
+            judged += [Judged("write", (), name, alone=True) for name in steps]
             yield Citation(f"{case}/{spec.stem}", tuple(named), kind, tuple(judged), revisions)
 
 
@@ -200,9 +200,11 @@ def found_in_tables() -> frozenset[str]:
 
 
 def cited_in_steps(folder: Path) -> Iterator[Citation]:
-    """Go through the modules that look at what single steps of a recipe leave."""
-    for path in sorted(folder.glob("recipe_*.py")):
-        yield from _cited_in(path, path.stem, "audit")
+    """Go through the modules that name what is wrong with what steps of a recipe leave."""
+    steps = sorted((folder / "judging" / "recipes").glob("*.py"))
+    for path in (*steps, folder / "requirements" / "levels.py"):
+        if path.is_file():
+            yield from _cited_in(path, f"recipes.{path.stem}", "audit")
 
 
 def _rules(node: Any) -> Iterator[str]:

@@ -15,11 +15,12 @@ import hashlib
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ClauseIndex", "digest", "words"]
+__all__ = ["ClauseIndex", "digest", "quotes", "sentences", "words"]
 
 _DIGITS: Final = 16
 _LINK: Final = re.compile(
@@ -34,6 +35,7 @@ _TAG: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~<])")
 _LEADER: Final = re.compile(r"^[\s>|]*(?:(?:[-*+•]|[0-9]{1,2}[.)])\s+|\#{1,6}\s+)*", re.MULTILINE)
 _END: Final = re.compile(r"[.!?:;][\"'\u201d\u2019)\]*_`]*\s+|[|\n]")
+_CLOSING: Final = re.compile(r"[)\]'\"\u201d\u2019`*_]*[.!?:;]?")
 # Letters and digits part ways, for a footnote mark sticks to its word in one rendering only.
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 
@@ -106,14 +108,65 @@ class ClauseIndex:
         return frozenset(absent)
 
 
+def sentences(document: str) -> Mapping[str, str]:
+    """Give every sentence, bullet and table cell of a text by its digest, as it is spelled."""
+    plain = _unmarked(document)
+    found: dict[str, str] = {}
+    start = 0
+    for end in (*(match.end() for match in _END.finditer(plain)), len(plain)):
+        text = " ".join(plain[start:end].strip("| \n").split())
+        if words(text):
+            found.setdefault(digest(text), text)
+        start = end
+    return found
+
+
+def quotes(document: str, digests: Iterable[str]) -> Mapping[str, str]:
+    """Find the sentences of some digests in a text, and give them as they are spelled there.
+
+    Args:
+        document: the text, Markdown or its plain rendering.
+        digests: as :func:`digest` gives them; those that do not occur are left out.
+
+    """
+    plain = _unmarked(document)
+    tokens = [(each.group().lower(), each.start(), each.end()) for each in _WORD.finditer(plain)]
+    starts = [start for _, start, _ in tokens]
+    openings = {0, *(bisect_left(starts, each.end()) for each in _END.finditer(plain))}
+    wanted = {value: value.partition(":") for value in digests}
+    return dict(_quoted(plain, tokens, openings, wanted))
+
+
+def _quoted(
+    plain: str,
+    tokens: list[tuple[str, int, int]],
+    openings: Iterable[int],
+    wanted: Mapping[str, tuple[str, str, str]],
+) -> Iterator[tuple[str, str]]:
+    found: set[str] = set()
+    for first in sorted(openings):
+        for value, (count, _, code) in wanted.items():
+            window = tokens[first : first + int(count)]
+            if value in found or len(window) < int(count):
+                continue
+            if _hash(" ".join(word for word, _, _ in window)) == code:
+                found.add(value)
+                tail = _CLOSING.match(plain, window[-1][2])
+                end = tail.end() if tail else window[-1][2]
+                yield value, " ".join(plain[window[0][1] : end].split())
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def _plain(text: str) -> str:
+    return _unmarked(text).lower()
+
+
+def _unmarked(text: str) -> str:
     bare = _TAG.sub(" ", text)
     while (unlinked := _LINK.sub(r"\1", bare)) != bare:
         bare = unlinked
     bare = html.unescape(_ESCAPE.sub(r"\1", bare))
-    folded = unicodedata.normalize("NFKC", _LEADER.sub("", bare))
-    return folded.lower()
+    return unicodedata.normalize("NFKC", _LEADER.sub("", bare))

@@ -1,8 +1,9 @@
-"""The one requirement that a case judges, out of those that it names.
+"""The one requirement that a case judges, out of those that it names; and that a step judges.
 
 Serves every section. A case names what it touches; what it holds an implementation to is one row,
-which binds whoever is asked and is in force in the revision: a read never judges a writer. Verdicts
-follow the level of that row.
+which binds whoever is asked and is in force in the revision: a read never judges a writer. Each
+step of a recipe has a row of its own, beside that of the recipe. Verdicts follow the level of
+the row.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from typing import Final, Literal, TypeAlias
 
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement, load_registry
 
-__all__ = ["SUPPORTED", "Asked", "Judged", "binds", "judged_by", "judged_in", "judged_of"]
+__all__ = [
+    "SUPPORTED",
+    "Asked",
+    "Judged",
+    "binds",
+    "judged_by",
+    "judged_in",
+    "judged_of",
+    "judged_step",
+]
 
 Asked: TypeAlias = Literal["reader", "writer", "audit"]
 """Who is asked. Whoever writes a file is a writer, checkpoints, vacuum and cleanup included; the
@@ -86,6 +96,18 @@ _QUESTIONS: Final[Mapping[str, _Question]] = {
     "audit": _Question((), asked="audit"),
     "write": _Question(("SNAP-008",), asked="writer"),
 }
+
+
+_STEPS: Final[Mapping[str, str]] = {
+    "create": "META-001", "convert": "META-001", "replace": "META-003", "optimize": "FA-017",
+    "checkpoint": "CKPT-005", "compact_log": "COMP-004", "cleanup": "CKPT-011",
+    "vacuum": "FA-008", "set_txn": "TXN-004", "set_domain_metadata": "DOM-001",
+    "set_properties": "META-011", "unset_properties": "META-011", "rename_column": "CM-014",
+    "change_type": "TW-006", "add_constraint": "CHK-002", "enable_feature": "PROTO-004",
+    "cluster_by": "CLUS-006",
+}  # fmt: skip
+"""What a step of a recipe is held to where the recipe does not say: the clause that the step is
+carried out by. Steps that are not here, and clauses that are not in force, come to the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +190,17 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
 
     """
     return Judged(question, named, own or due, own is not None, timed, refusing)
+
+
+def judged_step(operation: str, said: str | None = None) -> Judged:
+    """Give what a step of a recipe is held to.
+
+    Args:
+        operation: the step's name.
+        said: the row that the recipe says it judges.
+
+    """
+    return Judged("write", (), said or _STEPS.get(operation))
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

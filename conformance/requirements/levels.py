@@ -25,7 +25,9 @@ ROWS_WRITTEN: Final = "SNAP-008"
 """What a writer breaks that leaves other rows, or none that can be read."""
 
 
-def weighed(verdict: Verdict, judged: str, asked: str, registry: Registry) -> Verdict:
+def weighed(
+    verdict: Verdict, judged: str, asked: str, registry: Registry, revision: str = "upstream"
+) -> Verdict:
     """Give a verdict its requirement, and the outcome that the level of that one has.
 
     Args:
@@ -33,8 +35,12 @@ def weighed(verdict: Verdict, judged: str, asked: str, registry: Registry) -> Ve
         judged: the requirement that the item judges.
         asked: who was asked.
         registry: has the levels.
+        revision: what is not in force under it is not broken: the item's own row is named.
 
     """
+    named = verdict.requirement
+    if named is not None and named in registry and not registry[named].holds_in(revision):
+        verdict = replace(verdict, requirement=judged)
     if verdict.outcome is not Outcome.FAIL or asked == "audit":
         return replace(verdict, requirement=verdict.requirement or judged)
     broken = verdict.requirement or judged

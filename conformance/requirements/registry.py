@@ -103,7 +103,7 @@ FEATURES: Final = frozenset(
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}")
 _DIGEST: Final = re.compile(r"[1-9][0-9]*:[0-9a-f]{16}")
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
-_NOT_CHAPTERS: Final = ("chapters", "exceptions")
+_NOT_CHAPTERS: Final = ("chapters", "exceptions", "proved", "unproved")
 _REQUIRED: Final = ("id", "section", "role", "level", "feature", "revisions", "statement")
 _OPTIONAL: Final = ("clause_digest", "notice", "contested", "ruling", "superseded_by", "retired")
 

@@ -203,7 +203,8 @@ class Run:
             trace = tuple(traceback.format_exception(error))
             verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
         if judged is not None:
-            verdict = weighed(verdict, judged, item.judged.asked, self.registry)
+            revision = self.settings.selection.revision
+            verdict = weighed(verdict, judged, item.judged.asked, self.registry, revision)
         verdict = _printable(verdict)
         return self._kept(item, verdict, self._hold(item, verdict))
 

@@ -53,13 +53,13 @@ class Selection:
 def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
     """Tell whether an item can show that one of some requirements is broken.
 
-    It judges the requirement, or it has a table written, which is held against everything that
-    the audit and the checks of steps know of writers and of files.
+    It or a step of it judges the requirement, or it has a table written, which is held against
+    everything that the audit and the checks of steps know of writers and of files.
     """
-    judged = item.requirement(revision)
+    judged = item.requirements_judged(revision)
     written = found_in_tables() if item.judged.question == "write" else frozenset()
     return any(
-        name == judged
+        name in judged
         or name in written
         or (item.judged.asked == "audit" and name in item.requirements)
         for name in requirements

@@ -563,3 +563,21 @@ def test_each_step_loads_as_many_versions_as_the_one_before_it(
     assert most - more == more - few
     # The writer loads one, the judge one after the step and one by time travel.
     assert more - few <= 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("said", "judges"), [({}, "META-011"), ({"1": "CM-012"}, "CM-012")], ids=["by-itself", "said"]
+)
+def test_a_step_that_is_refused_is_named_by_what_it_judges(
+    tmp_path: Path, said: dict[str, str], judges: str
+) -> None:
+    step = {"operation": "set_properties", "properties": {"owner": "you"}}
+    spec = recipe(CREATE, step)
+    spec = replace(spec, parameters={**spec.parameters, "judged": said})
+
+    def refusing(request: Write) -> Answer | None:
+        asked = request.operation == "set_properties"
+        return Refused("invalid_table", "commit", "no") if asked else None
+
+    verdict = judged(tmp_path, spec, refusing)
+    assert (verdict.hazard, verdict.requirement) == (Hazard.WRONG_REFUSAL, judges)

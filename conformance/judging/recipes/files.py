@@ -15,10 +15,27 @@ import pyarrow as pa
 
 from reference_impl.log.names import LOG_DIR, parse
 
-__all__ = ["Seen"]
+__all__ = ["Seen", "row_of_file"]
+
+_VECTOR: Final = ".bin"
+"""Ending of the files that hold deletion vectors."""
 
 _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
+
+
+def row_of_file(path: str, *, lost: bool, vectors: bool) -> str | None:
+    """Name what a step breaks that deletes a file that it must keep, or keeps one that has to go.
+
+    Args:
+        path: the file, below the table root.
+        lost: it is gone and has to be there; otherwise it is the other way about.
+        vectors: files of the table have deletion vectors.
+
+    """
+    if path.endswith(_VECTOR):
+        return "DVD-003" if lost else "DVD-002"
+    return "DVD-004" if lost and vectors and not path.startswith(LOG_DIR) else None
 
 
 @dataclass(frozen=True, slots=True)

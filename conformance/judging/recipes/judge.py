@@ -29,12 +29,13 @@ from conformance.golden.file_digests import digests
 from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault, Watch
-from conformance.judging.recipes.files import Seen
+from conformance.judging.recipes.files import Seen, row_of_file
 from conformance.judging.recipes.identity import numbered, without_identities
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.steps import KEPT_BACK, operation_of
 from conformance.judging.recipes.traces import Traces
+from conformance.requirements.judged import judged_step
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
 from generators.materialise.data.arrow_rows import arrow_table
@@ -91,6 +92,7 @@ class _Replay:
         before: the steps that made the table that is given, for the oracle.
         given: the schema of a table that is given without them.
         revision: the protocol revision.
+        said: number of a step to the row that the recipe says it judges.
         traces: what the steps left beside rows.
         watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
@@ -108,6 +110,7 @@ class _Replay:
     before: Sequence[Mapping[str, Any]] = ()
     given: Struct | None = None
     revision: str = "upstream"
+    said: Mapping[str, str] = field(default_factory=dict)
     traces: Traces = field(init=False)
     watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)
@@ -169,6 +172,11 @@ class _Replay:
             protocol = None
         return unclaimed_by_writer(self.claims, protocol, features_asked(step))
 
+    def judged(self, number: int) -> str | None:
+        """Give the requirement that a step judges."""
+        step = judged_step(self.steps[number]["operation"], self.said.get(str(number)))
+        return step.in_revision(self.revision)
+
     @property
     def oracle(self) -> Oracle:
         """The oracle of the steps so far."""
@@ -212,7 +220,8 @@ def replay_recipe(
     if converts:
         # What is given to convert is the table's files without its log.
         shutil.rmtree(table / "_delta_log")
-    replayed = _Replay(run, claims, table, steps, before, revision=revision)
+    said = spec.parameters.get("judged", {})
+    replayed = _Replay(run, claims, table, steps, before, revision=revision, said=said)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
@@ -291,10 +300,12 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     Hazard.WRONG_REFUSAL,
                     "the step is carried out",
                     f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+                    replayed.judged(number),
                 )
             case Ok():
                 if verdict := _left_behind(replayed, name, step):
-                    return verdict
+                    judged = verdict.requirement or replayed.judged(number)
+                    return replace(verdict, requirement=judged)
     return _travelled(replayed) or described(
         replayed.table, replayed.before, steps, replayed.history
     )
@@ -386,12 +397,15 @@ def _cleared(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict |
     if not lost and not left:
         return None
     wrong = f"{lost[0]} is gone" if lost else f"{left[0]} is still there"
+    now = replayed.watch.now
+    vectors = now is not None and now.adds().column("deletionVector").null_count < len(now.adds())
     return Verdict(
         Outcome.FAIL,
         f"{name}: {wrong}",
         Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
         "the files that versions need, and no others",
         wrong,
+        row_of_file((lost or left)[0], lost=bool(lost), vectors=vectors),
         details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
     )
 
@@ -449,6 +463,8 @@ def _refused(replayed: _Replay, spec: Spec, error: ExpectedError) -> Verdict:
     if latest is not None:
         verdict = _travelled(replayed) or _cleared(replayed, name, last)
         now = _latest(replayed.table)
+        if verdict is not None and verdict.requirement is None:
+            verdict = replace(verdict, requirement=replayed.judged(len(before)))
         if verdict is None and now != latest:
             message = f"{name} is refused and version {now} is there nevertheless"
             return Verdict(Outcome.FAIL, message, Hazard.CORRUPTING_WRITE, wanted, message)

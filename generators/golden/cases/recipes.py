@@ -13,6 +13,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
+from generators.golden.cases.judged_steps import JUDGED_STEPS
 from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history
 from generators.materialise.log.protocols import Protocol
@@ -318,6 +319,8 @@ class Recipe:
             case.read("read-latest", schema, rows, title="A read gives the rows put in")
         title = case.info.title
         parameters: dict[str, Any] = {"operations": self._steps[self._start :]}
+        if judged := JUDGED_STEPS.get(case.info.id):
+            parameters["judged"] = {str(step): row for step, row in judged.items()}
         if self._start:
             parameters["given"] = case.info.id
             if not managed:

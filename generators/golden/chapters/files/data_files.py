@@ -195,7 +195,7 @@ def _no_columns(case: CaseWriter) -> None:
 
 
 @FILES.case(
-    "data-file-missing", "A live file that is not on disk fails the read", "SNAP-002 ADD-001"
+    "data-file-missing", "A live file that is not on disk fails the read", "SNAP-007 ADD-001"
 )
 def _file_missing(case: CaseWriter) -> None:
     table = _pair_table(case)
@@ -204,14 +204,14 @@ def _file_missing(case: CaseWriter) -> None:
     table.commit(add(lost))
     (case.delta / lost.path).unlink()
     describe(case, table)
-    refusal = Refusal("not_found", "read", "SNAP-002", code="FAILED_READ_FILE.DBR_FILE_NOT_EXIST")
+    refusal = Refusal("not_found", "read", "SNAP-007", code="FAILED_READ_FILE.DBR_FILE_NOT_EXIST")
     case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
     snapshot_spec(case, table, None)
 
 
 @FILES.case(
-    "data-file-truncated", "A data file that is cut short fails the read", "SNAP-002 ADD-006"
+    "data-file-truncated", "A data file that is cut short fails the read", "SNAP-007 ADD-006"
 )
 def _file_truncated(case: CaseWriter) -> None:
     table = _pair_table(case)
@@ -221,7 +221,7 @@ def _file_truncated(case: CaseWriter) -> None:
     place = case.delta / cut.path
     place.write_bytes(place.read_bytes()[:100])
     describe(case, table)
-    refusal = Refusal("invalid_table", "read", "SNAP-002")
+    refusal = Refusal("invalid_table", "read", "SNAP-007")
     case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
 

@@ -43,7 +43,7 @@ _BAD_METADATA = {
         "metaData without schemaString is refused", "META-008", {"schemaString": ...}
     ),
     "schema-not-json": _BadMetadata(
-        "A schemaString that is no JSON is refused", "META-008", {"schemaString": _NO_FIELD}
+        "A schemaString that is no JSON is refused", "SCH-001", {"schemaString": _NO_FIELD}
     ),
     "schema-not-struct": _BadMetadata(
         "A schemaString that is no struct is refused", "SCH-021", {"schemaString": '"long"'}

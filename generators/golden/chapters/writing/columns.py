@@ -254,17 +254,26 @@ def _add_then_break(case: CaseWriter) -> None:
     recipe.append(_pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
 
 
-for _name, _title, _rows in (
-    ("false", "A constraint that a row breaks is not added", _pairs(1, -2)),
-    ("null", "A constraint that is null for a row is not added", [{"id": None, "name": "x"}]),
+def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(rows).keep("add_constraint", **_POSITIVE)
+    recipe.publish(case, refusal=_constraint(requirement))
+
+
+for _name, _title, _rows, _id in (
+    ("false", "A constraint that a row breaks is not added", _pairs(1, -2), "CHK-009"),
+    (
+        "null",
+        "A constraint that is null for a row is not added",
+        [{"id": None, "name": "x"}],
+        "CHK-010",
+    ),
 ):
-
-    def _not_added(rows: list[dict[str, Any]], case: CaseWriter) -> None:
-        recipe = Recipe(_PAIR).append(rows).keep("add_constraint", **_POSITIVE)
-        recipe.publish(case, refusal=_constraint("CHK-010"))
-
     CHECKS.define(
-        f"write-add-{_name}", _title, "CHK-009 CHK-010", partial(_not_added, _rows), since="2025"
+        f"write-add-{_name}",
+        _title,
+        "CHK-009 CHK-010",
+        partial(_not_added, _rows, _id),
+        since="2025",
     )
 
 
@@ -337,19 +346,19 @@ def _domains_kept(case: CaseWriter) -> None:
     recipe.append(_pairs(2)).checkpoint().append(_pairs(3)).publish(case)
 
 
-for _name, _value in (("set", "{}"), ("remove", None)):
+def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()
+    recipe.set_domain("delta.fromAnotherWorld", configuration)
+    recipe.publish(case, refusal=_constraint(requirement))
 
-    def _system(configuration: str | None, case: CaseWriter) -> None:
-        recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
-        recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()
-        recipe.set_domain("delta.fromAnotherWorld", configuration)
-        recipe.publish(case, refusal=_constraint("DOM-015"))
 
+for _name, _value, _id in (("set", "{}", "DOM-015"), ("remove", None, "DOM-016")):
     DOMAINS.define(
         f"write-system-{_name}",
         f"Nobody {'changes' if _value else 'removes'} a domain of the system that is not known",
         "DOM-015 DOM-016",
-        partial(_system, _value),
+        partial(_system, _value, _id),
     )
 
 

@@ -375,7 +375,7 @@ for _name, _from, _to in (
 _MANAGED: Final = ("catalogManaged", "inCommitTimestamp")
 _UNMANAGED: Final[Mapping[str, tuple[str, str, str]]] = {
     "append": ("Rows are not appended past the catalog", "CAT-011", "CAT-016"),
-    "delete": ("Rows are not deleted past the catalog", "CAT-011", "CAT-016"),
+    "delete": ("Rows are not deleted past the catalog", "CAT-016", "CAT-011"),
     "optimize": ("Files are not moved unless the catalog permits it", "CAT-021", "CAT-011"),
     "vacuum": ("Files are not vacuumed unless the catalog permits it", "CAT-020", "CAT-016"),
     "cleanup": ("The log is not cleaned unless the catalog permits it", "CAT-019", "CAT-016"),
