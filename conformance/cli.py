@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from conformance.base.faults import CorpusError, KitError
-from conformance.base.options import IMPLEMENTATIONS, gibibytes, long_names, options_help, seconds
 from conformance.base.status import Status, status_of_error
 from conformance.base.untrusted import printable
 
@@ -22,6 +21,12 @@ __all__ = ["main"]
 
 def _run(arguments: Sequence[str]) -> int:
     import pytest  # noqa: PLC0415  the other commands need no test runner
+
+    from conformance.base.options import (  # noqa: PLC0415  as above
+        IMPLEMENTATIONS,
+        long_names,
+        options_help,
+    )
 
     if any(argument in ("-h", "--help") for argument in arguments):
         _say("usage: delta-tck run --impl=NAME …\n")
@@ -35,7 +40,8 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _smoke(arguments: Sequence[str]) -> int:
-    from conformance.golden.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.base.options import gibibytes, seconds  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.golden.corpus import load_corpus  # noqa: PLC0415  as above
     from conformance.smoke import smoke  # noqa: PLC0415  as above
     from conformance.workers.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
     from conformance.workers.resolve import Limits, resolve  # noqa: PLC0415  as above

@@ -133,9 +133,8 @@ def _write_text(table: str, findings: Sequence[Finding], out: TextIO) -> None:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.severity, finding.requirement), []).append(finding)
-    registry = load_registry()
     for (severity, requirement), members in groups.items():
-        row = registry[requirement]
+        row = load_registry()[requirement]
         emit(out, f"{severity}: {requirement} ({row.section}): {row.statement}\n")
         shown = 0
         for member in members:

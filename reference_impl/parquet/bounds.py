@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -68,6 +69,10 @@ _LEVELS: Final = 4
 _PREFIX: Final = 4
 
 
+_AT_ONCE: Final = 1 << 20
+"""Bytes of a local file that are read before another thread has begun to fetch them ahead."""
+
+
 def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
     """Open a file whose footer is within the limits.
 
@@ -93,6 +98,7 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
             source,
             thrift_string_size_limit=_MAX_STRING,
             thrift_container_size_limit=limits.footer_items,
+            pre_buffer=isinstance(source, pa.PythonFile) or int(source.size()) > _AT_ONCE,
             **options,
         )
     except OSError as error:
@@ -195,7 +201,6 @@ class Bounded:
         if width > self._batch:
             raise self._unfolds(f"{width} bytes in each row", "batch")
         most = min(most, self._most, self._batch // max(width, 1))
-        plain = not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
         at = held = rows = 0
         risks = deque(self._risks)
         small: list[pa.RecordBatch] = []
@@ -206,8 +211,10 @@ class Bounded:
             at += batch.num_rows
             # The reader asks for each batch how many rows it is to have.
             self._file.reader.set_batch_size(_rows_at(at, most, risks))
-            # What is a dictionary still may unfold where strings are made of it.
-            large = batch.num_rows >= most // 8 or not plain
+            # What is a dictionary still may unfold where strings are made of it; a batch that is
+            # the only one has none to be put to.
+            only = batch.num_rows == self._file.metadata.num_rows
+            large = only or batch.num_rows >= most // 8 or not self._plain
             if large and small:
                 yield _glued(small)
                 small, held, rows = [], 0, 0
@@ -222,6 +229,10 @@ class Bounded:
                 small, held, rows = [], 0, 0
         if small:
             yield _glued(small)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
 
     def _look(self, start: int, rows: int, chunks: Sequence[Chunk]) -> None:
         """Look at the pages of a row group."""
