@@ -116,6 +116,12 @@ class Limits:
     vector_buckets: int = _option(
         4096, "buckets", "one deletion vector; each covers 4,294,967,296 rows of its data file"
     )
+    vector_containers: int = _option(
+        1 << 18, "containers", "one deletion vector; each covers 65,536 rows of its data file"
+    )
+    checkpoints: int = _option(
+        100, "files", "damaged checkpoints and compactions in whose place others are read"
+    )
 
 
 DEFAULT_LIMITS: Final = Limits()
