@@ -30,7 +30,8 @@ from conformance.corpus_tree import check_named, check_rows, check_tree
 from conformance.faults import CorpusError
 from conformance.file_digests import digests
 from conformance.outcomes import Hazard
-from conformance.untrusted import DocumentError, parse_json, plain_name, printable, read_bytes
+from conformance.terminal import printable
+from conformance.untrusted import DocumentError, parse_json, plain_name, read_bytes
 from generators.spec_files import spec_files
 
 __all__ = ["Corpus", "default_corpus_path", "load_corpus"]

@@ -20,6 +20,7 @@ from conformance.clauses import ClauseIndex
 from conformance.corpus import default_corpus_path
 from conformance.coverage import measure
 from conformance.registry import REVISIONS, Registry, RegistryError, Requirement, load_registry
+from conformance.terminal import emit, warn
 
 __all__ = ["Drift", "Drifted", "find_drift", "render_drift", "run_drift_cli"]
 
@@ -123,17 +124,17 @@ def run_drift_cli(argv: Sequence[str]) -> int:
         citations = cited_in_project(arguments.project, arguments.corpus)
         coverage = measure(registry, citations)
     except (OSError, UnicodeDecodeError, RegistryError, CitationError) as error:
-        sys.stderr.write(f"delta-tck drift: {error}\n")
+        warn(f"delta-tck drift: {error}")
         return _UNUSABLE
     cases = {row.id: coverage.cases_of(row.id) for row in coverage.requirements}
     drift = find_drift(text, registry, cases, arguments.revision)
     if not drift.kept:
-        sys.stderr.write(
+        warn(
             f"delta-tck drift: {arguments.text} holds no sentence of {arguments.revision}; "
-            "is it the protocol?\n"
+            "is it the protocol?"
         )
         return _UNUSABLE
-    sys.stdout.write(render_drift(drift))
+    emit(sys.stdout, render_drift(drift))
     return _CHANGED if drift.drifted else _SAME
 
 

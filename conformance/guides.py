@@ -22,6 +22,7 @@ from conformance.options import OPTIONS
 from conformance.outcomes import HAZARDS, MEANINGS
 from conformance.registry import SELECTIONS, load_registry
 from conformance.status import Status
+from conformance.terminal import say
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
@@ -171,7 +172,7 @@ def main() -> int:
     for name in stale():
         path = _ROOT / name
         path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
-        sys.stdout.write(f"wrote {name}\n")
+        say(f"wrote {name}")
     return 0
 
 

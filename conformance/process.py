@@ -23,7 +23,7 @@ from conformance.faults import AdapterError, AdapterStartError, FaultKind
 from conformance.process_tree import MARK, ProcessTree
 from conformance.rows_file import write_rows
 from conformance.scratch import Scratch
-from conformance.untrusted import printable
+from conformance.terminal import printable
 from conformance.wire import (
     LONGEST_LINE,
     WireError,

@@ -18,7 +18,8 @@ from typing import Final
 import pyarrow as pa
 
 from conformance.faults import KitError
-from conformance.untrusted import MIB, printable
+from conformance.terminal import printable
+from conformance.untrusted import MIB
 
 __all__ = ["RowsError", "read_rows", "write_rows"]
 

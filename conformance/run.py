@@ -37,7 +37,7 @@ from conformance.settings import Settings
 from conformance.share import share_of
 from conformance.status import Status
 from conformance.tables import TableStore
-from conformance.untrusted import printable
+from conformance.terminal import printable
 from conformance.witness import Witness
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status"]

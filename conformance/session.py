@@ -26,7 +26,7 @@ from conformance.settings import SEED, read_settings
 from conformance.share import share_of
 from conformance.status import Status, status_of_error
 from conformance.summary import Summary, counts_line, lead_line, reproduce_command
-from conformance.untrusted import printable
+from conformance.terminal import printable
 
 __all__ = ["SUITE", "start"]
 
@@ -270,7 +270,7 @@ class _MainPlugin(_WorkerPlugin):
         )
         terminalreporter.section("delta-tck")
         for line in (*summary.lines(), *self._remarks()):
-            terminalreporter.line(line)
+            terminalreporter.line(printable(line))
         only = config.option.collectonly
         counts = "nothing was asked: --collect-only" if only else counts_line(records)
         lead = lead_line(records, len(self.run.selected)).partition(";")[0]

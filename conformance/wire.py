@@ -35,7 +35,8 @@ from conformance.adapter import (
     Write,
 )
 from conformance.rows_file import RowsError, read_rows, write_rows
-from conformance.untrusted import MIB, DocumentError, parse_json, printable
+from conformance.terminal import printable
+from conformance.untrusted import MIB, DocumentError, parse_json
 
 __all__ = [
     "LONGEST_LINE",

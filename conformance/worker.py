@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from conformance.adapter import Adapter
 from conformance.resolve import load_factory
-from conformance.untrusted import printable
+from conformance.terminal import printable
 from conformance.wire import (
     WireError,
     decode_request,

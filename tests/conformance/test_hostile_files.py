@@ -13,7 +13,8 @@ import pytest
 from conformance.baseline import load_baseline
 from conformance.faults import BaselineError, KitError
 from conformance.report import run_diff_cli, run_report_cli
-from conformance.untrusted import DocumentError, parse_json, printable
+from conformance.terminal import printable
+from conformance.untrusted import DocumentError, parse_json
 
 NEST = 200_000
 
