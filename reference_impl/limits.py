@@ -119,6 +119,15 @@ class Limits:
     vector_containers: int = _option(
         1 << 18, "containers", "one deletion vector; each covers 65,536 rows of its data file"
     )
+    sql_seconds: float = _option(60.0, "seconds", "the evaluation of one SQL expression")
+    sql_memory: int = _option(
+        1024 * _MEBI,
+        "bytes",
+        "joins and sorts of SQL, such as of a merge, and texts that it builds",
+    )
+    sql_result: int = _option(
+        1024 * _MEBI, "bytes", "a result of SQL, or 16 times the rows that it is computed from"
+    )
     checkpoints: int = _option(
         100, "files", "damaged checkpoints and compactions in whose place others are read"
     )
