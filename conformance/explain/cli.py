@@ -47,7 +47,7 @@ def run_explain_cli(argv: Sequence[str], say: Callable[[str], None] = print) -> 
     try:
         texts = {each.name: each.read_text(encoding="utf-8") for each in arguments.text}
     except (OSError, UnicodeDecodeError) as error:
-        sys.stderr.write(f"delta-tck explain: {error}\n")
+        warn(f"delta-tck explain: {error}")
         return Status.USAGE
     items, specs = _known()
     found: list[RowExplained | ItemExplained] = []
@@ -57,7 +57,7 @@ def run_explain_cli(argv: Sequence[str], say: Callable[[str], None] = print) -> 
             continue
         chosen = [items[name]] if name in items else _of_case(name, items.values())
         if not chosen:
-            sys.stderr.write(f"delta-tck explain: {_unknown(name, registry, items)}\n")
+            warn(f"delta-tck explain: {_unknown(name, registry, items)}")
             return Status.UNKNOWN_ID
         found += [explain_item(item, registry, specs.get(item.id)) for item in chosen]
     if arguments.json:

@@ -17,7 +17,8 @@ import schemas
 from conformance.base.faults import CorpusError
 from conformance.base.home import PACKAGE, PROJECT
 from conformance.base.outcomes import Hazard
-from conformance.base.untrusted import DocumentError, parse_json, plain_name, printable, read_bytes
+from conformance.base.terminal import printable
+from conformance.base.untrusted import DocumentError, parse_json, plain_name, read_bytes
 from conformance.golden.cases import (
     ROW_TYPES,
     Accepted,

@@ -17,7 +17,7 @@ import pytest
 from conformance.base.faults import AdapterError, KitError
 from conformance.base.options import destination
 from conformance.base.status import Status, status_of_error
-from conformance.base.untrusted import printable
+from conformance.base.terminal import printable
 from conformance.items.items import Item
 from conformance.judging.claims import as_document
 from conformance.plugin.partial import partial_reasons
@@ -314,7 +314,7 @@ class _MainPlugin(_WorkerPlugin):
         )
         terminalreporter.section("delta-tck")
         for line in (*summary.lines(), *self._remarks()):
-            terminalreporter.line(line)
+            terminalreporter.line(printable(line))
         only = config.option.collectonly
         counts = "nothing was asked: --collect-only" if only else counts_line(records)
         lead = lead_line(records, len(self.run.selected)).partition(";")[0]

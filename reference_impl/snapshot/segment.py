@@ -155,15 +155,21 @@ def segments(
         raise VersionNotFound(
             f"there is no version {target}: the latest is {latest}", version=target
         )
+    # Nothing is missing from here on; found once, as there may be many checkpoints to try.
+    whole = next(
+        (number + 1 for number in range(target, -1, -1) if number not in listing.commits), 0
+    )
+    every = tuple(listing.commits[number] for number in range(whole, target + 1))
     found = False
     for checkpoint in _starts(listing, target if before is None else before - 1):
         first = checkpoint.version + 1 if checkpoint is not None else 0
-        if all(number in listing.commits for number in range(first, target + 1)):
+        if first >= whole:
             found = True
-            plain = tuple(listing.commits[number] for number in range(first, target + 1))
-            shorter = _compacted(listing, first, target)
-            if shorter != plain:
-                yield Segment(target, checkpoint, shorter)
+            plain = every[first - whole :]
+            if listing.compactions:
+                shorter = _compacted(listing, first, target)
+                if shorter != plain:
+                    yield Segment(target, checkpoint, shorter)
             yield Segment(target, checkpoint, plain)
     if not found and before is None:
         raise _incomplete(listing, target, asked=version is not None)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reference_impl.limits import budget
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema
 from reference_impl.write.commit.transaction import Transaction
@@ -86,6 +87,7 @@ class Changes:
         self.updated += rows.num_rows
         self.deleted += int(gone.sum())
         before = file.take(chosen)
+        budget().account.take(rows.nbytes, "what is kept to be written")
         self._record("update_preimage", before)
         self._record("update_postimage", rows)
         self._record("delete", file.take(gone))
@@ -164,6 +166,7 @@ class Changes:
         self._keep(file.take(kept))
 
     def _keep(self, rows: pa.Table) -> None:
+        budget().account.take(rows.nbytes, "what is kept to be written")
         ids = rows.column(_ID) if self._tracks else None
         versions = rows.column(_VERSION) if self._tracks else None
         self._fresh.append(self._tracked(rows, ids, versions))
@@ -187,6 +190,8 @@ class Changes:
             return
         rows = _typed(rows.select(list(target.schema.names)), arrow_schema(target.schema))
         column = pa.repeat(pa.scalar(change), rows.num_rows)
+        if change != "insert":  # what comes new is the caller's own
+            budget().account.take(rows.nbytes, "what is kept to be written")
         self._feed.append(rows.append_column(_CHANGE_TYPE, column))
 
 
