@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, get_args
 
 from conformance.base.home import PROJECT
+from conformance.base.terminal import emit, warn
 from conformance.golden.corpus import default_corpus_path
 from conformance.proofs import load_proofs
 from conformance.requirements.citations import Citation, CitationError, Kind, cited_in_project
@@ -30,7 +31,6 @@ from conformance.requirements.registry import (
     Requirement,
     load_registry,
 )
-from conformance.terminal import emit, warn
 
 __all__ = [
     "Coverage",

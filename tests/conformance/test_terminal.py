@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import conformance
+from conformance.base.terminal import one_line
 from conformance.cli import COMMANDS, main
-from conformance.terminal import one_line
 
 ODD = "\x1b[2J\x07\u202eé\r\n" + os.fsdecode(b"\xff")
 """Steers, hides, has no encoding, and is no ASCII."""

@@ -12,8 +12,8 @@ from reference_impl.errors import (
     TableNotFound,
     VersionNotFound,
 )
-from reference_impl.log_names import LogFile, checkpoint_name
-from reference_impl.segment import Checkpoint, Listing, segments
+from reference_impl.log.names import LogFile, checkpoint_name
+from reference_impl.snapshot.segment import Checkpoint, Listing, segments
 from reference_impl.table import Table
 
 
