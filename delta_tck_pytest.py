@@ -224,7 +224,7 @@ class _Supervisor:
         config.pluginmanager.unregister(name=self.NAME)
         if not _endangered(config):
             return None
-        lifetime = _kit("lifetime")
+        lifetime = _kit("workers.lifetime")
         if not lifetime.can_supervise():
             return None
         status: int = lifetime.supervised(
@@ -297,7 +297,7 @@ def _cores() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a judging session when an implementation is named."""
     if config.getoption(destination("--impl")):
-        _kit("session").start(config)
+        _kit("plugin.session").start(config)
 
 
 def _kit(name: str) -> Any:

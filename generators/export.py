@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from generators.golden.case import CaseInfo, CaseWriter, Refusal
+from generators.golden.cases.case import CaseInfo, CaseWriter, Refusal
 from generators.histories.drawing import draw_histories
 from generators.materialise.builder import TableBuilder
 from generators.materialise.layouts import LAYOUTS, LaidOut, Layout, lay_out

@@ -20,8 +20,8 @@ from generators.materialise.data.partition_values import (
     serialize,
     stored_value,
 )
+from generators.materialise.data.paths import encode_path
 from generators.materialise.data.statistics import dump_statistics, file_statistics
-from generators.materialise.paths import encode_path
 from generators.oracle.delta_schema import (
     DataType,
     Struct,

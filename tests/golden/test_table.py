@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.golden.table import GoldenTable, add, feature_protocol, remove
+from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.data.deletion_vectors import inline_descriptor
 from generators.oracle.delta_schema import (

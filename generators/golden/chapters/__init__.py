@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from generators.golden.catalog import Chapter, Definition
+from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import reading
 from generators.golden.chapters.files import (
     changes,
@@ -95,7 +95,7 @@ def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Defini
     """Give the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
     if builder == "deltalake":
         # Only here, because this hand needs its engine to be installed.
-        from generators.golden.delta_rs import DEFINITIONS  # noqa: PLC0415
+        from generators.golden.chapters.delta_rs import DEFINITIONS  # noqa: PLC0415
 
         return list(DEFINITIONS)
     definitions = [each for chapter in all_chapters() for each in chapter]

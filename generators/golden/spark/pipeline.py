@@ -19,8 +19,8 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from generators.golden.build import CORPUS, build_corpus, write_manifest
-from generators.golden.canonical import question_digest
-from generators.golden.case import document_text
+from generators.golden.cases.canonical import question_digest
+from generators.golden.cases.case import document_text
 from generators.golden.spark.reading import Word, word_on
 from generators.golden.spark.session import spark_session, tool_versions
 from generators.golden.spark.tables import RECIPES

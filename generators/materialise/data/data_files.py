@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from generators.materialise.data.arrow_rows import Row, arrow_column
 from generators.materialise.data.legacy_parquet import ListLayout, relabel_lists_and_maps
 from generators.materialise.data.partition_values import TimestampStyle, serialize
+from generators.materialise.data.paths import encode_path, place
 from generators.materialise.data.statistics import dump_statistics, file_statistics
-from generators.materialise.paths import encode_path, place
 from generators.oracle.delta_schema import (
     Array,
     DataType,

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from pyroaring import BitMap
 
-from generators.materialise.paths import place
+from generators.materialise.data.paths import place
 
 __all__ = [
     "MAGIC",

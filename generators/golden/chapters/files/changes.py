@@ -7,13 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.files.deletion_vectors import store
-from generators.golden.chapters.files.types import utc
-from generators.golden.chapters.tables.column_mapping import renamed
-from generators.golden.publish import pin_times, publish
-from generators.golden.table import (
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import pin_times, publish
+from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
     GoldenTable,
@@ -22,6 +19,9 @@ from generators.golden.table import (
     legacy_protocol,
     remove,
 )
+from generators.golden.chapters.files.deletion_vectors import store
+from generators.golden.chapters.files.types import utc
+from generators.golden.chapters.tables.column_mapping import renamed
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
 

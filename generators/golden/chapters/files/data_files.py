@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.filters import compare, is_null
-from generators.golden.publish import (
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import (
     describe,
     earlier_spec,
     filtered,
@@ -18,7 +18,7 @@ from generators.golden.publish import (
     publish,
     snapshot_spec,
 )
-from generators.golden.table import GoldenTable, add, remove
+from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text

@@ -7,17 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.filters import Filter, compare, is_not_null, is_null
-from generators.golden.publish import (
-    describe,
-    filtered,
-    projected,
-    publish,
-    read_spec,
-)
-from generators.golden.table import DataFile, GoldenTable, add, feature_protocol, remove
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import Filter, compare, is_not_null, is_null
+from generators.golden.cases.publish import describe, filtered, projected, publish, read_spec
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.data.deletion_vectors import (
     StoredVector,

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from generators.golden.case import Accepted, CaseWriter
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, publish, read_spec
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
-from generators.golden.publish import describe, publish, read_spec
-from generators.golden.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.materialise.data.deletion_vectors import (
     StoredVector,
     vector_file_name,

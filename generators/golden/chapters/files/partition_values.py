@@ -10,10 +10,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.files.types import local, utc
-from generators.golden.filters import (
+from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import (
     all_of,
     any_of,
     compare,
@@ -22,8 +21,9 @@ from generators.golden.filters import (
     is_null,
     negate,
 )
-from generators.golden.publish import describe, filtered, projected, publish
-from generators.golden.table import GoldenTable, add, feature_protocol
+from generators.golden.cases.publish import describe, filtered, projected, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol
+from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 

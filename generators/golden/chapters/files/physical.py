@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_not_null, is_null
+from generators.golden.cases.publish import describe, filtered, projected, publish
+from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
 from generators.golden.chapters.files.types import utc
-from generators.golden.filters import compare, is_not_null, is_null
-from generators.golden.publish import describe, filtered, projected, publish
-from generators.golden.table import EPOCH, DataFile, GoldenTable, add
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
 from generators.oracle.delta_schema import array, field, map_of, struct

@@ -9,10 +9,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.files.types import utc
-from generators.golden.filters import (
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import (
     Filter,
     all_of,
     any_of,
@@ -23,8 +22,9 @@ from generators.golden.filters import (
     negate,
     starts_with,
 )
-from generators.golden.publish import describe, filtered, publish
-from generators.golden.table import GoldenTable, add
+from generators.golden.cases.publish import describe, filtered, publish
+from generators.golden.cases.table import GoldenTable, add
+from generators.golden.chapters.files.types import utc
 from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["CHAPTERS"]

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.filters import compare, is_not_null, is_null
-from generators.golden.publish import filtered, projected, publish
-from generators.golden.table import GoldenTable, add, feature_protocol
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_not_null, is_null
+from generators.golden.cases.publish import filtered, projected, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import Struct, array, decimal, field, map_of, struct
 

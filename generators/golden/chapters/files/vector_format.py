@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import describe, filtered, read_spec
+from generators.golden.cases.table import GoldenTable, add
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
     store,
     vector_table,
     with_vector,
 )
-from generators.golden.filters import compare
-from generators.golden.publish import describe, filtered, read_spec
-from generators.golden.table import GoldenTable, add
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.data.deletion_vectors import (
     StoredVector,

@@ -6,16 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.publish import (
-    describe,
-    files_spec,
-    publish,
-    read_spec,
-    snapshot_spec,
-)
-from generators.golden.table import (
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
+from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
     GoldenTable,

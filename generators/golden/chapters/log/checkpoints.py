@@ -7,18 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.golden.case import REVISIONS, Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import REVISIONS, Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import all_of, compare, is_in, is_null, negate
+from generators.golden.cases.publish import describe, filtered, publish, read_spec, refuse_load
+from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.golden.chapters.files.types import utc
-from generators.golden.filters import all_of, compare, is_in, is_null, negate
-from generators.golden.publish import (
-    describe,
-    filtered,
-    publish,
-    read_spec,
-    refuse_load,
-)
-from generators.golden.table import GoldenTable, add, remove, txn
 from generators.materialise.log.checkpoints import (
     CheckpointStyle,
     checkpoint_schema,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, publish
+from generators.golden.cases.table import GoldenTable, add, domain, remove, txn
 from generators.golden.chapters.log.checkpoints import grown
-from generators.golden.publish import describe, publish
-from generators.golden.table import GoldenTable, add, domain, remove, txn
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
 from generators.materialise.log.hints import write_compaction, write_last_checkpoint

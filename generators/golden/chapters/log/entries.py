@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, earlier_spec, publish, refuse_load
-from generators.golden.table import GoldenTable, add, remove, txn
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
+from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits, json_text
 from generators.oracle.delta_schema import field, struct
 

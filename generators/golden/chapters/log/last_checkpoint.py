@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, publish, refuse_load
+from generators.golden.cases.table import GoldenTable
 from generators.golden.chapters.log.checkpoints import grown
-from generators.golden.publish import describe, publish, refuse_load
-from generators.golden.table import GoldenTable
 from generators.materialise.log.checkpoints import write_classic, write_multi_part
 from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_text
 from generators.materialise.log.hints import last_checkpoint_document, write_last_checkpoint

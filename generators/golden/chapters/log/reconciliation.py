@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, earlier_spec, publish
-from generators.golden.table import DataFile, GoldenTable, add, domain, remove, txn
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish
+from generators.golden.cases.table import DataFile, GoldenTable, add, domain, remove, txn
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits, json_text
 from generators.oracle.delta_schema import field, struct

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, pin_times, publish
-from generators.golden.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, pin_times, publish
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
 from generators.oracle.delta_schema import field, struct

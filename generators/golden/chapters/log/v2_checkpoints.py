@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import describe, filtered, publish
+from generators.golden.cases.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
-from generators.golden.filters import compare
-from generators.golden.publish import describe, filtered, publish
-from generators.golden.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.materialise.log.checkpoints import CheckpointStyle, Written, write_classic, write_v2
 from generators.materialise.log.files import (
     LOG_DIRECTORY,

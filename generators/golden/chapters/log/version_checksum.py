@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec, refuse_load
+from generators.golden.cases.table import GoldenTable, add, domain
 from generators.golden.chapters.log.checkpoints import grown
-from generators.golden.publish import describe, earlier_spec, publish, read_spec, refuse_load
-from generators.golden.table import GoldenTable, add, domain
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
 from generators.materialise.log.hints import (

@@ -11,12 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import Filter, all_of, compare, is_null
+from generators.golden.cases.publish import filtered, projected, publish
+from generators.golden.cases.table import GoldenTable, add
 from generators.golden.chapters.tables.column_mapping import MAPPED_PROTOCOL
-from generators.golden.filters import Filter, all_of, compare, is_null
-from generators.golden.publish import filtered, projected, publish
-from generators.golden.table import GoldenTable, add
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import (
     ID_KEY,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.filters import compare, is_null
-from generators.golden.publish import (
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import (
     describe,
     earlier_spec,
     filtered,
@@ -17,7 +17,13 @@ from generators.golden.publish import (
     publish,
     refuse_load,
 )
-from generators.golden.table import DataFile, GoldenTable, add, feature_protocol, legacy_protocol
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+)
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import (

@@ -11,18 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import describe, earlier_spec, filtered, projected, publish
+from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
-from generators.golden.filters import compare, is_null
-from generators.golden.publish import (
-    describe,
-    earlier_spec,
-    filtered,
-    projected,
-    publish,
-)
-from generators.golden.table import EPOCH, DataFile, GoldenTable, add, feature_protocol
 from generators.materialise.data.data_files import write_parquet
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct

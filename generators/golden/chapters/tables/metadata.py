@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.filters import compare
-from generators.golden.publish import describe, earlier_spec, filtered, publish, refuse_load
-from generators.golden.table import GoldenTable, add, remove
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import describe, earlier_spec, filtered, publish, refuse_load
+from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 

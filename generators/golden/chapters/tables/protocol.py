@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.publish import describe, earlier_spec, publish, refuse_load
-from generators.golden.table import (
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
+from generators.golden.cases.table import (
     GoldenTable,
     add,
     feature_protocol,

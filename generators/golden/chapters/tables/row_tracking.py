@@ -7,11 +7,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import publish
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    remove,
+)
 from generators.golden.chapters.files.deletion_vectors import store
-from generators.golden.publish import publish
-from generators.golden.table import DataFile, GoldenTable, add, domain, feature_protocol, remove
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits

@@ -13,12 +13,12 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in
+from generators.golden.cases.recipes import Recipe
 from generators.golden.chapters.files.types import local
 from generators.golden.chapters.writing.operations import old_files, removed_files
-from generators.golden.filters import compare, is_in
-from generators.golden.recipes import Recipe
 from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["CHAPTERS"]

@@ -6,11 +6,11 @@ from datetime import date
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.case import CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import Computed, Recipe
 from generators.golden.chapters.files.types import utc
-from generators.golden.filters import compare
-from generators.golden.recipes import Computed, Recipe
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
-from generators.golden.case import CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.filters import compare, is_in, is_null
-from generators.golden.recipes import Computed, Recipe
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in, is_null
+from generators.golden.cases.recipes import Computed, Recipe
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.protocols import Protocol

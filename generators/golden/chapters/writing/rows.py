@@ -9,11 +9,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.case import CaseWriter, Refusal
-from generators.golden.catalog import Chapter
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import all_of, any_of, compare, is_in, is_null, negate
+from generators.golden.cases.recipes import Recipe
 from generators.golden.chapters.files.types import local, utc
-from generators.golden.filters import all_of, any_of, compare, is_in, is_null, negate
-from generators.golden.recipes import Recipe
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 __all__ = ["CHAPTERS"]

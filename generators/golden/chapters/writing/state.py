@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.case import CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.filters import compare, is_in
-from generators.golden.recipes import Recipe
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in
+from generators.golden.cases.recipes import Recipe
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import Struct, field, struct

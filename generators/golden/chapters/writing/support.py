@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.catalog import Chapter
-from generators.golden.publish import publish
-from generators.golden.table import GoldenTable, add, domain, feature_protocol, legacy_protocol
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import publish
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    legacy_protocol,
+)
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
 
 __all__ = ["CHAPTERS"]

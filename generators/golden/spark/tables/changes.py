@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from generators.golden.case import CaseWriter
+from generators.golden.cases.case import CaseWriter
 from generators.golden.spark.recipe import Recipe
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct

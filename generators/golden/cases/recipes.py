@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.filters import Filter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.filters import Filter
 from generators.golden.judged_steps import JUDGED_STEPS
 from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history

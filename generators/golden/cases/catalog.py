@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from generators.golden.case import REVISIONS, CaseError, CaseInfo, CaseWriter
+from generators.golden.cases.case import REVISIONS, CaseError, CaseInfo, CaseWriter
 
 __all__ = ["Builder", "Chapter", "Definition"]
 

@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow.parquet as pq
 
-from generators.golden.filters import Filter
+from generators.golden.cases.filters import Filter
 from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.oracle.delta_schema import Field, Struct
 from generators.placeholders import found_in

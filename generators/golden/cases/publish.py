@@ -2,7 +2,7 @@
 
 Serves all chapters. :func:`publish` turns the ledger of a :class:`GoldenTable` into the specs of
 a case: a read and a snapshot per version, the live files of the newest one. What a case is
-really about comes on top, through :class:`~generators.golden.case.CaseWriter`.
+really about comes on top, through :class:`~generators.golden.cases.case.CaseWriter`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from generators.file_fields import FILE_FIELDS
-from generators.golden.case import Accepted, CaseWriter, Refusal
-from generators.golden.filters import Filter
-from generators.golden.table import EPOCH, MINUTE, GoldenTable
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.filters import Filter
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.state import dv_unique_id
 
