@@ -19,10 +19,10 @@ from typing import Final
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
 from conformance.golden.corpus import default_corpus_path
-from conformance.proofs import proofs_of
 from conformance.requirements.citations import CitationError, cited_in_project
 from conformance.requirements.clauses import ClauseIndex, sentences
 from conformance.requirements.coverage import measure
+from conformance.requirements.proofs import proofs_of
 from conformance.requirements.registry import (
     REVISIONS,
     Registry,

@@ -44,6 +44,7 @@ class Descriptor:
                 vector has an offset.
 
         """
+        # Obeys DVDESC-012.
         storage_type, text = struct.get("storageType"), struct.get("pathOrInlineDv")
         offset = struct.get("offset")
         size, cardinality = struct.get("sizeInBytes"), struct.get("cardinality")
@@ -77,6 +78,7 @@ class Descriptor:
     @property
     def unique_id(self) -> str:
         """The id that tells logical files of one data file apart (section Derived Fields)."""
+        # Obeys DVDESC-013 DVDESC-014.
         name = self.storage_type + self.path_or_inline_dv
         return name if self.offset is None else f"{name}@{self.offset}"
 
@@ -88,6 +90,7 @@ class Descriptor:
             InvalidDeletionVector: the vector is inline, or its UUID does not decode.
 
         """
+        # Obeys DV-005 DVDESC-015 DVDESC-016.
         match self.storage_type:
             case "p":
                 return decode_path(self.path_or_inline_dv, action="add")

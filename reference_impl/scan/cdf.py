@@ -110,6 +110,7 @@ def read_changes(
         DeltaError: another subclass that says what is wrong with the table.
 
     """
+    # Obeys CDC-004 DVD-008.
     listing = list_log(storage, whole=True, ratified=ratified)
     last = listing.latest if end is None else end
     if last is None or not 0 <= start <= last:

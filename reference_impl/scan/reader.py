@@ -80,6 +80,7 @@ class FileReader:
             InvalidDeletionVector: the deletion vector is malformed.
 
         """
+        # Obeys DVDESC-020 DVDESC-021.
         deleted = self._vector(task.deletion_vector, task)
         only = self._vector(task.only, task)
         read = [*self.columns, *self.filter_columns]
@@ -124,6 +125,7 @@ class FileReader:
             yield batch if kept is None else batch.filter(kept)
 
     def _vector(self, wire: Mapping[str, Any] | None, task: FileTask) -> Bitmap | None:
+        # Obeys DV-004.
         return None if wire is None else self.vectors.load(wire, task.path)
 
 

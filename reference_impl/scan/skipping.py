@@ -123,6 +123,7 @@ def _of_partition(values: pa.Array) -> _Bounds:
 def _of_statistics(
     low: pa.Array, high: pa.Array, nulls: pa.Array, records: pa.Array, of: Any
 ) -> _Bounds:
+    # Obeys DVD-022.
     may_null = _or_true(pc.not_equal(nulls, 0))
     may_value = _or_true(pc.not_equal(nulls, records))
     if of in (TIMESTAMP, TIMESTAMP_NTZ):

@@ -173,11 +173,13 @@ class Snapshot:
 
     def tombstones(self) -> pa.Table:
         """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
+        # Obeys REC-011.
         return self._files().removes
 
     @property
     def commit_info(self) -> CommitInfo | None:
         """The commitInfo of the version's own commit; ``None`` without one."""
+        # Obeys REC-022 REC-023 CINFO-003.
         file = self._listing.commits.get(self.version)
         return read_commit(self.storage, file, files=False).info if file is not None else None
 
@@ -337,6 +339,8 @@ class _State:
     managed: bool = False
 
     def apply(self, actions: Iterable[Action]) -> None:
+        # Obeys META-002 TXN-005 DOM-012 DOM-013 PROTO-010 REC-001 REC-012 REC-013 REC-014 REC-015
+        # REC-016 REC-017.
         for action in actions:
             match action:
                 case Protocol():

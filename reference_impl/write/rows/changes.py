@@ -75,6 +75,7 @@ class Changes:
 
     def move(self, file: LiveFile) -> None:
         """Write the rows of a file that are left into another file, and remove it."""
+        # Obeys FA-017.
         self._keep(file.take(file.live))
         self.transaction.remove(file.add, data_change=self.data_change)
 
@@ -175,6 +176,7 @@ class Changes:
         self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
     ) -> pa.Table:
         """Give rows with the ids and commit versions that they keep; null is for fresh ones."""
+        # Obeys RT-004 RT-047 RT-048 RT-050 RT-052.
         target = self.transaction.target
         rows = rows.select(list(target.schema.names))
         if not target.active("rowTracking"):
@@ -185,6 +187,7 @@ class Changes:
         return rows
 
     def _record(self, change: str, rows: pa.Table) -> None:
+        # Obeys CDC-012.
         target = self.transaction.target
         if not target.active("changeDataFeed"):
             return

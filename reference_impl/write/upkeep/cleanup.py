@@ -37,6 +37,7 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
         UnsupportedError: the table needs what this implementation does not write.
 
     """
+    # Obeys CKPT-011 CLEAN-012 CAT-019.
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
     today = (now() if moment is None else moment) // _DAY * _DAY
