@@ -124,7 +124,7 @@ class LocalStorage:
             return other.get(place.address)
         with self._open(place.address, path) as file:
             protocol.refuse_large(path, os.fstat(file.fileno()).st_size)
-            return file.read()
+            return file.read() or b""  # nothing where it would have to wait, as in /proc
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -134,7 +134,7 @@ class LocalStorage:
         with self._open(place.address, path) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(min(start, size))
-            return file.read(min(length, max(size - start, 0)))
+            return file.read(min(length, max(size - start, 0))) or b""
 
     def open_input(self, path: str) -> Any:
         """Open a file for pyarrow. It is not mapped: a file may be cut off while it is read."""
