@@ -104,7 +104,7 @@ def _drift(arguments: Sequence[str]) -> int:
 def _explain(arguments: Sequence[str]) -> int:
     from conformance.explain import run_explain_cli  # noqa: PLC0415  as above
 
-    return run_explain_cli(arguments, say)
+    return run_explain_cli(arguments)
 
 
 def _report(arguments: Sequence[str]) -> int:

@@ -79,7 +79,7 @@ def read_bytes(path: Path, largest: int = _LARGEST_DOCUMENT) -> bytes:
 
     """
     with _opened(path) as source:
-        content = source.read(largest + 1)
+        content = source.read(largest + 1) or b""  # nothing where it would have to wait
     if len(content) > largest:
         raise DocumentError(f"has more than {largest} bytes")
     return content

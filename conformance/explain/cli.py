@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conformance.base.status import Status
+from conformance.base.terminal import say, warn
 from conformance.explain.items import ItemExplained, explain_item
 from conformance.explain.rows import RowExplained, explain_row
 from conformance.golden.cases import Spec
@@ -31,7 +32,7 @@ _SHOWN = 12
 """Cases of a kind that the text names; the JSON has them all."""
 
 
-def run_explain_cli(argv: Sequence[str], say: Callable[[str], None] = print) -> int:
+def run_explain_cli(argv: Sequence[str]) -> int:
     """Run ``delta-tck explain ID``.
 
     Returns:

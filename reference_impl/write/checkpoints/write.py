@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import ConstraintViolation, InvalidMetadata
+from reference_impl.errors import ConstraintViolation, InvalidMetadata, PlaceRefused
 from reference_impl.log.last_checkpoint import json_checksum, read_hint
 from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
 from reference_impl.model.features import supported
@@ -177,7 +177,7 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     data = json.dumps({**document, "checksum": checksum}).encode()
     try:
         storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
-    except IsADirectoryError:
+    except PlaceRefused:
         # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
         _log.warning("the hint at the last checkpoint is a folder", exc_info=True)
 

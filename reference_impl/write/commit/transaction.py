@@ -25,7 +25,6 @@ from reference_impl.errors import (
     InvalidLogSegment,
     InvalidMetadata,
     InvalidTableError,
-    PlaceRefused,
 )
 from reference_impl.filters import Node
 from reference_impl.log.commits import parse_commit
@@ -299,9 +298,7 @@ class Transaction:
                 return True
         except Exception as lost:
             raise CommitOutcomeUnknown(self._id, version, error) from lost
-        # A refused place is known before anything is asked of the storage.
-        known = isinstance(error, FileExistsError | PlaceRefused)
-        if not known and not is_refusal(error):
+        if not isinstance(error, FileExistsError) and not is_refusal(error):
             raise CommitOutcomeUnknown(self._id, version, error) from error
         self.created += named
         if isinstance(error, FileExistsError):
