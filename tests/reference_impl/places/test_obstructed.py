@@ -13,7 +13,7 @@ import pytest
 
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import PlaceRefused
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
 
 OBSTACLES: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,

@@ -15,7 +15,7 @@ import pytest
 
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import ConstraintViolation, InvalidMetadata, VersionNotFound
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
 
 SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string())])
 PROPERTIES = {
@@ -179,7 +179,7 @@ def test_no_commit_goes_for_a_checkpoint_that_is_not_whole(
     style: Style,
 ) -> None:
     if spoil is _spoil_pages:  # of a checkpoint so large that not every column is read at once
-        monkeypatch.setattr("reference_impl.checkpoints._FEW_ROWS", 1)
+        monkeypatch.setattr("reference_impl.log.checkpoints.reader._FEW_ROWS", 1)
     table.create(SCHEMA, features=["v2Checkpoint"] if style.spec == "v2" else [])
     for number in range(4):
         table.append(rows(number))
