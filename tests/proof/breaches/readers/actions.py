@@ -300,9 +300,6 @@ ROWS = (
     reader("never-decodes-paths", "ADD-003", "actions", viewing(each("add", _undecoded))),
     reader("takes-null-for-a-vector", "ADD-012", "actions", refusing(_null_vector("add"))),
     reader(
-        "never-decodes-paths-of-removes", "REM-002", "actions", viewing(each("remove", _undecoded))
-    ),
-    reader(
         "takes-null-for-a-removed-vector", "REM-013", "actions", refusing(_null_vector("remove"))
     ),
     reader("passes-over-change-files", "CDC-003", "actions", viewing(without("cdc"))),
@@ -369,12 +366,6 @@ ROWS = (
         "actions",
         viewing(first_wins("domainMetadata", lambda b: b["domain"])),
     ),
-    reader(
-        "gives-a-domain-twice",
-        "REC-005",
-        "answers",
-        viewing(first_wins("domainMetadata", lambda b: b["domain"])),
-    ),
     reader("reads-a-file-twice", "REC-006", "answers", answering(_added_twice)),
     reader("removed-stays-removed", "REC-008", "actions", viewing(replaying(_removed_stays))),
     reader("removes-by-path-alone", "REC-009", "actions", viewing(by_path_alone())),
@@ -421,7 +412,6 @@ ROWS = (
             )
         ),
     ),
-    reader("gives-empty-strings-for-null", "PART-002", "answers", answering(_with_empty_texts)),
     reader(
         "takes-vectors-of-one-file-for-one",
         "DVDESC-014",

@@ -283,24 +283,11 @@ ROWS = (
     ),
     writer("stores-no-field-ids", "CM-015", "files", leaving(parquet(_no_field_ids)), MAPPED),
     writer(
-        "keys-partition-values-otherwise", "CM-016", "actions", leaving(each("add", _keyed)), MAPPED
-    ),
-    writer(
-        "keys-statistics-otherwise", "CM-017", "actions", leaving(statistics(_stats_keyed)), MAPPED
-    ),
-    writer(
         "lowers-the-highest-column-id",
         "CM-020",
         "actions",
         leaving(_setting_property(_HIGHEST, "1")),
         MAPPED,
-    ),
-    writer(
-        "keeps-the-highest-column-id",
-        "CM-022",
-        "actions",
-        leaving(_setting_property(_HIGHEST, "1")),
-        COLUMNS,
     ),
     writer(
         "changes-physical-names",
@@ -316,13 +303,6 @@ ROWS = (
                 )
             ),
         ),
-        COLUMNS,
-    ),
-    writer(
-        "calls-new-columns-by-their-names",
-        "CM-018",
-        "actions",
-        leaving(fields(lambda f: _mapped(f, lambda g: g["metadata"].update({_NAME: g["name"]})))),
         COLUMNS,
     ),
     writer(
@@ -425,21 +405,7 @@ ROWS = (
         VECTORS,
     ),
     writer(
-        "writes-another-magic-number",
-        "DVFMT-008",
-        "files",
-        leaving(content(VECTOR, _flipped(5))),
-        VECTORS,
-    ),
-    writer(
         "writes-wrong-crc", "DVSTO-007", "files", leaving(content(VECTOR, _flipped(-1))), VECTORS
-    ),
-    writer(
-        "marks-rows-that-are-none",
-        "DVFILE-003",
-        "files",
-        leaving(vectors(lambda rows, _path: rows | {10**6})),
-        VECTORS,
     ),
     writer(
         "forgets-earlier-vectors",
@@ -492,13 +458,6 @@ ROWS = (
         "deletion-vectors-design/write-restore-before*",
     ),
     writer(
-        "vacuums-nothing-of-vectors",
-        "DVD-002",
-        "requests",
-        afterwards(_restored, _vector_files),
-        "deletion-vectors-design/write-vacuum*",
-    ),
-    writer(
         "vacuums-every-vector",
         "DVD-003",
         "files",
@@ -528,22 +487,8 @@ ROWS = (
         TRACKED,
     ),
     writer(
-        "tracks-without-ids",
-        "RT-002",
-        "actions",
-        leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMMIT)),
-        "row-tracking/write-supported*",
-    ),
-    writer(
         "gives-row-ids-twice",
         "RT-029",
-        "actions",
-        leaving(setting("add", "baseRowId", 0, COMMIT)),
-        TRACKED,
-    ),
-    writer(
-        "gives-row-ids-again",
-        "RT-039",
         "actions",
         leaving(setting("add", "baseRowId", 0, COMMIT)),
         TRACKED,
@@ -563,13 +508,6 @@ ROWS = (
         TRACKED,
     ),
     writer(
-        "records-no-mark",
-        "RT-032",
-        "actions",
-        leaving(_domain("delta.rowTracking", lambda _d: None)),
-        TRACKED,
-    ),
-    writer(
         "raises-no-mark",
         "RT-036",
         "actions",
@@ -581,13 +519,6 @@ ROWS = (
         "RT-037",
         "actions",
         leaving(_domain("delta.rowTracking", _lower)),
-        TRACKED,
-    ),
-    writer(
-        "calls-the-mark-otherwise",
-        "RT-034",
-        "actions",
-        leaving(_domain("delta.rowTracking", lambda d: {"mark": [*d.values()][0]})),
         TRACKED,
     ),
     writer(
@@ -624,10 +555,20 @@ ROWS = (
         leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMMIT)),
         "row-tracking/write-enable*",
     ),
-    writer("gives-rows-new-ids", "RT-047", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
+    writer(
+        "gives-rows-new-ids",
+        "RT-047",
+        "files",
+        leaving(_no_materialised(_ROW_ID)),
+        "row-tracking/write-merge-with-feed*",
+    ),
     writer("preserves-no-row-ids", "RT-050", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
     writer(
-        "preserves-no-versions", "RT-052", "files", leaving(_no_materialised(_ROW_VERSION)), MERGED
+        "preserves-no-versions",
+        "RT-052",
+        "files",
+        leaving(_no_materialised(_ROW_VERSION)),
+        "row-tracking/write-merge-with-vectors*",
     ),
     writer(
         "calls-a-row-column-like-a-column",
@@ -701,6 +642,20 @@ ROWS = (
         leaving(unlisted("inCommitTimestamp")),
         TIMED,
     ),
+    writer(
+        "turns-times-on-without-the-property",
+        "ICT-004",
+        "actions",
+        leaving(_drop_from("delta.enableInCommitTimestamps")),
+        "in-commit-timestamps/write-merge*",
+    ),
+    writer(
+        "locks-without-the-feature",
+        "APP-001",
+        "actions",
+        leaving(unlisted("appendOnly")),
+        "table-features/write-created-for-writers*",
+    ),
     # Clustering.
     writer(
         "counts-not-what-clusters",
@@ -715,27 +670,6 @@ ROWS = (
         "actions",
         leaving(dropping("add", "clusteringProvider", where=COMMIT)),
         "clustered-table/write-cluster-run*",
-    ),
-    writer(
-        "clusters-without-statistics",
-        "CLUS-010",
-        "actions",
-        leaving(statistics(lambda s: {"numRecords": s["numRecords"]})),
-        "clustered-table/write-cluster-later*",
-    ),
-    writer(
-        "records-no-clustering-columns",
-        "CLUS-006",
-        "actions",
-        leaving(_domain("delta.clustering", lambda _d: None)),
-        "clustered-table/write-append*",
-    ),
-    writer(
-        "records-clustering-otherwise",
-        "CLUS-007",
-        "actions",
-        leaving(_domain("delta.clustering", lambda d: {"columns": d["clusteringColumns"]})),
-        "clustered-table/write-append*",
     ),
     writer(
         "clusters-without-domains",
@@ -802,20 +736,6 @@ ROWS = (
         ICE2,
     ),
     writer(
-        "writes-iceberg-1-without-its-name",
-        "ICE1-003",
-        "actions",
-        leaving(unlisted("icebergCompatV1")),
-        ICE1,
-    ),
-    writer(
-        "writes-iceberg-2-without-its-name",
-        "ICE2-003",
-        "actions",
-        leaving(unlisted("icebergCompatV2")),
-        ICE2,
-    ),
-    writer(
         "mixes-iceberg-1-and-vectors",
         "ICE1-006",
         "answers",
@@ -857,37 +777,6 @@ ROWS = (
         carrying_out(),
         "iceberg-compatibility-v2/write-replace-part*",
     ),
-    writer(
-        "numbers-no-parts",
-        "ICE2-006",
-        "actions",
-        leaving(
-            fields(
-                lambda f: (
-                    [f["metadata"].pop(k) for k in [*f["metadata"]] if "nested.ids" in k] and None
-                )
-            )
-        ),
-        "iceberg-compatibility-v2/write-nested*",
-    ),  # type: ignore[func-returns-value]
-    writer(
-        "numbers-parts-twice",
-        "ICE2-007",
-        "actions",
-        leaving(
-            fields(
-                lambda f: (
-                    [
-                        v.update(dict.fromkeys(v, 1))
-                        for k, v in f["metadata"].items()
-                        if "nested.ids" in k
-                    ]
-                    and None
-                )
-            )
-        ),
-        "iceberg-compatibility-v2/write-nested*",
-    ),  # type: ignore[func-returns-value]
     writer(
         "stores-instants-as-int96",
         "ICE2-017",

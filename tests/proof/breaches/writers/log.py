@@ -31,7 +31,6 @@ from breaches.edits import (
     renaming,
     rewrite,
     setting,
-    unlisted,
     without,
 )
 from breaches.model import Breach, How, Where
@@ -363,12 +362,6 @@ ROWS = (
         "*domain*",
     ),
     writer(
-        "marks-first-checkpoints",
-        "CKC-009",
-        "actions",
-        leaving(_column("checkpointMetadata", {"version": 1})),
-    ),
-    writer(
         "marks-version-1-checkpoints",
         "CKPT-V1-002",
         "actions",
@@ -519,13 +512,6 @@ ROWS = (
         "checkpoints/*",
     ),
     writer(
-        "writes-v2-without-the-feature",
-        "CKPT-V2-001",
-        "actions",
-        leaving(unlisted("v2Checkpoint")),
-        "checkpoints/*",
-    ),
-    writer(
         "marks-no-second-kind",
         "CKPT-V2-002",
         "actions",
@@ -537,27 +523,6 @@ ROWS = (
         "actions",
         leaving(lines(_split, JSON_CHECKPOINT)),
         "checkpoints/*",
-    ),
-    writer(
-        "splits-parts-otherwise",
-        "CKPT-N-005",
-        "files",
-        leaving(_swapped),
-        "checkpoints/write-multi*",
-    ),
-    writer(
-        "splits-parts-of-vectors-otherwise",
-        "CKPT-N-004",
-        "files",
-        leaving(_swapped),
-        "checkpoints/write-multi*",
-    ),
-    writer(
-        "splits-parts-by-no-hash",
-        "CKPT-N-003",
-        "files",
-        leaving(_swapped),
-        "checkpoints/write-multi*",
     ),
     writer(
         "splits-parts-anew",

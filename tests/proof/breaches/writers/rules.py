@@ -15,7 +15,6 @@ from breaches.edits import (
     dropping,
     each,
     fields,
-    lines,
     parquet,
     renaming,
     schema,
@@ -224,13 +223,6 @@ ROWS = (
         LINEAR,
     ),
     writer(
-        "does-not-escape-paths",
-        "ADD-004",
-        "actions",
-        leaving(each("add", _encoded, COMMIT)),
-        "add-file-and-remove-file/write-append-partitions*",
-    ),
-    writer(
         "changes-rows-as-a-move",
         "ADD-009",
         "actions",
@@ -245,27 +237,10 @@ ROWS = (
         DELETED,
     ),
     writer(
-        "moves-rows-as-a-change",
-        "FA-017",
-        "actions",
-        leaving(
-            setting("add", "dataChange", value=True, where=COMMIT),
-            setting("remove", "dataChange", value=True, where=COMMIT),
-        ),
-        "append-only-tables/write-optimize*",
-    ),
-    writer(
         "adds-a-file-twice-in-a-commit",
         "FA-012",
         "actions",
         leaving(doubling("add", lambda b: {**b, "modificationTime": 5})),
-        LINEAR,
-    ),
-    writer(
-        "writes-columns-of-no-schema",
-        "WCON-001",
-        "files",
-        leaving(parquet(lambda t: t.append_column("extra", pa.nulls(len(t), pa.int64())))),
         LINEAR,
     ),
     writer(
@@ -340,13 +315,6 @@ ROWS = (
         "CDC-007",
         "actions",
         leaving(dropping("cdc", "partitionValues", where=COMMIT)),
-        FEED,
-    ),
-    writer(
-        "feeds-whole-files",
-        "CDC-001",
-        "files",
-        leaving(parquet(lambda t: pa.concat_tables([t, t]), CHANGES)),
         FEED,
     ),
     writer(
@@ -446,43 +414,6 @@ ROWS = (
         "table-features/write-created-for-readers*",
     ),
     writer(
-        "uses-reader-lists-without-writer-lists",
-        "TF-006",
-        "actions",
-        leaving(
-            each(
-                "protocol",
-                lambda b: {"minReaderVersion": 3, "minWriterVersion": 5, "readerFeatures": []},
-                COMMIT,
-            )
-        ),
-        LINEAR,
-    ),
-    writer(
-        "takes-features-out",
-        "TF-016",
-        "actions",
-        after_step(
-            2,
-            leaving(
-                lines(
-                    lambda a: [
-                        {
-                            "protocol": {
-                                "minReaderVersion": 1,
-                                "minWriterVersion": 7,
-                                "writerFeatures": [],
-                            }
-                        },
-                        *a,
-                    ],
-                    COMMIT,
-                )
-            ),
-        ),
-        "table-features/write-inactive*",
-    ),
-    writer(
         "loses-features-when-it-upgrades",
         "TF-012",
         "actions",
@@ -508,13 +439,6 @@ ROWS = (
         "DOM-003",
         "actions",
         leaving(setting("domainMetadata", "removed", "false", COMMIT)),
-        "domain-metadata/write-domains*",
-    ),
-    writer(
-        "calls-own-domains-delta",
-        "DOM-007",
-        "actions",
-        leaving(setting("domainMetadata", "domain", lambda d: f"delta.{d}", COMMIT)),
         "domain-metadata/write-domains*",
     ),
     writer(
