@@ -116,7 +116,7 @@ def judged(item: Item, breach: Breach | None, revision: str) -> Verdict:
     )
     name = item.requirement(revision)
     assert name is not None
-    return weighed(item.judge(judge), name, item.judged.asked, load_registry())
+    return weighed(item.judge(judge), name, item.judged.asked, load_registry(), revision)
 
 
 def names(verdict: Verdict, requirement: str) -> bool:

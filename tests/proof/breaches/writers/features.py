@@ -564,13 +564,6 @@ ROWS = (
     ),
     writer("preserves-no-row-ids", "RT-050", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
     writer(
-        "preserves-no-versions",
-        "RT-052",
-        "files",
-        leaving(_no_materialised(_ROW_VERSION)),
-        "row-tracking/write-merge-with-vectors*",
-    ),
-    writer(
         "calls-a-row-column-like-a-column",
         "RT-043",
         "actions",
