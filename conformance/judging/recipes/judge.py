@@ -361,10 +361,10 @@ def _asked(replayed: _Replay, number: int) -> Verdict | None:
 def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
     before, replayed.files = replayed.files, digests(replayed.table)
-    if (over := written_over(replayed.table, before, replayed.files)) is not None:
-        return _broken(name, over)
-    if "kept" in step and (lost := _cleared(replayed, name, step)) is not None:
-        return lost
+    over = written_over(replayed.table, before, replayed.files)
+    lost = _cleared(replayed, name, step) if "kept" in step else None
+    if over is not None or lost is not None:
+        return lost if over is None else _broken(name, over)
     try:
         told, fault = numbered(step, replayed.table, replayed.watch.former)
     except DeltaError as error:

@@ -21,7 +21,7 @@ from breaches.edits import (
     setting,
     without,
 )
-from breaches.model import Ask, Breach, How, Where
+from breaches.model import Breach, How, Where
 from breaches.seams import answering, documents, refusing, viewing
 from breaches.views import (
     bodies,
@@ -31,7 +31,7 @@ from breaches.views import (
     partition_values,
     replaying,
 )
-from conformance.adapter import Answer, Changes, DomainMetadata, Ok, Request, Scan
+from conformance.adapter import DomainMetadata, Ok, Scan
 from reference_impl.model.features import FEATURES
 
 _KNOWN = frozenset(
@@ -43,7 +43,8 @@ _FIELDS = {
     "baseRowId defaultRowCommitVersion clusteringProvider",
     "remove": "path deletionTimestamp dataChange extendedFileMetadata partitionValues size stats "
     "tags deletionVector baseRowId defaultRowCommitVersion",
-    "metaData": "id name description format schemaString partitionColumns configuration createdTime",
+    "metaData": "id name description format schemaString partitionColumns configuration "
+    "createdTime",
     "protocol": "minReaderVersion minWriterVersion readerFeatures writerFeatures",
     "txn": "appId version lastUpdated",
 }
@@ -244,32 +245,6 @@ def _with_empty_texts(request: Any, answer: Any) -> Any:
         if pa.types.is_string(column.type):
             table = table.set_column(at, name, pc.fill_null(column, ""))
     return Ok(table)
-
-
-def _inferred(how: How) -> How:
-    """Go wrong where changes are asked for."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-
-        def run(request: Request) -> Answer:
-            return (other if isinstance(request, Changes) else ask)(request)
-
-        return run
-
-    return wrong
-
-
-def _cancels_all(actions: Lines, kept: dict[Any, Any]) -> Lines:
-    """Let a tombstone cancel every add of its path, whatever the vectors."""
-    return actions
-
-
-def _cut_protocol(request: Any, payload: Any) -> Any:
-    if isinstance(payload, dict) and "protocol" in payload:
-        wanted = ("minReaderVersion", "minWriterVersion")
-        return {**payload, "protocol": {k: payload["protocol"][k] for k in wanted}}
-    return payload
 
 
 def _same_offset(add: Any, remove: Any) -> bool:

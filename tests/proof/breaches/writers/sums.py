@@ -75,6 +75,12 @@ def _latin(text: str) -> str:
     return text.replace("%C3%A4%20%C3%A9", "%E4%20%E9").replace("%C3%BC", "%FC")
 
 
+def _joined_sum(text: str) -> str:
+    """Count the checksum itself, empty as it is then, in its place of the order."""
+    pairs = [*text.split(","), '"checksum"=""']
+    return ",".join(sorted(pairs, key=lambda pair: pair.partition("=")[0].encode()))
+
+
 _RULES = (
     ("literals", "SUM-002", _values(lambda v: f'"{v}"' if v in ("true", "null") else v)),
     ("numbers", "SUM-003", _values(lambda v: f"{v}.0" if v.isdigit() else v)),
@@ -89,7 +95,7 @@ _RULES = (
     ),
     ("commas", "SUM-009", _all(lambda text: text.replace(",", ";"))),
     ("positions", "SUM-010", _paths(_one_on)),
-    ("itself", "SUM-011", _all(lambda text: _joined_sum(text))),
+    ("itself", "SUM-011", _all(_joined_sum)),
     ("below", "SUM-012", _wrong(lambda f: _joined([p for p in f if "checksum" not in p[0]]))),
     ("bytes", "SUM-015", _all(_latin)),
     ("slashes", "SUM-016", _all(lambda text: text.replace("%2F", "/"))),
@@ -97,12 +103,6 @@ _RULES = (
     ("escapes", "SUM-018", _all(_small)),
     ("everything", "SUM-001", _all(lambda _text: "nothing")),
 )
-
-
-def _joined_sum(text: str) -> str:
-    """Count the checksum itself, empty as it is then, in its place of the order."""
-    pairs = [*text.split(","), '"checksum"=""']
-    return ",".join(sorted(pairs, key=lambda pair: pair.partition("=")[0].encode()))
 
 
 _CASE = "checkpoints/write-checkpoint/*"
