@@ -184,7 +184,10 @@ class Watch:
 
     def _attempted(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Hold a commit's timestamp against the time of the attempt and the one before it."""
-        before, stamp = former.timestamp, now.timestamp
+        try:
+            before, stamp = former.timestamp, now.timestamp
+        except DeltaError:
+            return  # a commit without one is for the audit to tell
         if now.version != former.version + 1 or before is None or stamp is None:
             return
         ended = time.time_ns() // 1_000_000

@@ -63,7 +63,7 @@ _DEFINING: Final = ("create", "convert", "replace")
 """Steps that say which columns there are."""
 
 _SETTING: Final = frozenset(
-    {"enable_feature", "set_properties", "unset_properties", "set_txn", "restore"}
+    {"create", "enable_feature", "set_properties", "unset_properties", "set_txn", "restore"}
 )
 """Steps whose work shows beside the rows."""
 
@@ -361,8 +361,10 @@ def _asked(replayed: _Replay, number: int) -> Verdict | None:
 def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
     before, replayed.files = replayed.files, digests(replayed.table)
-    if (over := written_over(replayed.table, before, replayed.files)) is not None:
-        return _broken(name, over)
+    over = written_over(replayed.table, before, replayed.files)
+    lost = _cleared(replayed, name, step) if "kept" in step else None
+    if over is not None or lost is not None:
+        return lost if over is None else _broken(name, over)
     try:
         told, fault = numbered(step, replayed.table, replayed.watch.former)
     except DeltaError as error:
@@ -447,7 +449,7 @@ def _cleared(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict |
     if not lost and not left:
         return None
     wrong = f"{lost[0]} is gone" if lost else f"{left[0]} is still there"
-    now = replayed.watch.now
+    now = replayed.watch.now or replayed.watch.former
     vectors = now is not None and now.adds().column("deletionVector").null_count < len(now.adds())
     return Verdict(
         Outcome.FAIL,

@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -105,6 +106,10 @@ def _results(numbers: Sequence[int], known: Proofs, jobs: int) -> Iterator[tuple
         yield from pool.imap_unordered(_prove, todo)
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
 def main(argv: Sequence[str]) -> int:
     """Run the command; 0 when everything that was tried is proved, 1 when not."""
     parser = argparse.ArgumentParser(prog="python tests/proof", description=__doc__)
@@ -136,7 +141,7 @@ def main(argv: Sequence[str]) -> int:
         elif proof is not None:
             proofs.append(proof)
         if arguments.verbose:
-            print(
+            _say(
                 f"{took:6.2f} {task.requirement} {task.id}: {proof.case if proof else wrong or '-'}"
             )
     return _end(sorted(proofs), sorted(missing), arguments)
@@ -144,18 +149,18 @@ def main(argv: Sequence[str]) -> int:
 
 def _end(proofs: list[Proof], missing: list[str], arguments: argparse.Namespace) -> int:
     for line in missing:
-        print(f"not proved: {line}")
+        _say(f"not proved: {line}")
     rows = {proof.requirement for proof in proofs}
     wanted = [r.id for r in load_registry().for_revision("2025") if r.level == "MUST"]
     kinds = Counter(proof.kind for proof in proofs)
     told = ", ".join(f"{count} by {kind}" for kind, count in sorted(kinds.items()))
     covered = sum(name in rows for name in wanted)
-    print(f"{len(proofs)} proofs ({told}); {covered} of {len(wanted)} MUST rows of 2025")
+    _say(f"{len(proofs)} proofs ({told}); {covered} of {len(wanted)} MUST rows of 2025")
     if arguments.out:
         arguments.out.write_text(
             json.dumps([[p.requirement, p.kind, p.id, p.case] for p in proofs])
         )
     if arguments.write:
         PROVED.write_text(render_proofs(proving.digest_of(proofs), proofs))
-        print(f"written; the reasons of the others are in {UNPROVED.name}")
+        _say(f"written; the reasons of the others are in {UNPROVED.name}")
     return 1 if missing else 0

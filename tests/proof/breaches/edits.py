@@ -234,8 +234,7 @@ def statistics(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
             return body
         found = json.loads(body["stats"])
         after = change(found)
-        body = {**body, "stats": json.dumps(found if after is None else after)}
-        return body
+        return {**body, "stats": json.dumps(found if after is None else after)}
 
     return each("add", changed, where)
 

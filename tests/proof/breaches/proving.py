@@ -116,7 +116,7 @@ def judged(item: Item, breach: Breach | None, revision: str) -> Verdict:
     )
     name = item.requirement(revision)
     assert name is not None
-    return weighed(item.judge(judge), name, item.judged.asked, load_registry())
+    return weighed(item.judge(judge), name, item.judged.asked, load_registry(), revision)
 
 
 def names(verdict: Verdict, requirement: str) -> bool:
@@ -180,24 +180,28 @@ def _planted(mutation: Any, name: str) -> str | None:
 
 
 def found_at(root: Path, requirement: str) -> bool:
-    """Tell whether the audit calls a requirement broken in a table."""
+    """Tell whether the audit reports a requirement as more than information."""
     try:
         found = audit(str(root), revision=revision_of(requirement))
     except AuditError:
         return False
-    return any(each.requirement == requirement and each.severity == "error" for each in found)
+    return any(each.requirement == requirement and each.severity != "info" for each in found)
+
+
+_HOME = Path(__file__).parent.parent
 
 
 def sources() -> Iterator[Path]:
     """Give the files that say what is broken, and how."""
-    yield from sorted(Path(__file__).parent.parent.glob("[bf]*/**/*.py"))
+    for pattern in ("breaches/**/*.py", "faults/*.py", "faults/data/*.yaml"):
+        yield from sorted(_HOME.glob(pattern))
 
 
 def digest_of(proofs: Sequence[Proof]) -> str:
     """Give the digest of the table of breaches and of the cases that the proofs name."""
     found = hashlib.sha256()
     for path in sources():
-        found.update(path.relative_to(Path(__file__).parent).as_posix().encode())
+        found.update(path.relative_to(_HOME).as_posix().encode())
         found.update(path.read_bytes())
     corpus = load_corpus(validate=False)
     cases = {proof.case.rpartition("/")[0] for proof in proofs}

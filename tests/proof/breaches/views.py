@@ -1,4 +1,4 @@
-"""Edits that wrong readers have in common: replays gone wrong, vectors changed, tables looked at."""
+"""Edits that wrong readers share: replays gone wrong, vectors changed, tables looked at."""
 
 from __future__ import annotations
 

@@ -371,7 +371,7 @@ for _name, _title, _listed, _ids in (
         "writers",
         "A table of writer features lists none for readers",
         ("appendOnly", "changeDataFeed"),
-        "TF-007",
+        "TF-007 APP-001",
     ),
     (
         "readers",

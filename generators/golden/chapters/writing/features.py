@@ -111,7 +111,7 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "write-changes",
         "Every commit carries a time later than the one before",
         _CLOCK,
-        "ICT-005 ICT-006 ICT-008 ICT-009",
+        "ICT-005 ICT-002 ICT-006 ICT-008 ICT-009",
         (),
     ),
     (

@@ -175,7 +175,7 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         "A merge and an optimize carry later times each",
         {"delta.enableInCommitTimestamps": "true"},
         ("inCommitTimestamp",),
-        "ICT-005 ICT-006 ICT-008",
+        "ICT-005 ICT-004 ICT-006 ICT-008",
         (),
     ),
 ):

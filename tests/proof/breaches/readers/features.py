@@ -283,7 +283,6 @@ ROWS = (
         "actions",
         _for_changes(viewing(_no_vector())),
     ),
-    reader("counts-nulls-of-live-rows", "DVD-022", "actions", viewing(each("add", _live_counts))),
     reader("counts-on-row-ids", "RT-003", "actions", refusing(_unnumbered)),
     reader("shows-columns-of-row-tracking", "RT-017", "actions", viewing(_exposing)),
     reader("forgets-materialised-ids", "RT-023", "actions", viewing(_moved(_ROW_ID))),

@@ -28,10 +28,10 @@ from breaches.edits import (
     renaming,
     without,
 )
-from breaches.model import Ask, Breach, How, Where
-from breaches.seams import Edit, asking, refusing, rows, viewing
+from breaches.model import Breach, How, Where
+from breaches.seams import asking, refusing, rows, viewing
 from breaches.views import bodies, commits_of, log_of
-from conformance.adapter import Answer, Changes, Request, Scan
+from conformance.adapter import Scan
 
 
 def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
@@ -94,11 +94,10 @@ def _object_lines(data: bytes) -> bytes:
             found = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict) and all(isinstance(v, dict) for v in found.values()):
-            if "path" in found.get("add", {"path": 1}) and "path" in found.get(
-                "remove", {"path": 1}
-            ):
-                kept.append(line)
+        files = [found[k] for k in ("add", "remove") if isinstance(found, dict) and k in found]
+        whole = isinstance(found, dict) and all(isinstance(v, dict) for v in found.values())
+        if whole and all("path" in file for file in files):
+            kept.append(line)
     return b"\n".join(kept) + b"\n"
 
 
@@ -191,20 +190,6 @@ def _no_hint(root: Path) -> bool:
     return not (log_of(root) / "_last_checkpoint").exists()
 
 
-def _changes_alone(how: How) -> How:
-    """Go wrong where changes are asked for."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-
-        def run(request: Request) -> Answer:
-            return other(request) if isinstance(request, Changes) else ask(request)
-
-        return run
-
-    return wrong
-
-
 def _past_gaps(root: Path, _fresh: frozenset[str]) -> None:
     """Count commits, and not go by their numbers."""
     if _checkpoints(root):
@@ -212,10 +197,6 @@ def _past_gaps(root: Path, _fresh: frozenset[str]) -> None:
     for number, path in enumerate(sorted(log_of(root).glob("*.json"))):
         if re.fullmatch(r"\d{20}\.json", path.name):
             path.rename(path.with_name(f"{number:020}.json"))
-
-
-def _dropping_old_commits_without(edit: Edit) -> Edit:
-    return edit
 
 
 ROWS = (

@@ -23,7 +23,6 @@ from breaches.edits import (
     setting,
     statistics,
     unlisted,
-    without,
 )
 from breaches.model import Ask, Breach, How, Where
 from breaches.seams import Edit, afterwards, carrying_out, leaving
@@ -283,24 +282,11 @@ ROWS = (
     ),
     writer("stores-no-field-ids", "CM-015", "files", leaving(parquet(_no_field_ids)), MAPPED),
     writer(
-        "keys-partition-values-otherwise", "CM-016", "actions", leaving(each("add", _keyed)), MAPPED
-    ),
-    writer(
-        "keys-statistics-otherwise", "CM-017", "actions", leaving(statistics(_stats_keyed)), MAPPED
-    ),
-    writer(
         "lowers-the-highest-column-id",
         "CM-020",
         "actions",
         leaving(_setting_property(_HIGHEST, "1")),
         MAPPED,
-    ),
-    writer(
-        "keeps-the-highest-column-id",
-        "CM-022",
-        "actions",
-        leaving(_setting_property(_HIGHEST, "1")),
-        COLUMNS,
     ),
     writer(
         "changes-physical-names",
@@ -316,13 +302,6 @@ ROWS = (
                 )
             ),
         ),
-        COLUMNS,
-    ),
-    writer(
-        "calls-new-columns-by-their-names",
-        "CM-018",
-        "actions",
-        leaving(fields(lambda f: _mapped(f, lambda g: g["metadata"].update({_NAME: g["name"]})))),
         COLUMNS,
     ),
     writer(
@@ -425,21 +404,7 @@ ROWS = (
         VECTORS,
     ),
     writer(
-        "writes-another-magic-number",
-        "DVFMT-008",
-        "files",
-        leaving(content(VECTOR, _flipped(5))),
-        VECTORS,
-    ),
-    writer(
         "writes-wrong-crc", "DVSTO-007", "files", leaving(content(VECTOR, _flipped(-1))), VECTORS
-    ),
-    writer(
-        "marks-rows-that-are-none",
-        "DVFILE-003",
-        "files",
-        leaving(vectors(lambda rows, _path: rows | {10**6})),
-        VECTORS,
     ),
     writer(
         "forgets-earlier-vectors",
@@ -492,13 +457,6 @@ ROWS = (
         "deletion-vectors-design/write-restore-before*",
     ),
     writer(
-        "vacuums-nothing-of-vectors",
-        "DVD-002",
-        "requests",
-        afterwards(_restored, _vector_files),
-        "deletion-vectors-design/write-vacuum*",
-    ),
-    writer(
         "vacuums-every-vector",
         "DVD-003",
         "files",
@@ -518,381 +476,5 @@ ROWS = (
         "requests",
         doing_nothing("vacuum"),
         "add-file-and-remove-file/write-vacuum/*",
-    ),
-    # Row tracking.
-    writer(
-        "assigns-no-row-ids",
-        "RT-028",
-        "actions",
-        leaving(dropping("add", "baseRowId", where=COMMIT)),
-        TRACKED,
-    ),
-    writer(
-        "tracks-without-ids",
-        "RT-002",
-        "actions",
-        leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMMIT)),
-        "row-tracking/write-supported*",
-    ),
-    writer(
-        "gives-row-ids-twice",
-        "RT-029",
-        "actions",
-        leaving(setting("add", "baseRowId", 0, COMMIT)),
-        TRACKED,
-    ),
-    writer(
-        "gives-row-ids-again",
-        "RT-039",
-        "actions",
-        leaving(setting("add", "baseRowId", 0, COMMIT)),
-        TRACKED,
-    ),
-    writer(
-        "tells-other-ids-of-removed-files",
-        "RT-030",
-        "actions",
-        leaving(setting("remove", "baseRowId", 77, COMMIT)),
-        "row-tracking/write-*",
-    ),
-    writer(
-        "checkpoints-no-row-ids",
-        "RT-031",
-        "actions",
-        leaving(dropping("add", "baseRowId", where=r"_delta_log/\d{20}\.checkpoint.*")),
-        TRACKED,
-    ),
-    writer(
-        "records-no-mark",
-        "RT-032",
-        "actions",
-        leaving(_domain("delta.rowTracking", lambda _d: None)),
-        TRACKED,
-    ),
-    writer(
-        "raises-no-mark",
-        "RT-036",
-        "actions",
-        after_step(2, leaving(_domain("delta.rowTracking", lambda _d: None))),
-        TRACKED,
-    ),
-    writer(
-        "keeps-the-mark-low",
-        "RT-037",
-        "actions",
-        leaving(_domain("delta.rowTracking", _lower)),
-        TRACKED,
-    ),
-    writer(
-        "calls-the-mark-otherwise",
-        "RT-034",
-        "actions",
-        leaving(_domain("delta.rowTracking", lambda d: {"mark": [*d.values()][0]})),
-        TRACKED,
-    ),
-    writer(
-        "numbers-versions-otherwise",
-        "RT-040",
-        "actions",
-        leaving(setting("add", "defaultRowCommitVersion", 99, COMMIT)),
-        TRACKED,
-    ),
-    writer(
-        "names-no-row-columns",
-        "RT-042",
-        "actions",
-        leaving(properties(lambda p: [p.pop(k) for k in [*p] if "materialized" in k] and None)),
-        "row-tracking/write-created*",
-    ),
-    writer(
-        "tracks-without-the-feature", "RT-041", "actions", leaving(unlisted("rowTracking")), TRACKED
-    ),
-    writer(
-        "tracks-without-domains", "RT-007", "actions", leaving(unlisted("domainMetadata")), TRACKED
-    ),
-    writer(
-        "tracks-without-backfill",
-        "RT-045",
-        "actions",
-        leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMMIT)),
-        "row-tracking/write-enable*",
-    ),
-    writer(
-        "backfills-after-it-enables",
-        "RT-046",
-        "actions",
-        leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMMIT)),
-        "row-tracking/write-enable*",
-    ),
-    writer("gives-rows-new-ids", "RT-047", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
-    writer("preserves-no-row-ids", "RT-050", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
-    writer(
-        "preserves-no-versions", "RT-052", "files", leaving(_no_materialised(_ROW_VERSION)), MERGED
-    ),
-    writer(
-        "calls-a-row-column-like-a-column",
-        "RT-043",
-        "actions",
-        leaving(properties(lambda p: p.update({k: "id" for k in p if k.endswith(_ROW_ID)}))),
-        TRACKED,
-    ),
-    # In-commit timestamps.
-    writer(
-        "leaves-commit-info-out",
-        "ICT-005",
-        "actions",
-        leaving(without("commitInfo", where=COMMIT)),
-        TIMED,
-    ),
-    writer(
-        "puts-commit-info-last", "ICT-006", "actions", leaving(lines(_first_of_all, COMMIT)), TIMED
-    ),
-    writer(
-        "tells-times-as-text",
-        "ICT-007",
-        "actions",
-        leaving(setting("commitInfo", "inCommitTimestamp", str, COMMIT)),
-        TIMED,
-    ),
-    writer(
-        "stops-the-clock",
-        "ICT-009",
-        "actions",
-        leaving(setting("commitInfo", "inCommitTimestamp", 1_700_000_000_000, COMMIT)),
-        TIMED,
-    ),
-    writer(
-        "goes-by-the-clock-alone",
-        "ICT-008",
-        "actions",
-        leaving(_a_minute_on),
-        "in-commit-timestamps/write-behind*",
-    ),
-    writer(
-        "tells-not-since-which-version",
-        "ICT-010",
-        "actions",
-        leaving(_drop_from("delta.inCommitTimestampEnablementVersion")),
-        "in-commit-timestamps/write-enable*",
-    ),
-    writer(
-        "tells-not-since-what-time",
-        "ICT-011",
-        "actions",
-        leaving(_drop_from("delta.inCommitTimestampEnablementTimestamp")),
-        "in-commit-timestamps/write-enable*",
-    ),
-    writer(
-        "starts-behind-the-file",
-        "ICT-012",
-        "actions",
-        leaving(
-            setting("commitInfo", "inCommitTimestamp", 1_000, COMMIT),
-            properties(
-                lambda p: p.update({k: "1000" for k in p if k.endswith("EnablementTimestamp")})
-            ),
-        ),
-        "in-commit-timestamps/write-enable-behind*",
-    ),
-    writer(
-        "times-without-the-feature",
-        "ICT-002",
-        "actions",
-        leaving(unlisted("inCommitTimestamp")),
-        TIMED,
-    ),
-    # Clustering.
-    writer(
-        "counts-not-what-clusters",
-        "CLUS-009",
-        "actions",
-        leaving(statistics(lambda s: {"numRecords": s["numRecords"]})),
-        "clustered-table/write-*",
-    ),
-    writer(
-        "tells-not-who-clusters",
-        "CLUS-011",
-        "actions",
-        leaving(dropping("add", "clusteringProvider", where=COMMIT)),
-        "clustered-table/write-cluster-run*",
-    ),
-    writer(
-        "clusters-without-statistics",
-        "CLUS-010",
-        "actions",
-        leaving(statistics(lambda s: {"numRecords": s["numRecords"]})),
-        "clustered-table/write-cluster-later*",
-    ),
-    writer(
-        "records-no-clustering-columns",
-        "CLUS-006",
-        "actions",
-        leaving(_domain("delta.clustering", lambda _d: None)),
-        "clustered-table/write-append*",
-    ),
-    writer(
-        "records-clustering-otherwise",
-        "CLUS-007",
-        "actions",
-        leaving(_domain("delta.clustering", lambda d: {"columns": d["clusteringColumns"]})),
-        "clustered-table/write-append*",
-    ),
-    writer(
-        "clusters-without-domains",
-        "CLUS-003",
-        "actions",
-        leaving(unlisted("domainMetadata")),
-        "clustered-table/write-append*",
-    ),
-    writer(
-        "clusters-partitioned-tables",
-        "CLUS-004",
-        "answers",
-        carrying_out(),
-        "clustered-table/write-partitioned*",
-    ),
-    # Iceberg compatibility.
-    writer(
-        "leaves-partitions-out-of-files-1",
-        "ICE1-007",
-        "files",
-        leaving(_without_partitions),
-        ICE1,
-    ),
-    writer(
-        "leaves-partitions-out-of-files-2",
-        "ICE2-015",
-        "files",
-        leaving(_without_partitions),
-        ICE2,
-    ),
-    writer(
-        "puts-partitions-first",
-        "ICE1-008",
-        "files",
-        leaving(parquet(lambda t: t.select(list(reversed(t.column_names))))),
-        ICE1,
-    ),
-    writer(
-        "counts-no-rows-for-iceberg-1",
-        "ICE1-009",
-        "actions",
-        leaving(statistics(lambda s: s.pop("numRecords", None) and None)),
-        ICE1,
-    ),
-    writer(
-        "counts-no-rows-for-iceberg-2",
-        "ICE2-016",
-        "actions",
-        leaving(statistics(lambda s: s.pop("numRecords", None) and None)),
-        ICE2,
-    ),
-    writer(
-        "unmaps-iceberg-1",
-        "ICE1-005",
-        "actions",
-        leaving(_setting_property("delta.columnMapping.mode", "none")),
-        ICE1,
-    ),
-    writer(
-        "unmaps-iceberg-2",
-        "ICE2-005",
-        "actions",
-        leaving(_setting_property("delta.columnMapping.mode", "none")),
-        ICE2,
-    ),
-    writer(
-        "writes-iceberg-1-without-its-name",
-        "ICE1-003",
-        "actions",
-        leaving(unlisted("icebergCompatV1")),
-        ICE1,
-    ),
-    writer(
-        "writes-iceberg-2-without-its-name",
-        "ICE2-003",
-        "actions",
-        leaving(unlisted("icebergCompatV2")),
-        ICE2,
-    ),
-    writer(
-        "mixes-iceberg-1-and-vectors",
-        "ICE1-006",
-        "answers",
-        carrying_out(),
-        "iceberg-compatibility-v1/write-refused-vectors*",
-    ),
-    writer(
-        "mixes-iceberg-2-and-vectors",
-        "ICE2-014",
-        "answers",
-        carrying_out(),
-        "iceberg-compatibility-v2/write-refused-vectors*",
-    ),
-    writer(
-        "mixes-iceberg-1-and-2",
-        "ICE2-013",
-        "answers",
-        carrying_out(),
-        "iceberg-compatibility-v2/write-refused-first*",
-    ),
-    writer(
-        "takes-arrays-under-iceberg-1",
-        "ICE1-010",
-        "answers",
-        carrying_out(),
-        "iceberg-compatibility-v1/write-refused-array*",
-    ),
-    writer(
-        "repartitions-under-iceberg-1",
-        "ICE1-011",
-        "answers",
-        carrying_out(),
-        "iceberg-compatibility-v1/write-replace-part*",
-    ),
-    writer(
-        "repartitions-under-iceberg-2",
-        "ICE2-019",
-        "answers",
-        carrying_out(),
-        "iceberg-compatibility-v2/write-replace-part*",
-    ),
-    writer(
-        "numbers-no-parts",
-        "ICE2-006",
-        "actions",
-        leaving(
-            fields(
-                lambda f: (
-                    [f["metadata"].pop(k) for k in [*f["metadata"]] if "nested.ids" in k] and None
-                )
-            )
-        ),
-        "iceberg-compatibility-v2/write-nested*",
-    ),  # type: ignore[func-returns-value]
-    writer(
-        "numbers-parts-twice",
-        "ICE2-007",
-        "actions",
-        leaving(
-            fields(
-                lambda f: (
-                    [
-                        v.update(dict.fromkeys(v, 1))
-                        for k, v in f["metadata"].items()
-                        if "nested.ids" in k
-                    ]
-                    and None
-                )
-            )
-        ),
-        "iceberg-compatibility-v2/write-nested*",
-    ),  # type: ignore[func-returns-value]
-    writer(
-        "stores-instants-as-int96",
-        "ICE2-017",
-        "files",
-        leaving(parquet(lambda t: t, use_deprecated_int96_timestamps=True)),
-        "iceberg-compatibility-v2/write-*",
     ),
 )
