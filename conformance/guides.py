@@ -21,7 +21,7 @@ from conformance.base.status import Status
 from conformance.base.terminal import say
 from conformance.golden.corpus import default_corpus_path
 from conformance.judging.claims import CAPABILITIES
-from conformance.proofs import load_proofs
+from conformance.requirements.proofs import load_proofs
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
 from conformance.requirements.registry import SELECTIONS, load_registry

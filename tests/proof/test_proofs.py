@@ -9,7 +9,7 @@ import pytest
 from breaches import cli, proving, table
 from breaches.proving import Task
 
-from conformance.proofs import (
+from conformance.requirements.proofs import (
     PROVED,
     Proof,
     Proofs,
