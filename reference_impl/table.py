@@ -238,7 +238,8 @@ class Table:
         Args:
             rows: what is added.
             txn: an application and its progress, which are recorded in the same commit
-                ("Transaction Identifiers"): whoever finds it there adds the rows no second time.
+                ("Transaction Identifiers"). Where as much is recorded already, nothing is
+                committed, and the version is the latest.
 
         Raises:
             SchemaMismatch: columns or values do not fit the schema.
