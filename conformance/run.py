@@ -40,7 +40,7 @@ from conformance.tables import TableStore
 from conformance.untrusted import printable
 from conformance.witness import Witness
 
-__all__ = ["Judgement", "Run", "all_items", "decide_status"]
+__all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
 
 
 def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
@@ -200,16 +200,7 @@ class Run:
 
     def decide(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
-        judged = item.requirement(self.settings.selection.revision)
-        try:
-            verdict = item.judge(self.judge)
-        except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
-            message = f"kit fault: {type(error).__name__}: {error}"
-            trace = tuple(traceback.format_exception(error))
-            verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
-        if judged is not None:
-            verdict = weighed(verdict, judged, item.judged.asked, self.registry)
-        verdict = _printable(verdict)
+        verdict = verdict_of(item, self.judge, self.registry)
         return self._kept(item, verdict, self._hold(item, verdict))
 
     def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
@@ -286,6 +277,23 @@ class Run:
         witness = self.__dict__.pop("witness", None)
         if witness is not None:
             witness.close()
+
+
+def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
+    """Judge one item by the revision of a judge; never raises.
+
+    The verdict can be printed, and has the weight of the requirement that is judged.
+    """
+    judged = item.requirement(judge.revision)
+    try:
+        verdict = item.judge(judge)
+    except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
+        message = f"kit fault: {type(error).__name__}: {error}"
+        trace = tuple(traceback.format_exception(error))
+        verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
+    if judged is not None:
+        verdict = weighed(verdict, judged, item.judged.asked, registry)
+    return _printable(verdict)
 
 
 def _printable(verdict: Verdict) -> Verdict:
