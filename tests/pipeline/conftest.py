@@ -13,6 +13,11 @@ from conformance.adapter import Claims
 from conformance.claims import as_document
 from conformance.results import ResultsWriter
 
+HERE = Path(__file__).parent
+for folder in (HERE, HERE.parent / "conformance"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
 CLAIMS = as_document(Claims(operations=frozenset({"scan"})))
 HAZARDS = {"fail": "silent wrong data"}
 Write = Callable[..., Path]
@@ -72,8 +77,3 @@ def results(tmp_path: Path) -> Write:
         return path
 
     return write
-
-
-HERE = str(Path(__file__).parent)
-if HERE not in sys.path:
-    sys.path.insert(0, HERE)
