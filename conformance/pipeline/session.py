@@ -32,6 +32,7 @@ __all__ = [
     "SparkMissingError",
     "SparkOptions",
     "add_spark_options",
+    "check_spark",
     "spark_options",
     "spark_session",
 ]
@@ -119,10 +120,7 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
 
     """
     options = options or SparkOptions()
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    _check_packages()
-    if not submitted:
-        _check_java()
+    submitted = check_spark()
     scratch = Scratch()
     try:
         _prepare(scratch.path, options, submitted=submitted)
@@ -133,6 +131,20 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
             session.stop()
     finally:
         scratch.close()
+
+
+def check_spark() -> bool:
+    """Look for what Spark needs; tells whether ``spark-submit`` runs this process.
+
+    Raises:
+        SparkMissingError: Java or a Python package is missing.
+
+    """
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    _check_packages()
+    if not submitted:
+        _check_java()
+    return submitted
 
 
 def _check_packages() -> None:
