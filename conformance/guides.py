@@ -20,6 +20,7 @@ from conformance.corpus import default_corpus_path
 from conformance.coverage import measure
 from conformance.options import OPTIONS
 from conformance.outcomes import HAZARDS, MEANINGS
+from conformance.pipeline.track.schema import TABLES
 from conformance.registry import SELECTIONS, load_registry
 from conformance.status import Status
 from generators.spec_files import spec_files
@@ -29,7 +30,13 @@ __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 
 _ROOT: Final = Path(__file__).parent.parent
 
-GUIDES: Final = ("README.md", "docs/adapters.md", "docs/limits.md", "docs/results.md")
+GUIDES: Final = (
+    "README.md",
+    "docs/adapters.md",
+    "docs/limits.md",
+    "docs/pipeline.md",
+    "docs/results.md",
+)
 """Guides that hold generated parts, below the project's folder."""
 
 _STATUSES: Final[Mapping[Status, str]] = {
@@ -52,6 +59,14 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.GAVE_UP: "ten cases in a row ended in one kind of fault of the adapter: the run was "
     "ended, and its results are partial",
 }
+
+
+def _store() -> str:
+    lines = ["| Table | Columns |", "|--|--|"]
+    for name, schema in TABLES.items():
+        columns = ", ".join(f"`{field.name}` {field.type}" for field in schema)
+        lines.append(f"| `{name}` | {columns.replace('list<item: string>', 'array of string')} |")
+    return "\n".join(lines)
 
 
 def _options() -> str:
@@ -125,6 +140,7 @@ def _limits() -> str:
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "store": _store,
     "capabilities": _capabilities,
     "corpus": _corpus,
     "coverage": _coverage,

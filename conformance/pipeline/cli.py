@@ -36,7 +36,7 @@ def run_pipeline_cli(arguments: Sequence[str]) -> int:
 
     """
     if arguments and arguments[0] in ("-h", "--help"):
-        _say(_usage())
+        emit(sys.stdout, f"{_usage()}\n")
         return Status.OK
     if not arguments or arguments[0] not in JOBS:
         _say(_usage())

@@ -111,6 +111,8 @@ def _setting(text: str) -> tuple[str, str]:
 def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[SparkSession]:
     """Hold a session of Spark with Delta; its own files are gone afterwards.
 
+    A session that is there already is used as it is, and left.
+
     Args:
         job: what it is for, as Spark's name of the application.
         options: how to reach Spark.
@@ -121,6 +123,12 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
     """
     options = options or SparkOptions()
     submitted = check_spark()
+    from pyspark.sql import SparkSession  # noqa: PLC0415  not without the extra
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
     scratch = Scratch()
     try:
         _prepare(scratch.path, options, submitted=submitted)
@@ -193,7 +201,7 @@ def _prepare(scratch: Path, options: SparkOptions, *, submitted: bool) -> None:
 
 
 def _open(job: str, options: SparkOptions, scratch: Path, *, submitted: bool) -> SparkSession:
-    from pyspark.sql import SparkSession  # noqa: PLC0415  not without the extra
+    from pyspark.sql import SparkSession  # noqa: PLC0415  as above
 
     settings = dict(_SETTINGS)
     builder: Any = SparkSession.builder.appName(f"delta-tck {job}")
