@@ -119,6 +119,18 @@ def _diff(arguments: Sequence[str]) -> int:
     return run_diff_cli(list(arguments))
 
 
+def _merge(arguments: Sequence[str]) -> int:
+    from conformance.run.merge import run_merge_cli  # noqa: PLC0415  as above
+
+    return run_merge_cli(arguments)
+
+
+def _pipeline(arguments: Sequence[str]) -> int:
+    from conformance.pipeline.cli import run_pipeline_cli  # noqa: PLC0415  as above
+
+    return run_pipeline_cli(arguments)
+
+
 COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "run": ("judge an implementation; --help has the options", _run),
     "smoke": ("try an adapter before it is judged", _smoke),
@@ -129,6 +141,8 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "explain": ("look up a requirement or a case: clause, code, cases, proofs", _explain),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
+    "merge": ("make one results file out of those of the parts of a run", _merge),
+    "pipeline": ("run a job on Spark, or keep results of many runs", _pipeline),
 }
 
 

@@ -21,16 +21,23 @@ from conformance.base.status import Status
 from conformance.base.terminal import say
 from conformance.golden.corpus import default_corpus_path
 from conformance.judging.claims import CAPABILITIES
-from conformance.requirements.proofs import load_proofs
+from conformance.pipeline.track.schema import TABLES
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
+from conformance.requirements.proofs import load_proofs
 from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
 __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 
-GUIDES: Final = ("README.md", "docs/adapters.md", "docs/limits.md", "docs/results.md")
+GUIDES: Final = (
+    "README.md",
+    "docs/adapters.md",
+    "docs/limits.md",
+    "docs/pipeline.md",
+    "docs/results.md",
+)
 """Guides that hold generated parts, below the project's folder."""
 
 _STATUSES: Final[Mapping[Status, str]] = {
@@ -53,6 +60,14 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.GAVE_UP: "ten cases in a row ended in one kind of fault of the adapter: the run was "
     "ended, and its results are partial",
 }
+
+
+def _store() -> str:
+    lines = ["| Table | Columns |", "|--|--|"]
+    for name, schema in TABLES.items():
+        columns = ", ".join(f"`{field.name}` {field.type}" for field in schema)
+        lines.append(f"| `{name}` | {columns.replace('list<item: string>', 'array of string')} |")
+    return "\n".join(lines)
 
 
 def _options() -> str:
@@ -130,6 +145,7 @@ def _limits() -> str:
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "store": _store,
     "capabilities": _capabilities,
     "corpus": _corpus,
     "coverage": _coverage,

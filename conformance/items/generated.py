@@ -26,7 +26,7 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.materialise.layouts import LAYOUTS, Layout, lay_out
 from generators.oracle.operations import History
 
-__all__ = ["MODERN", "Plan", "ReadHistory", "generated_items"]
+__all__ = ["MODERN", "Plan", "ReadHistory", "generated_items", "read_items"]
 
 MODERN = frozenset({"2025", "upstream"})
 """Revisions of tables that need what came after the one of 2021."""
@@ -132,18 +132,23 @@ def _named(what: str, verdict: Verdict) -> Verdict:
 def generated_items(plan: Plan) -> Iterator[Item]:
     """Give an item for every history to be read, in every layout."""
     for number, drawn in enumerate(plan.histories("read")):
-        for layout in LAYOUTS:
-            identity = f"generated/{drawn.name}/{layout.name}"
-            made = ReadHistory(identity, drawn, layout)
-            yield Item(
-                identity,
-                "generated",
-                "generated",
-                f"History {number} reads equal in the layout {layout.name}",
-                layout.requirements,
-                frozenset({*drawn.features, *layout.features}),
-                MODERN if drawn.features or layout.features else ALL_REVISIONS,
-                made.judge,
-                Judged("read", layout.requirements),
-                made,
-            )
+        yield from read_items(number, drawn)
+
+
+def read_items(number: int, drawn: Drawn) -> Iterator[Item]:
+    """Give an item for every layout of a history; titles have its number."""
+    for layout in LAYOUTS:
+        identity = f"generated/{drawn.name}/{layout.name}"
+        made = ReadHistory(identity, drawn, layout)
+        yield Item(
+            identity,
+            "generated",
+            "generated",
+            f"History {number} reads equal in the layout {layout.name}",
+            layout.requirements,
+            frozenset({*drawn.features, *layout.features}),
+            MODERN if drawn.features or layout.features else ALL_REVISIONS,
+            made.judge,
+            Judged("read", layout.requirements),
+            made,
+        )

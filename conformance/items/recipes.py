@@ -25,7 +25,7 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.operations import History, replay
 from generators.steps import recipe_step
 
-__all__ = ["WrittenHistory", "generated_recipes"]
+__all__ = ["WrittenHistory", "generated_recipes", "written_item"]
 
 _REQUIREMENTS: Final = ("LOG-005", "SNAP-001")
 
@@ -78,18 +78,23 @@ def _steps(history: History) -> Iterator[dict[str, Any]]:
 def generated_recipes(plan: Plan) -> Iterator[Item]:
     """Give an item for every history to be written."""
     for number, drawn in enumerate(plan.histories("write")):
-        identity = f"generated/{drawn.name}/written"
-        made = WrittenHistory(identity, drawn)
-        yield Item(
-            identity,
-            "generated",
-            "generated",
-            f"History {number} is written as the oracle has it",
-            _REQUIREMENTS,
-            frozenset(drawn.features),
-            MODERN if drawn.features else ALL_REVISIONS,
-            made.judge,
-            Judged("write", _REQUIREMENTS),
-            made,
-            tuple(judged_step(step["operation"]) for step in _steps(drawn.load())),
-        )
+        yield written_item(number, drawn)
+
+
+def written_item(number: int, drawn: Drawn) -> Item:
+    """Give the item of a history to be written; its title has the number."""
+    identity = f"generated/{drawn.name}/written"
+    made = WrittenHistory(identity, drawn)
+    return Item(
+        identity,
+        "generated",
+        "generated",
+        f"History {number} is written as the oracle has it",
+        _REQUIREMENTS,
+        frozenset(drawn.features),
+        MODERN if drawn.features else ALL_REVISIONS,
+        made.judge,
+        Judged("write", _REQUIREMENTS),
+        made,
+        tuple(judged_step(step["operation"]) for step in _steps(drawn.load())),
+    )

@@ -19,9 +19,9 @@ from typing import Final, get_args
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
 from conformance.golden.corpus import default_corpus_path
-from conformance.requirements.proofs import load_proofs
 from conformance.requirements.citations import Citation, CitationError, Kind, cited_in_project
 from conformance.requirements.gaps import faults_of, read_gaps, render_gaps
+from conformance.requirements.proofs import load_proofs
 from conformance.requirements.registry import (
     DEFAULT_FOLDER,
     LEVELS,

@@ -41,7 +41,7 @@ from conformance.run.settings import Settings
 from conformance.workers.process import ProcessAdapter
 from conformance.workers.resolve import resolve
 
-__all__ = ["Judgement", "Run", "all_items", "decide_status"]
+__all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
 
 
 def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
@@ -109,6 +109,9 @@ class Run:
         )
         self.items = all_items(self.corpus, self.settings, self.registry)
         self.selected = select(self.settings.selection, self.items, self.registry)
+        self.asked = len(self.selected)
+        if self.settings.shard is not None:
+            self.selected = self.settings.shard.of(self.selected)
 
     def of_source(self, source: str) -> list[Item]:
         """Give the selected items of one source."""
@@ -177,7 +180,10 @@ class Run:
     def header(self) -> dict[str, Any]:
         """Give the stamp of this run's results."""
         who = self.description
+        shard = self.settings.shard
+        part = {} if shard is None else {"shard": shard.as_document(self.asked)}
         return {
+            **part,
             "kit_version": kit_version(),
             "corpus_digest": self.corpus.digest,
             "revision": self.settings.selection.revision,
@@ -195,17 +201,7 @@ class Run:
 
     def decide(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
-        judged = item.requirement(self.settings.selection.revision)
-        try:
-            verdict = item.judge(self.judge)
-        except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
-            message = f"kit fault: {type(error).__name__}: {error}"
-            trace = tuple(traceback.format_exception(error))
-            verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
-        if judged is not None:
-            revision = self.settings.selection.revision
-            verdict = weighed(verdict, judged, item.judged.asked, self.registry, revision)
-        verdict = _printable(verdict)
+        verdict = verdict_of(item, self.judge, self.registry)
         return self._kept(item, verdict, self._hold(item, verdict))
 
     def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
@@ -282,6 +278,23 @@ class Run:
         witness = self.__dict__.pop("witness", None)
         if witness is not None:
             witness.close()
+
+
+def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
+    """Judge one item by the revision of a judge; never raises.
+
+    The verdict can be printed, and has the weight of the requirement that is judged.
+    """
+    judged = item.requirement(judge.revision)
+    try:
+        verdict = item.judge(judge)
+    except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
+        message = f"kit fault: {type(error).__name__}: {error}"
+        trace = tuple(traceback.format_exception(error))
+        verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
+    if judged is not None:
+        verdict = weighed(verdict, judged, item.judged.asked, registry, judge.revision)
+    return _printable(verdict)
 
 
 def _printable(verdict: Verdict) -> Verdict:

@@ -288,8 +288,10 @@ class ProcessAdapter:
             document = encode_request(request, self._next_id, rows_to, rows)
             answer = self._ask(document, self._time_limit)
             if "error" in answer:
-                # An engine that raised may be poisoned: whatever it says next proves nothing.
-                self._drop()
+                # An engine that raised may be poisoned: whatever it says next proves nothing,
+                # unless the adapter says that it has made a new one.
+                if answer.get("fresh") is not True:
+                    self._drop()
                 raise _reported(answer["error"])
             try:
                 return decode_answer(answer, rows_to)

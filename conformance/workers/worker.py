@@ -60,7 +60,17 @@ def _answer(adapter: Adapter, document: dict[str, Any]) -> dict[str, Any]:
         request = decode_request(document)
         return encode_answer(adapter.run(request), Path(rows_to) if rows_to else None)
     except BaseException as error:  # noqa: BLE001  engines panic past Exception; it is an answer
-        return _raised(error)
+        return {**_raised(error), **_renewed(adapter, error)}
+
+
+def _renewed(adapter: Adapter, error: BaseException) -> dict[str, Any]:
+    """Say that the adapter is as if just started, where it can tell."""
+    renew = getattr(adapter, "renew", None)
+    try:
+        fresh = renew is not None and renew(error) is True
+    except Exception:  # noqa: BLE001  what cannot be made anew is started anew
+        fresh = False
+    return {"fresh": True} if fresh else {}
 
 
 def _raised(error: BaseException) -> dict[str, Any]:

@@ -63,6 +63,18 @@ def test_a_fault_costs_one_request(
     assert isinstance(scripted.run(Scan("/fine")), Ok)
 
 
+@pytest.mark.parametrize(("table", "kept"), [("/raise", True), ("/exit", False)])
+def test_an_adapter_that_makes_its_engine_anew_keeps_its_process(
+    monkeypatch: pytest.MonkeyPatch, table: str, *, kept: bool
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    with closing(resolve("python:fakes:renewed")) as adapter:
+        before = adapter.run(Txn("/t", "process"))
+        with pytest.raises(AdapterError):
+            adapter.run(Scan(table))
+        assert (adapter.run(Txn("/t", "process")) == before) is kept
+
+
 def test_a_hang_costs_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     with closing(resolve("python:fakes:create", Limits(request=1.5))) as adapter:

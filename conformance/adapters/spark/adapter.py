@@ -112,6 +112,10 @@ _REFUSALS: Final = Refusals(
 )
 
 
+_LOST: Final = re.compile(r"java\.lang\.(\w+Error\b)|Py4JNetworkError|SparkContext was shut down")
+"""What a JVM does not get over: errors of its own, or its end."""
+
+
 def create() -> EngineAdapter:
     """Start Spark and give its adapter.
 
@@ -130,6 +134,14 @@ def create() -> EngineAdapter:
         warehouse.cleanup()
 
     reader = SparkReader(spark)
+
+    def renew(error: BaseException) -> bool:
+        """Go on with a session that knows nothing of what was; a JVM outlives its exceptions."""
+        if not isinstance(error, _REFUSALS.errors) or _LOST.search(f"{type(error)} {error}"):
+            return False
+        reader.renew()
+        return bool(reader.spark.range(1).toArrow().num_rows == 1)
+
     return EngineAdapter(
         name="spark",
         engine_version=f"{metadata.version('delta-spark')} (Spark {spark.version})",
@@ -138,4 +150,5 @@ def create() -> EngineAdapter:
         reads=reader.operations(),
         writes=SparkWriter(reader).operations(),
         release=release,
+        renew=renew,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -29,6 +30,23 @@ class SparkReader:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        self._opened: Any = None
+        self._frames: dict[Any, DataFrame] = {}
+        self._snapshots: dict[int | None, Any] = {}
+
+    def renew(self) -> None:
+        """Forget every table, and go on in a new session."""
+        self._opened = None
+        self.spark.sparkContext.cancelAllJobs()
+        self.spark.catalog.clearCache()
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001  the only way in
+        self.spark = self.spark.newSession()
+
+    def _share(self, table: str) -> None:
+        """Let questions of one table share what was loaded for it, until its log changes."""
+        opened = (table, _state_of(Path(table, "_delta_log")))
+        if opened != self._opened:
+            self._opened, self._frames, self._snapshots = opened, {}, {}
 
     def operations(self) -> dict[str, Callable[[Any], Any]]:
         """Give the reading operations by name."""
@@ -45,7 +63,11 @@ class SparkReader:
     def frame(self, table: str, **options: Any) -> DataFrame:
         """Open a table; options that are ``None`` are not given."""
         given = {key: str(value) for key, value in options.items() if value is not None}
-        return self.spark.read.format("delta").options(**given).load(table)
+        self._share(table)
+        asked = tuple(given.items())
+        if asked not in self._frames:
+            self._frames[asked] = self.spark.read.format("delta").options(**given).load(table)
+        return self._frames[asked]
 
     def _scan(self, request: Scan) -> pa.Table:
         frame = self.frame(
@@ -93,12 +115,17 @@ class SparkReader:
     def _version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
         """Give Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
         self.frame(request.table, versionAsOf=request.version)
-        log = self.log(request.table)
+        if request.version not in self._snapshots:
+            self._snapshots[request.version] = self._snapshot_at(request.table, request.version)
+        return self._snapshots[request.version]
+
+    def _snapshot_at(self, table: str, version: int | None) -> Any:
+        log = self.log(table)
         # Scala's default arguments have to be passed by whoever calls from outside.
-        if request.version is None:
+        if version is None:
             return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
         arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
-        return log.getSnapshotAt(request.version, *arguments)
+        return log.getSnapshotAt(version, *arguments)
 
     def _snapshot(self, request: Snapshot) -> dict[str, Any]:
         found = self._version(request)
@@ -123,6 +150,15 @@ class SparkReader:
                 configuration: str = domains.apply(index).configuration()
                 return configuration
         return None
+
+
+def _state_of(log: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """Give what tells whether a log is as it was: name, inode, size and time of each file."""
+    try:
+        found = [(each, each.stat()) for each in log.rglob("*")]
+    except OSError:
+        return ()
+    return tuple(sorted((str(path), at.st_ino, at.st_size, at.st_mtime_ns) for path, at in found))
 
 
 def _collected(frame: DataFrame) -> pa.Table:

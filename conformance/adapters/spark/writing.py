@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from delta import DeltaTable
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
@@ -84,7 +84,11 @@ class SparkWriter:
 
     def __init__(self, reader: SparkReader) -> None:
         self.reader = reader
-        self.spark = reader.spark
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, which the reader may have made anew."""
+        return self.reader.spark
 
     def operations(self) -> dict[str, Callable[[Write], Any]]:
         """Give the writing operations by name."""
