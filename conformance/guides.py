@@ -14,21 +14,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from conformance.citations import cited_in_project
-from conformance.claims import CAPABILITIES
-from conformance.corpus import default_corpus_path
-from conformance.coverage import measure
-from conformance.options import OPTIONS
-from conformance.outcomes import HAZARDS, MEANINGS
+from conformance.base.home import PROJECT
+from conformance.base.options import OPTIONS
+from conformance.base.outcomes import HAZARDS, MEANINGS
+from conformance.base.status import Status
+from conformance.base.terminal import say
+from conformance.golden.corpus import default_corpus_path
+from conformance.judging.claims import CAPABILITIES
 from conformance.pipeline.track.schema import TABLES
-from conformance.registry import SELECTIONS, load_registry
-from conformance.status import Status
+from conformance.requirements.citations import cited_in_project
+from conformance.requirements.coverage import measure
+from conformance.requirements.proofs import load_proofs
+from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
 __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
-
-_ROOT: Final = Path(__file__).parent.parent
 
 GUIDES: Final = (
     "README.md",
@@ -107,16 +108,20 @@ def _hazards() -> str:
 
 def _coverage() -> str:
     registry = load_registry()
-    citations = list(cited_in_project(_ROOT, default_corpus_path()))
+    citations = list(cited_in_project(PROJECT, default_corpus_path()))
+    proofs = load_proofs()
     lines = [
-        "| Revision | MUST with a case | of these by an audit check alone | MUST without |",
-        "|--|--:|--:|--:|",
+        "| Revision | MUST cited by a case | by the audit alone | MUST without | MUST proved |",
+        "|--|--:|--:|--:|--:|",
     ]
     for revision in SELECTIONS:
-        tally = measure(registry, citations, revision).tally(lambda row: row.level == "MUST")
+        coverage = measure(registry, citations, revision, proofs.all)
+        tally = coverage.tally(lambda row: row.level == "MUST")
         missing = tally.total - tally.covered
+        proved = len(coverage.proved_rows(None))
         lines.append(
-            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} |"
+            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} "
+            f"| {proved} |"
         )
     return "\n".join(lines)
 
@@ -172,7 +177,7 @@ def with_blocks(text: str) -> str:
     )
 
 
-def stale(root: Path = _ROOT) -> list[str]:
+def stale(root: Path = PROJECT) -> list[str]:
     """Name the guides whose generated parts are not what the code gives."""
     found = []
     for name in GUIDES:
@@ -185,9 +190,9 @@ def stale(root: Path = _ROOT) -> list[str]:
 def main() -> int:
     """Write the generated parts of every guide anew."""
     for name in stale():
-        path = _ROOT / name
+        path = PROJECT / name
         path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
-        sys.stdout.write(f"wrote {name}\n")
+        say(f"wrote {name}")
     return 0
 
 

@@ -25,7 +25,7 @@ from conformance.adapter import (
     Txn,
     Write,
 )
-from conformance.adapters.refusals import Refusals
+from conformance.adapters.sql.refusals import Refusals
 
 __all__ = ["EngineAdapter", "operation_of"]
 

@@ -6,35 +6,34 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from conformance.audit.checkpoint_forms import FORM_CHECKS
-from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
-from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
-from conformance.audit.commits import COMMIT_CHECKS
-from conformance.audit.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
-from conformance.audit.features import (
-    FEATURE_CHECKS,
-    FEATURE_VERSION_CHECKS,
-)
-from conformance.audit.files import FILE_CHECKS
+from conformance.audit.checks.commits import COMMIT_CHECKS
+from conformance.audit.checks.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
+from conformance.audit.checks.features import FEATURE_CHECKS, FEATURE_VERSION_CHECKS
+from conformance.audit.checks.high_water_marks import HIGH_WATER_MARK_CHECKS
+from conformance.audit.checks.metadata import METADATA_CHECKS
+from conformance.audit.checks.names import LOG_CHECKS, STRAY_CHECKS
+from conformance.audit.checks.nested_ids import NESTED_ID_CHECKS
+from conformance.audit.checks.protocols import PROTOCOL_CHECKS
+from conformance.audit.checks.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
+from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
+from conformance.audit.checks.transitions import STEP_CHECKS
+from conformance.audit.checks.values import VALUE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
-from conformance.audit.high_water_marks import HIGH_WATER_MARK_CHECKS
-from conformance.audit.log import AuditError, Checkpoint, Log, open_log
-from conformance.audit.metadata import METADATA_CHECKS
-from conformance.audit.names import LOG_CHECKS, STRAY_CHECKS
-from conformance.audit.nested_ids import NESTED_ID_CHECKS
-from conformance.audit.pointers import POINTER_CHECKS
-from conformance.audit.protocols import PROTOCOL_CHECKS
+from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
+from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
-from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
-from conformance.audit.state import State
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
+from conformance.audit.stored.files import FILE_CHECKS
+from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
-from conformance.audit.timestamps import TIMESTAMP_CHECKS
-from conformance.audit.transitions import STEP_CHECKS
-from conformance.audit.values import VALUE_CHECKS
+from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
+from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView
+from conformance.audit.summaries.columns import COLUMN_CHECKS
+from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
+from conformance.audit.summaries.pointers import POINTER_CHECKS
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
-from reference_impl.log_names import LOG_DIR
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
@@ -77,11 +76,14 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_STEP,
     *_BY_VERSION,
     *READING_CHECKS,
+    *COLUMN_CHECKS,
+    *SPEC_CHECKS,
     *CONTENT_CHECKS,
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *_BY_FILE,
     *CHANGE_FILE_CHECKS,
+    *VECTOR_HISTORY_CHECKS,
 )
 """Every check that an audit runs."""
 
@@ -136,7 +138,7 @@ class _Audit:
             for step_check in _BY_STEP:
                 yield from step_check.run(step)
             if self._data:
-                for change_check in CHANGE_FILE_CHECKS:
+                for change_check in (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS):
                     yield from change_check.run(ChangeView(step, self._storage))
             state.apply(version, commit.content.lines)
             self._note(state, version)
@@ -178,7 +180,7 @@ class _Audit:
         view = self._view(state, last=False)
         subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
-        checks = (*READING_CHECKS, *whole)
+        checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
             yield from check.run(subject)
 
@@ -227,7 +229,7 @@ def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
             :func:`reference_impl.storage.open_storage`.
         stores: options of other stores, as there.
         revision: report what breaks this text of the protocol, a key of
-            :data:`conformance.registry.SELECTIONS`; what breaks any of them for ``None``.
+            ``SELECTIONS`` of the registry; what breaks any of them for ``None``.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a

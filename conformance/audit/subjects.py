@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from conformance.audit.layout import Layout, layout_of
-from conformance.audit.log import Commit, Log
-from conformance.audit.raw import Line
-from conformance.audit.state import Body, State
+from conformance.audit.read.layout import Layout, layout_of
+from conformance.audit.read.log import Commit, Log
+from conformance.audit.read.raw import Line
+from conformance.audit.read.state import Body, State
 from reference_impl.storage import Storage
 
 __all__ = ["LogView", "Step", "VersionView"]

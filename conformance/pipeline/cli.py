@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from conformance.faults import KitError
-from conformance.lifetime import interrupt_on_termination
-from conformance.status import Status, status_of_error
-from conformance.terminal import emit, printable
+from conformance.base.faults import KitError
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import emit, printable
+from conformance.workers.lifetime import interrupt_on_termination
 
 __all__ = ["JOBS", "run_pipeline_cli"]
 

@@ -18,22 +18,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.breaker import Breaker
-from conformance.generated import Plan
-from conformance.merge import merge, write_merged
-from conformance.options import IMPLEMENTATIONS, gibibytes, seconds
+from conformance.base.options import IMPLEMENTATIONS, gibibytes, seconds
+from conformance.base.status import Status
+from conformance.base.version import kit_version
+from conformance.items.generated import Plan
 from conformance.pipeline.progress import hours, say
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, spread_over
 from conformance.pipeline.track.store import Store
-from conformance.resolve import Limits, resolve
-from conformance.results import Results, ResultsError, ResultsWriter, kit_version, read_results
-from conformance.run import Run, decide_status
-from conformance.selection import Selection
-from conformance.settings import Settings
-from conformance.shards import Shard
-from conformance.share import share_of
-from conformance.status import Status
+from conformance.report.results import (
+    Results,
+    ResultsError,
+    ResultsWriter,
+    read_results,
+)
+from conformance.report.share import share_of
+from conformance.run.breaker import Breaker
+from conformance.run.merge import merge, write_merged
+from conformance.run.run import Run, decide_status
+from conformance.run.selection import Selection
+from conformance.run.settings import Settings
+from conformance.run.shards import Shard
+from conformance.workers.resolve import Limits, resolve
 
 __all__ = ["judge_unit", "run_judge_job"]
 

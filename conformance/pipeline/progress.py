@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from conformance.terminal import emit, printable
+from conformance.base.terminal import emit, printable
 
 __all__ = ["hours", "say"]
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.faults import KitError
-from conformance.scratch import Scratch
+from conformance.base.faults import KitError
+from conformance.base.scratch import Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from conformance.faults import KitError
+from conformance.base.faults import KitError
 from conformance.pipeline.session import SparkOptions, spark_session
 
 __all__ = ["HERE", "Spread", "SpreadError", "spread_over"]

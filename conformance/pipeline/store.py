@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.faults import KitError
+from conformance.base.faults import KitError
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import CommitConflict, NotFoundError
-from reference_impl.write.rows import append
+from reference_impl.write.rows.rows import append
 
 __all__ = ["StoreError", "StoredTable"]
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from conformance.outcomes import FAILING, Verdict
-from generators.filters import columns_of
-from generators.operations import (
+from conformance.base.outcomes import FAILING, Verdict
+from generators.oracle.filters import columns_of
+from generators.oracle.operations import (
     AddColumn,
     Create,
     DropColumn,

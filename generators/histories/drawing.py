@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.internal.conjecture import providers
 
 from generators.histories.groups import EXPLORE_FACTOR, GROUPS, Drawn, Group, followable
-from generators.operations import History
+from generators.oracle.operations import History
 from generators.strategies.histories import histories
 from generators.strategies.schemas import PRIMITIVES
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from conformance.adapter import Ok, Refused, Scan, Snapshot, Txn, Write
-from conformance.faults import AdapterError, AdapterStartError, ResolveError
-from conformance.process import ProcessAdapter
-from conformance.resolve import Limits, resolve
+from conformance.base.faults import AdapterError, AdapterStartError, ResolveError
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.resolve import Limits, resolve
 
 HERE = Path(__file__).parent
 

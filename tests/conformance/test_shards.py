@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from kit_runs import WRONG, Kit, make_kit
 
+from conformance.base.status import Status
 from conformance.cli import main
-from conformance.results import read_results
-from conformance.status import Status
+from conformance.report.results import read_results
 
 pytest_plugins = ["pytester"]
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
+from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline.explore.job import Job, Kept, explore
 from conformance.pipeline.session import SparkOptions
 from conformance.pipeline.spread import Spread, spread_over
-from conformance.results import read_results
-from conformance.status import Status
+from conformance.report.results import read_results
 
 MASTER = os.environ.get("DELTA_TCK_MASTER", "local-cluster[2,1,1024]")
 CHAPTER = "transaction-identifiers"

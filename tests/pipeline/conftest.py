@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Claims
-from conformance.claims import as_document
-from conformance.results import ResultsWriter
+from conformance.judging.claims import as_document
+from conformance.report.results import ResultsWriter
 
 HERE = Path(__file__).parent
 for folder in (HERE, HERE.parent / "conformance"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline.explore.job import Job, Kept, explore
 from conformance.pipeline.explore.unit import COUNTS, explore_unit, unpack
@@ -16,7 +17,6 @@ from conformance.pipeline.session import SparkOptions
 from conformance.pipeline.spread import Spread, SpreadError, spread_over
 from conformance.pipeline.store import StoredTable
 from conformance.replay.bundle import read_bundle
-from conformance.status import Status
 from generators.materialise.layouts import LAYOUTS
 
 JOB = Job(("mine", "yours"), 5, 3)
@@ -124,7 +124,7 @@ def test_a_unit_judges_each_layout_and_keeps_a_small_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    monkeypatch.setattr("conformance.generated.LAYOUTS", LAYOUTS[:2])
+    monkeypatch.setattr("conformance.items.generated.LAYOUTS", LAYOUTS[:2])
     monkeypatch.setitem(COUNTS, "read", 1)
     unit = {"implementation": "python:work_here:forgetful", "seed": 1, "group": 0, "known": []}
     told = explore_unit(unit)

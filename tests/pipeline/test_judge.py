@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from kit_runs import WRONG, Kit, make_kit
 
+from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline import judge
 from conformance.pipeline.spread import Spread, work
 from conformance.pipeline.track.store import Store
-from conformance.results import Results, read_results
-from conformance.status import Status
+from conformance.report.results import Results, read_results
 
 pytest_plugins = ["pytester"]
 

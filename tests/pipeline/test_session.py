@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline import session
 from conformance.pipeline.cli import JOBS
@@ -17,7 +18,6 @@ from conformance.pipeline.session import (
     check_spark,
     spark_options,
 )
-from conformance.status import Status
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.adapter import Adapter, Answer, Description, Ok, Request, Scan
-from conformance.resolve import load_factory
+from conformance.workers.resolve import load_factory
 
 
 def twice(unit: dict[str, Any]) -> dict[str, Any]:

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.faults import OutputError
-from conformance.options import IMPLEMENTATIONS
+from conformance.base.faults import OutputError
+from conformance.base.options import IMPLEMENTATIONS
+from conformance.base.status import Status
+from conformance.base.version import kit_version
 from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
 from conformance.pipeline.progress import hours, say
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, spread_over
 from conformance.pipeline.store import StoredTable
-from conformance.resolve import resolve
-from conformance.results import kit_version
-from conformance.status import Status
+from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind
 from generators.materialise.layouts import LAYOUTS
 

@@ -22,21 +22,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.adapter import Description
-from conformance.generated import read_items
-from conformance.generated_recipes import written_item
-from conformance.items import Item
-from conformance.judge import Judge
-from conformance.limits import InProcessLimit
-from conformance.outcomes import FAILING, Outcome, Verdict
-from conformance.process import ProcessAdapter
-from conformance.registry import Registry, load_registry
+from conformance.base.limits import InProcessLimit
+from conformance.base.outcomes import FAILING, Outcome, Verdict
+from conformance.items.generated import read_items
+from conformance.items.items import Item
+from conformance.items.recipes import written_item
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
-from conformance.resolve import Limits, resolve
-from conformance.run import verdict_of
-from conformance.tables import TableStore
+from conformance.requirements.registry import Registry, load_registry
+from conformance.run.run import verdict_of
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.resolve import Limits, resolve
 from generators.histories.groups import GROUPS, Drawn, Kind
-from generators.operations import History
+from generators.oracle.operations import History
 
 __all__ = ["COUNTS", "defect_of", "explore_unit", "unpack"]
 

@@ -16,12 +16,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.outcomes import MEANINGS, Hazard, Outcome, Verdict
+from conformance.base.outcomes import MEANINGS, Hazard, Outcome, Verdict
 from conformance.pipeline.store import StoredTable
 from conformance.pipeline.track.releases import release_key
 from conformance.pipeline.track.schema import TABLES
 from conformance.replay.shrink import way_words
-from conformance.results import Results, read_results
+from conformance.report.results import Results, read_results
 
 __all__ = ["Store", "run_id_of"]
 

@@ -21,8 +21,8 @@ from typing import Any, Final, TypeVar
 from pyspark.sql import SparkSession
 
 from generators.golden.build import CORPUS, build_corpus, write_manifest
-from generators.golden.canonical import question_digest
-from generators.golden.case import document_text
+from generators.golden.cases.canonical import question_digest
+from generators.golden.cases.case import document_text
 from generators.golden.spark.reading import Word, word_on
 from generators.golden.spark.recipe import Recipe
 from generators.golden.spark.session import MASTER, spark_session, tool_versions

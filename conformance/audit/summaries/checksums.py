@@ -1,0 +1,220 @@
+"""Checks of a version checksum against the replayed state (section Version Checksum File)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import schemas
+from conformance.audit.checks.commits import schema_findings
+from conformance.audit.findings import Check, Findings, finding, unchecked
+from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
+from conformance.audit.read.raw import Document
+from conformance.audit.read.state import Body, file_key
+from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.actions import add_differences
+
+__all__ = ["CHECKSUM_CHECKS", "ChecksumView"]
+
+_BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
+"""First deleted-record count of each bin of the deleted record counts histogram."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksumView:
+    """A checksum file with the state of its version."""
+
+    document: Document
+    view: VersionView
+
+    @property
+    def place(self) -> str:
+        """The path of the file."""
+        return f"{LOG_DIR}/{checksum_name(self.view.state.version)}"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields; empty when it is no object."""
+        return self.document.value if isinstance(self.document.value, dict) else {}
+
+
+def valid(subject: ChecksumView) -> Findings:
+    """Report a checksum file that is no JSON object or breaks its schema."""
+    if subject.document.limit is not None:
+        yield unchecked("CRC-005", subject.place, subject.document.limit)
+        return
+    if subject.document.fault is not None:
+        message = f"the checksum is not one JSON object: {subject.document.fault}"
+        yield finding("CRC-005", subject.place, message)
+        return
+    yield from schema_findings(
+        "log/version-checksum", subject.document.value, subject.place, "CRC-005"
+    )
+
+
+def _deleted(body: Body) -> int:
+    vector = body.get("deletionVector")
+    count = vector.get("cardinality") if isinstance(vector, dict) else 0
+    return count if type(count) is int else 0
+
+
+def _sizes(adds: Iterable[Body]) -> list[int]:
+    return [body["size"] for body in adds if type(body.get("size")) is int]
+
+
+# Fields that may be left out must be right where they are there: CRC-037 binds, whatever the
+# level of the field's own requirement.
+
+
+def totals(subject: ChecksumView) -> Findings:
+    """Report numbers that the state of the version does not have."""
+    adds = subject.view.state.adds.values()
+    right = {
+        "tableSizeBytes": (sum(_sizes(adds)), "CRC-007"),
+        "numFiles": (len(adds), "CRC-008"),
+        "numDeletedRecordsOpt": (sum(map(_deleted, adds)), "CRC-019"),
+        "numDeletionVectorsOpt": (
+            sum(isinstance(body.get("deletionVector"), dict) for body in adds),
+            "CRC-020",
+        ),
+    }
+    for field, (value, requirement) in right.items():
+        stated = subject.fields.get(field)
+        if type(stated) is int and stated != value:
+            message = f"{field} is {stated}, the version has {value}"
+            yield finding(requirement, subject.place, message, severity="error")
+
+
+def _plain(body: Any) -> Any:
+    if isinstance(body, dict):
+        return {k: _plain(v) for k, v in body.items() if v is not None}
+    return body
+
+
+def _unordered(protocol: Any) -> Any:
+    """Feature lists are sets."""
+    held = _plain(protocol)
+    if not isinstance(held, dict):
+        return held
+    return {k: sorted(map(str, v)) if isinstance(v, list) else v for k, v in held.items()}
+
+
+def copies(subject: ChecksumView) -> Findings:
+    """Report copies of actions that differ from the state of the version."""
+    state, fields = subject.view.state, subject.fields
+    for field, action, requirement in (
+        ("metadata", state.metadata, "CRC-015"),
+        ("protocol", state.protocol, "CRC-016"),
+    ):
+        stated = fields.get(field)
+        form = _unordered if field == "protocol" else _plain
+        if isinstance(stated, dict) and form(stated) != form(action):
+            message = f"{field} differs from that of the version"
+            yield finding(requirement, subject.place, message)
+    for field, actions, key, requirement in (
+        ("setTransactions", state.txns, "appId", "CRC-012"),
+        ("domainMetadata", state.live_domains, "domain", "CRC-013"),
+    ):
+        listed = fields.get(field)
+        if isinstance(listed, list):
+            # A removed domain has no place here, which the schema reports.
+            held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
+            have = {str(item.get(key)): _plain(item) for item in held}
+            if have != {name: _plain(body) for name, body in actions.items()}:
+                message = f"{field} differs from those of the version"
+                yield finding(requirement, subject.place, message, severity="error")
+
+
+def files(subject: ChecksumView) -> Findings:
+    """Report a list of files that differs from the live ones."""
+    state, listed = subject.view.state, subject.fields.get("allFiles")
+    if not isinstance(listed, list):
+        return
+    have = {file_key(item): item for item in listed if isinstance(item, dict)}
+    if have.keys() != state.adds.keys() or len(listed) != len(state.adds):
+        message = "allFiles differs from the live files of the version"
+        yield finding("CRC-018", subject.place, message, severity="error")
+    for key, body in state.adds.items():
+        copy = have.get(key)
+        pairs = (
+            ()
+            if copy is None
+            else (add_differences(body, copy, subject.view.layout, "CRC-018", "CRC-018"))
+        )
+        for _, message in pairs:
+            told = f"allFiles: {key[0]}: {message}"
+            yield finding("CRC-018", subject.place, told, severity="error")
+
+
+def transaction(subject: ChecksumView) -> Findings:
+    """Report a transaction id that is not that of the commit."""
+    commit = subject.view.log.commits.get(subject.view.state.version)
+    info = next(commit.content.of("commitInfo"), None) if commit else None
+    stated, actual = subject.fields.get("txnId"), info.body.get("txnId") if info else None
+    if stated is not None and actual is not None and stated != actual:
+        message = f"txnId is {stated}, the commit has {actual}"
+        yield finding("CRC-006", subject.place, message, severity="error")
+
+
+def timestamp(subject: ChecksumView) -> Findings:
+    """Report a timestamp that is not the version's."""
+    enabled = subject.view.layout.active("inCommitTimestamp", "delta.enableInCommitTimestamps")
+    stated = subject.fields.get("inCommitTimestampOpt")
+    actual = subject.view.state.timestamp if enabled else None
+    if subject.fields and stated != actual and (actual is not None or not enabled):
+        message = f"inCommitTimestampOpt is {stated}, the version has {actual}"
+        yield finding("CRC-011", subject.place, message)
+
+
+def histograms(subject: ChecksumView) -> Findings:
+    """Report histograms that do not count the live files."""
+    adds = list(subject.view.state.adds.values())
+    for field in ("fileSizeHistogram", "histogramOpt"):
+        stated = subject.fields.get(field)
+        bounds = _bounds(stated)
+        if not isinstance(stated, dict) or not bounds or not _as_long(stated, len(bounds)):
+            continue  # the schema reports it
+        counts, totals_ = [0] * len(bounds), [0] * len(bounds)
+        for size in _sizes(adds):
+            at = max(bisect_right(bounds, size) - 1, 0)
+            counts[at] += 1
+            totals_[at] += size
+        if (stated.get("fileCounts"), stated.get("totalBytes")) != (counts, totals_):
+            message = f"{field} does not count the live files of the version"
+            yield finding("CRC-028", subject.place, message)
+    stated = subject.fields.get("deletedRecordCountsHistogramOpt")
+    listed = stated.get("deletedRecordCounts") if isinstance(stated, dict) else None
+    if isinstance(listed, list):
+        deleted = [0] * len(_BINS)
+        for body in adds:
+            deleted[bisect_right(_BINS, _deleted(body)) - 1] += 1
+        if listed != deleted and len(listed) == len(_BINS):
+            message = f"deletedRecordCounts is {listed}, the version has {deleted}"
+            yield finding("CRC-030", subject.place, message, severity="error")
+
+
+def _as_long(histogram: dict[str, Any], count: int) -> bool:
+    lists = (histogram.get(name) for name in ("fileCounts", "totalBytes"))
+    return all(isinstance(each, list) and len(each) == count for each in lists)
+
+
+def _bounds(histogram: Any) -> list[int]:
+    """Give the bin boundaries when they ascend, else nothing."""
+    bounds = histogram.get("sortedBinBoundaries") if isinstance(histogram, dict) else None
+    if not isinstance(bounds, list) or not all(type(bound) is int for bound in bounds):
+        return []
+    return bounds if bounds == sorted(bounds) else []
+
+
+CHECKSUM_CHECKS: Final = (
+    Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
+    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020")),
+    Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016")),
+    Check(files, ("CRC-018",)),
+    Check(transaction, ("CRC-006",)),
+    Check(timestamp, ("CRC-011",)),
+    Check(histograms, ("CRC-028", "CRC-030")),
+)
+"""Checks of one version checksum."""
