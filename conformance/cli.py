@@ -122,7 +122,7 @@ def _diff(arguments: Sequence[str]) -> int:
 def _merge(arguments: Sequence[str]) -> int:
     from conformance.run.merge import run_merge_cli  # noqa: PLC0415  as above
 
-    return run_merge_cli(arguments, say)
+    return run_merge_cli(arguments)
 
 
 def _pipeline(arguments: Sequence[str]) -> int:

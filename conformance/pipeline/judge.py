@@ -38,7 +38,7 @@ from conformance.run.merge import merge, write_merged
 from conformance.run.run import Run, decide_status
 from conformance.run.selection import Selection
 from conformance.run.settings import Settings
-from conformance.run.shards import Shard
+from conformance.shards import Shard
 from conformance.workers.resolve import Limits, resolve
 
 __all__ = ["judge_unit", "run_judge_job"]

@@ -8,12 +8,13 @@ the merged run is partial.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from conformance.base.faults import KitError
 from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say, warn
 from conformance.report.results import Results, ResultsError, ResultsWriter, read_results
 from conformance.run.run import decide_status
 
@@ -99,14 +100,8 @@ def write_merged(results: Results, path: Path) -> None:
     writer.close(int(results.footer["status"]), results.partial)
 
 
-def run_merge_cli(arguments: Sequence[str], say: Callable[[str], None]) -> int:
-    """Merge results files of parts; gives the status of the whole run.
-
-    Args:
-        arguments: of the command.
-        say: prints a line.
-
-    """
+def run_merge_cli(arguments: Sequence[str]) -> int:
+    """Merge results files of parts; gives the status of the whole run."""
     parser = argparse.ArgumentParser(
         prog="delta-tck merge",
         description="Make one results file out of those of --tck-shard=K/N. "
@@ -119,7 +114,7 @@ def run_merge_cli(arguments: Sequence[str], say: Callable[[str], None]) -> int:
         merged = merge({str(path): read_results(path) for path in options.results})
         write_merged(merged, options.output)
     except KitError as error:
-        say(f"delta-tck merge: {error}")
+        warn(f"delta-tck merge: {error}")
         status = status_of_error(error)
         return Status.USAGE if status is Status.INTERNAL else status
     say(f"{options.output}: {len(merged.records)} of {merged.header['selected']} cases")

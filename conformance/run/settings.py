@@ -12,7 +12,7 @@ import pytest
 from conformance.base.options import destination
 from conformance.items.generated import Plan
 from conformance.run.selection import Selection
-from conformance.run.shards import Shard
+from conformance.shards import Shard
 from conformance.workers.resolve import Isolation, Limits
 
 __all__ = ["SEED", "Settings", "read_settings"]
