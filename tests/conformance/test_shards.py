@@ -89,7 +89,7 @@ def test_parts_that_do_not_belong_together_are_refused(
         ((first, other), "different runs: revision"),
     ):
         assert merged(kit, *given) is Status.USAGE
-        assert words in capsys.readouterr().out
+        assert words in capsys.readouterr().err
 
 
 def test_a_shard_that_is_none_is_refused(kit: Kit) -> None:
