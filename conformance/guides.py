@@ -18,11 +18,12 @@ from conformance.base.home import PROJECT
 from conformance.base.options import OPTIONS
 from conformance.base.outcomes import HAZARDS, MEANINGS
 from conformance.base.status import Status
+from conformance.base.terminal import say
 from conformance.golden.corpus import default_corpus_path
 from conformance.judging.claims import CAPABILITIES
-from conformance.proofs import load_proofs
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
+from conformance.requirements.proofs import load_proofs
 from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
@@ -175,7 +176,7 @@ def main() -> int:
     for name in stale():
         path = PROJECT / name
         path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
-        sys.stdout.write(f"wrote {name}\n")
+        say(f"wrote {name}")
     return 0
 
 

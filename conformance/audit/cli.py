@@ -14,7 +14,7 @@ from typing import Final, TextIO
 from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import SEVERITIES, Finding
 from conformance.audit.read.log import AuditError
-from conformance.base.terminal import emit, printable
+from conformance.base.terminal import emit, one_line, warn
 from conformance.requirements.registry import SELECTIONS, load_registry
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
@@ -133,21 +133,20 @@ def _write_text(table: str, findings: Sequence[Finding], out: TextIO) -> None:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.severity, finding.requirement), []).append(finding)
-    registry = load_registry()
     for (severity, requirement), members in groups.items():
-        row = registry[requirement]
+        row = load_registry()[requirement]
         emit(out, f"{severity}: {requirement} ({row.section}): {row.statement}\n")
         shown = 0
         for member in members:
             hint = f" ({member.hint})" if member.hint else ""
             for place in (member.places or (member.place,))[: max(_SHOWN - shown, 0)]:
                 shown += 1
-                emit(out, f"  {printable(f'{place}: {member.message}{hint}')}\n")
+                emit(out, f"  {one_line(f'{place}: {member.message}{hint}')}\n")
         found = sum(member.count for member in members)
         if found > shown:
             emit(out, f"  … and {found - shown} more\n")
     told = ", ".join(f"{count} {severity}" for severity, count in _counts(findings).items())
-    emit(out, f"{printable(table)}: {told}\n")
+    emit(out, f"{one_line(table)}: {told}\n")
 
 
 def _write_checks(out: TextIO) -> None:
@@ -175,7 +174,7 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         _write_checks(sys.stdout)
         return CLEAN
     if options.table is None:
-        sys.stderr.write("delta-tck audit: TABLE is missing; see --help\n")
+        warn("delta-tck audit: TABLE is missing; see --help")
         return UNUSABLE
     try:
         return _audit(options)
@@ -185,8 +184,7 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         status, message = LIMITED, str(error)
     except Exception:  # noqa: BLE001  a status of its own: a fault of the audit is no finding
         status, message = BROKEN, traceback.format_exc()
-    lines = "\n".join(printable(line) for line in message.splitlines())
-    emit(sys.stderr, f"delta-tck audit: {lines}\n")
+    warn(f"delta-tck audit: {message}")
     return status
 
 

@@ -19,6 +19,7 @@ from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.checks.transitions import STEP_CHECKS
 from conformance.audit.checks.values import VALUE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
@@ -33,7 +34,6 @@ from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
 from conformance.audit.summaries.pointers import POINTER_CHECKS
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
-from reference_impl.log.names import LOG_DIR
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 

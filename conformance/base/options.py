@@ -10,7 +10,6 @@ from typing import Final
 
 from delta_tck_pytest import (
     IMPLEMENTATIONS,
-    NARROWING,
     OPTIONS,
     PACKAGES,
     destination,
@@ -20,7 +19,6 @@ from delta_tck_pytest import (
 
 __all__ = [
     "IMPLEMENTATIONS",
-    "NARROWING",
     "OPTIONS",
     "PACKAGES",
     "destination",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from conformance.base.faults import KitError
+from conformance.base.terminal import printable
 
 __all__ = [
     "LONGEST_LINE",
@@ -27,7 +28,6 @@ __all__ = [
     "lines_of",
     "parse_json",
     "plain_name",
-    "printable",
     "read_bytes",
     "read_text",
 ]
@@ -51,7 +51,6 @@ _LONGEST_NAME: Final = 255
 _TOKEN: Final = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
-_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class DocumentError(KitError):
@@ -80,7 +79,7 @@ def read_bytes(path: Path, largest: int = _LARGEST_DOCUMENT) -> bytes:
 
     """
     with _opened(path) as source:
-        content = source.read(largest + 1)
+        content = source.read(largest + 1) or b""  # nothing where it would have to wait
     if len(content) > largest:
         raise DocumentError(f"has more than {largest} bytes")
     return content
@@ -242,17 +241,3 @@ def inside(text: str) -> str | None:
     faults = (plain_name(part) for part in text.split("/"))
     fault = next((fault for fault in faults if fault), None)
     return fault and f"{printable(text[:80])!r} is not a path below the table: {fault}"
-
-
-def printable(text: str) -> str:
-    r"""Write out control characters and halves of surrogate pairs as ``\xNN`` and ``\uNNNN``.
-
-    Messages repeat what engines and tables say; a terminal must not obey them, and every one of
-    them can be encoded.
-    """
-    return _UNSEEN.sub(_written_out, text)
-
-
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

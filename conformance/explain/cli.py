@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conformance.base.status import Status
+from conformance.base.terminal import say, warn
 from conformance.explain.items import ItemExplained, explain_item
 from conformance.explain.rows import RowExplained, explain_row
 from conformance.golden.cases import Spec
@@ -32,7 +32,7 @@ _SHOWN = 12
 """Cases of a kind that the text names; the JSON has them all."""
 
 
-def run_explain_cli(argv: Sequence[str], say: Callable[[str], None] = print) -> int:
+def run_explain_cli(argv: Sequence[str]) -> int:
     """Run ``delta-tck explain ID``.
 
     Returns:
@@ -47,7 +47,7 @@ def run_explain_cli(argv: Sequence[str], say: Callable[[str], None] = print) -> 
     try:
         texts = {each.name: each.read_text(encoding="utf-8") for each in arguments.text}
     except (OSError, UnicodeDecodeError) as error:
-        sys.stderr.write(f"delta-tck explain: {error}\n")
+        warn(f"delta-tck explain: {error}")
         return Status.USAGE
     items, specs = _known()
     found: list[RowExplained | ItemExplained] = []
@@ -57,7 +57,7 @@ def run_explain_cli(argv: Sequence[str], say: Callable[[str], None] = print) -> 
             continue
         chosen = [items[name]] if name in items else _of_case(name, items.values())
         if not chosen:
-            sys.stderr.write(f"delta-tck explain: {_unknown(name, registry, items)}\n")
+            warn(f"delta-tck explain: {_unknown(name, registry, items)}")
             return Status.UNKNOWN_ID
         found += [explain_item(item, registry, specs.get(item.id)) for item in chosen]
     if arguments.json:

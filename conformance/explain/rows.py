@@ -12,11 +12,11 @@ from conformance.base.home import PROJECT
 from conformance.explain.places import Place, named_in
 from conformance.golden.corpus import default_corpus_path
 from conformance.items.items import Item
-from conformance.proofs import Proof, proofs_of
 from conformance.requirements.citations import Citation, cited_in_project
 from conformance.requirements.clauses import quotes
 from conformance.requirements.coverage import Coverage, measure
 from conformance.requirements.defects import Defect, load_defects
+from conformance.requirements.proofs import Proof, proofs_of
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 
 __all__ = ["RowExplained", "explain_row"]

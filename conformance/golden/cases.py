@@ -6,6 +6,7 @@ Serves the section "Case" of ``docs/formats.md``. Files become these values in
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,7 +63,8 @@ class Expected:
 
 def rows_files(folder: Path) -> list[Path]:
     """Give the Parquet files of an ``expected_data`` folder, in the order of their names."""
-    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
+    names = sorted(os.listdir(folder) if folder.is_dir() else ())  # noqa: PTH208  by far quicker
+    return [folder / name for name in names if name.endswith(".parquet") and name[0] not in "._"]
 
 
 @cache
@@ -72,7 +74,7 @@ def rows_in(folder: Path) -> pa.Table:
 
 
 def _rows_of(path: Path) -> pa.Table:
-    with pq.ParquetFile(path) as file:
+    with pa.OSFile(str(path)) as source, pq.ParquetFile(source) as file:
         facts = file.metadata
         if facts.num_rows <= _FEW_ROWS:
             return file.read()

@@ -17,7 +17,8 @@ import schemas
 from conformance.base.faults import CorpusError
 from conformance.base.home import PACKAGE, PROJECT
 from conformance.base.outcomes import Hazard
-from conformance.base.untrusted import DocumentError, parse_json, plain_name, printable, read_bytes
+from conformance.base.terminal import printable
+from conformance.base.untrusted import DocumentError, parse_json, plain_name, read_bytes
 from conformance.golden.cases import (
     ROW_TYPES,
     Accepted,
@@ -94,7 +95,23 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     cases = tuple(_Loader(root, validate=validate).cases())
     if not cases:
         raise CorpusError(root, "no <chapter>/<case>/case.json below it")
+    _refuse_part(root, {case.id for case in cases})
     return Corpus(root, cases)
+
+
+def _refuse_part(root: Path, found: set[str]) -> None:
+    """Refuse a folder that lacks cases of its manifest, as a checkout in part does."""
+    manifest = root / "manifest.json"
+    if not manifest.is_file():
+        return
+    try:
+        listed = parse_json(read_bytes(manifest))["cases"].keys()
+    except (DocumentError, LookupError, TypeError, AttributeError) as error:
+        raise CorpusError(manifest, f"no manifest of cases: {error}") from error
+    missing = sorted(listed - found)
+    if missing:
+        names = ", ".join(missing[:3])
+        raise CorpusError(manifest, f"lists {len(missing)} cases that are not there, as {names}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,20 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from conformance.base.faults import AdapterError, KitError
+from conformance.base.options import destination
 from conformance.base.status import Status, status_of_error
-from conformance.base.untrusted import printable
+from conformance.base.terminal import printable
 from conformance.items.items import Item
 from conformance.judging.claims import as_document
 from conformance.plugin.partial import partial_reasons
+from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
 from conformance.report.results import ResultsWriter
@@ -44,6 +47,9 @@ def start(config: pytest.Config) -> None:
     worker = hasattr(config, "workerinput")
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = [str(SUITE)]
+        # Its plugin loads all of Hypothesis to find, at the end, that it has nothing to say.
+        if config.pluginmanager.hasplugin("hypothesispytest"):
+            config.pluginmanager.unregister(name="hypothesispytest")
     if not config.get_verbosity() > 0:
         _leave_failures_to_the_summary(config)
     run = None
@@ -116,6 +122,13 @@ class _WorkerPlugin:
     def pytest_unconfigure(self) -> None:
         """Release the adapter of a session that never began."""
         self.run.close()
+
+
+def _group(item: pytest.Item) -> str:
+    """Name what an item's neighbours share with it: the case, or else the module."""
+    call = getattr(item, "callspec", None)
+    asked = call.params.get("delta_tck_item") if call is not None else None
+    return str(asked.id.rpartition("/")[0] if asked else item.nodeid.partition("::")[0])
 
 
 def _conclude(judgement: Judgement) -> None:
@@ -197,6 +210,37 @@ class _MainPlugin(_WorkerPlugin):
                 self._writer.add(record)
             self._end_if_broken(self._breaker.add(record))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Judge on every core, or leave the loop to others.
+
+        Raises:
+            pytest.Session.Failed: ``-x`` or ``--maxfail`` ends the run.
+            pytest.Session.Interrupted: something else does.
+
+        """
+        config = session.config
+        count = processes_for(session) if config.getoption(destination("--impl")) == "ours" else 1
+        if count < 2:
+            return None
+        crew = Crew(session, lambda: self._leave_to_the_first(config), self.run.close, _group)
+        with closing(crew.reports(count)) as found:
+            for item, reports in zip(session.items, found, strict=True):
+                hook = item.ihook
+                hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+                for report in reports:
+                    hook.pytest_runtest_logreport(report=report)
+                hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+                if session.shouldfail:
+                    raise session.Failed(session.shouldfail)
+                if session.shouldstop:
+                    raise session.Interrupted(session.shouldstop)
+        return True
+
+    def _leave_to_the_first(self, config: pytest.Config) -> None:
+        """Be a copy, which neither gathers records nor sums them up."""
+        config.pluginmanager.unregister(self)
+
     def _end_if_broken(self, reason: str | None) -> None:
         if reason is None or self._broken or self._session is None:
             return
@@ -270,7 +314,7 @@ class _MainPlugin(_WorkerPlugin):
         )
         terminalreporter.section("delta-tck")
         for line in (*summary.lines(), *self._remarks()):
-            terminalreporter.line(line)
+            terminalreporter.line(printable(line))
         only = config.option.collectonly
         counts = "nothing was asked: --collect-only" if only else counts_line(records)
         lead = lead_line(records, len(self.run.selected)).partition(";")[0]

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from conformance.base.faults import CorpusError
+from conformance.base.untrusted import DocumentError, read_text
 from conformance.golden.file_digests import digests
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
@@ -169,13 +170,9 @@ def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHist
 
 def _text(path: Path) -> str:
     try:
-        if not path.is_file():
-            raise BundleError(path, "the bundle has no such file")
-        if path.stat().st_size > _LONGEST:
-            raise BundleError(path, f"longer than {_LONGEST} bytes")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BundleError(path, f"unreadable: {error}") from error
+        return read_text(path, _LONGEST)
+    except DocumentError as error:
+        raise BundleError(path, str(error)) from error
 
 
 def _description(path: Path) -> dict[str, Any]:

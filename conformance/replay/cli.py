@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.adapter import Adapter, Claims
@@ -16,6 +16,7 @@ from conformance.base.faults import AdapterStartError, KitError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
 from conformance.judging.judge import Judge
@@ -40,14 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_replay_cli(arguments: Sequence[str], say: Callable[[str], None]) -> int:
-    """Replay a bundle; gives 0 when it passes, and otherwise the status of a run.
-
-    Args:
-        arguments: of the command.
-        say: prints a line.
-
-    """
+def run_replay_cli(arguments: Sequence[str]) -> int:
+    """Replay a bundle; gives 0 when it passes, and otherwise the status of a run."""
     options = _parser().parse_args(list(arguments))
     limits = Limits(options.time_limit, options.start_limit)
     try:

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Final, get_args
 
 from conformance.base.home import PROJECT
+from conformance.base.terminal import emit, warn
 from conformance.golden.corpus import default_corpus_path
-from conformance.proofs import load_proofs
 from conformance.requirements.citations import Citation, CitationError, Kind, cited_in_project
 from conformance.requirements.gaps import faults_of, read_gaps, render_gaps
+from conformance.requirements.proofs import load_proofs
 from conformance.requirements.registry import (
     DEFAULT_FOLDER,
     LEVELS,
@@ -237,14 +238,14 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
         registry = load_registry()
         citations = list(cited_in_project(arguments.project, arguments.corpus))
         if not citations:
-            sys.stderr.write("delta-tck coverage: no case was found; is --project right?\n")
+            warn("delta-tck coverage: no case was found; is --project right?")
             return _UNUSABLE
         proofs = load_proofs()
         coverage = measure(registry, citations, arguments.revision, proofs.all)
         everything = measure(registry, citations)
         gaps = read_gaps(arguments.exceptions)
     except (RegistryError, CitationError) as error:
-        sys.stderr.write(f"delta-tck coverage: {error}\n")
+        warn(f"delta-tck coverage: {error}")
         return _UNUSABLE
     uncovered = [row.id for row in everything.uncovered()]
     if arguments.prune:
@@ -252,11 +253,11 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
         arguments.exceptions.write_text(render_gaps(gaps), encoding="utf-8")
     faults = everything.faults + faults_of(gaps, registry, uncovered)
     render = render_markdown if arguments.format == "markdown" else render_text
-    sys.stdout.write(render(coverage, registry))
+    emit(sys.stdout, render(coverage, registry))
     if arguments.list:
-        sys.stdout.write("\n" + "".join(_line(row) for row in coverage.uncovered()))
+        emit(sys.stdout, "\n" + "".join(_line(row) for row in coverage.uncovered()))
     for fault in faults:
-        sys.stderr.write(f"{fault}\n")
+        warn(fault)
     return _GAPS if faults else _OK
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from conformance.audit.findings import Finding
 from conformance.base.home import PACKAGE
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.requirements.documents import Node, read_yaml
@@ -150,7 +149,19 @@ def ruling_of_recipe(spec: Spec, registry: Registry) -> tuple[str | None, str | 
             return None, None
 
 
-def ruling_of_findings(findings: Iterable[Finding], breaks: str | None) -> str:
+class _Finding(Protocol):
+    """What the audit says of a table."""
+
+    @property
+    def severity(self) -> str:
+        """``error``, ``warning`` or ``info``."""
+
+    @property
+    def requirement(self) -> str:
+        """The row that is broken."""
+
+
+def ruling_of_findings(findings: Iterable[_Finding], breaks: str | None) -> str:
     """Give what the audit makes of a table with a defect, by the row that it breaks."""
     severities = {each.severity for each in findings if breaks in (None, each.requirement)}
     if "error" in severities:

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from conformance.base.home import PROJECT
+from conformance.base.terminal import emit, warn
 from conformance.golden.corpus import default_corpus_path
-from conformance.proofs import proofs_of
 from conformance.requirements.citations import CitationError, cited_in_project
 from conformance.requirements.clauses import ClauseIndex, sentences
 from conformance.requirements.coverage import measure
+from conformance.requirements.proofs import proofs_of
 from conformance.requirements.registry import (
     REVISIONS,
     Registry,
@@ -185,11 +186,11 @@ def run_drift_cli(argv: Sequence[str]) -> int:
         citations = cited_in_project(arguments.project, arguments.corpus)
         coverage = measure(registry, citations)
     except (OSError, UnicodeDecodeError, RegistryError, CitationError) as error:
-        sys.stderr.write(f"delta-tck drift: {error}\n")
+        warn(f"delta-tck drift: {error}")
         return _UNUSABLE
     cases = {row.id: coverage.cases_of(row.id) for row in coverage.requirements}
     if len(texts) > 2:
-        sys.stderr.write("delta-tck drift: an old text and a new one, or a new one alone\n")
+        warn("delta-tck drift: an old text and a new one, or a new one alone")
         return _UNUSABLE
     drift = (
         find_change(texts[0], texts[1], registry, cases)
@@ -197,12 +198,12 @@ def run_drift_cli(argv: Sequence[str]) -> int:
         else find_drift(texts[0], registry, cases, arguments.revision)
     )
     if not drift.kept:
-        sys.stderr.write(
+        warn(
             f"delta-tck drift: {arguments.texts[-1]} holds no sentence of {drift.revision}; "
-            "is it the protocol?\n"
+            "is it the protocol?"
         )
         return _UNUSABLE
-    sys.stdout.write(render_drift(drift))
+    emit(sys.stdout, render_drift(drift))
     return _CHANGED if drift.drifted or drift.added else _SAME
 
 

@@ -18,7 +18,7 @@ from conformance.base.faults import AdapterStartError, KitError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
-from conformance.base.untrusted import printable
+from conformance.base.terminal import printable
 from conformance.base.version import kit_version
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items

@@ -88,10 +88,19 @@ class Settings:
 
 
 def read_settings(config: pytest.Config) -> Settings:
-    """Read the options of a run that judges."""
+    """Read the options of a run that judges.
+
+    Raises:
+        pytest.UsageError: an option has an empty value.
+
+    """
 
     def value(name: str) -> Any:
-        return config.getoption(destination(name))
+        found = config.getoption(destination(name))
+        if found == "":
+            # As of a variable of CI that is not set: what it stands for would be left out unseen.
+            raise pytest.UsageError(f"{name}: an empty value asks for nothing")
+        return found
 
     def path(name: str) -> Path | None:
         text = value(name)

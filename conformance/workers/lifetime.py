@@ -18,6 +18,7 @@ from typing import Final
 
 from conformance.base.scratch import sweep
 from conformance.base.status import Status
+from conformance.base.terminal import warn
 
 __all__ = ["can_supervise", "interrupt_on_termination", "supervised"]
 
@@ -88,9 +89,9 @@ def supervised(run: Callable[[], int]) -> int:
     if report:
         return int(report)
     sweep()
-    sys.stderr.write(
+    warn(
         f"delta-tck: the run was ended ({ended}) before it had judged all, by the adapter or "
-        "from outside; without --tck-isolation=none an adapter costs one case at most\n"
+        "from outside; without --tck-isolation=none an adapter costs one case at most"
     )
     return Status.ERRORS
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from conformance.adapter import Answer, Description, Request, Write
 from conformance.base.faults import AdapterError, AdapterStartError, FaultKind
 from conformance.base.scratch import Scratch
-from conformance.base.untrusted import printable
+from conformance.base.terminal import printable
 from conformance.workers.process_tree import MARK, ProcessTree
 from conformance.workers.rows_file import write_rows
 from conformance.workers.wire import (

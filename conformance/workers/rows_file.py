@@ -18,7 +18,8 @@ from typing import Final
 import pyarrow as pa
 
 from conformance.base.faults import KitError
-from conformance.base.untrusted import MIB, printable
+from conformance.base.terminal import printable
+from conformance.base.untrusted import MIB
 
 __all__ = ["RowsError", "read_rows", "write_rows"]
 

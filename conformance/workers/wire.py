@@ -34,7 +34,8 @@ from conformance.adapter import (
     Txn,
     Write,
 )
-from conformance.base.untrusted import MIB, DocumentError, parse_json, printable
+from conformance.base.terminal import printable
+from conformance.base.untrusted import MIB, DocumentError, parse_json
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
 __all__ = [

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from conformance.adapter import Adapter
-from conformance.base.untrusted import printable
+from conformance.base.terminal import printable
 from conformance.workers.resolve import load_factory
 from conformance.workers.wire import (
     WireError,

@@ -78,6 +78,7 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
         DuplicateAction: an action occurs twice that may occur once.
 
     """
+    # Obeys LOG-006 PROTO-008 FA-015.
     actions: list[Action] = []
     seen: set[tuple[str, str]] = set()
 

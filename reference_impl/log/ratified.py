@@ -65,6 +65,8 @@ class RatifiedCommits:
 
     """
 
+    # Obeys CAT-004.
+
     latest: int
     commits: Sequence[RatifiedCommit] = ()
 

@@ -48,6 +48,7 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
         InvalidColumnMapping: the property has a value that is no mode.
 
     """
+    # Obeys CM-023 RVER-001.
     listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     if protocol.min_reader_version != 2 and _FEATURE not in listed:
         return "none"
@@ -61,6 +62,7 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
 
 def physical_name(column: Field, mode: Mode) -> str:
     """Give the name that data files, partition values and statistics use for a column."""
+    # Obeys CM-026 CM-030.
     return column.name if mode == "none" else str(column.metadata[NAME_KEY])
 
 

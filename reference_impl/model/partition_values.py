@@ -195,6 +195,7 @@ def parse_value(text: str | None, of: DataType, *, column: str = "") -> Any:
         InvalidPartitionValue: the text does not spell a value of the type.
 
     """
+    # Obeys PART-002.
     if text is None:
         return None
     value = _parsed(_parser(of), text, of, column)

@@ -119,6 +119,7 @@ def check_readable(
         UnsupportedFormat: the data files are not Parquet.
 
     """
+    # Obeys TF-002 VPC-003 RVER-002.
     version = protocol.min_reader_version
     if version > MAX_READER_VERSION:
         raise UnsupportedProtocolVersion(
@@ -151,6 +152,7 @@ def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None
         UnsupportedFeatures: features that it does not write, all named at once.
 
     """
+    # Obeys TF-003 TF-004 TF-015 WVER-007 CAT-011 CAT-016 CAT-021.
     check_readable(protocol, metadata, ratified=True)
     version = protocol.min_writer_version
     if version > MAX_WRITER_VERSION:

@@ -58,6 +58,7 @@ def decode(cls: type[_T], action: str, value: object, place: Place) -> _T:
         InvalidAction: a required field is missing, or a field has a wrong type or range.
 
     """
+    # Obeys PROTO-009.
 
     def wrong(message: str, requirement: str | None) -> InvalidAction:
         return InvalidAction(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ from reference_impl.parquet.strings import longest_string, spread
 __all__ = ["Bounded", "open_parquet"]
 
 _GLUED: Final = 1 << 26
-"""Bytes at which small batches are handed on, however few rows they have."""
+"""Bytes at which small batches are handed on at the latest, however few rows they have."""
 
 _PAGES_GROWTH: Final = 8
 """Pages that are held at once may take so many times what they take in the file."""
@@ -68,6 +69,10 @@ _LEVELS: Final = 4
 _PREFIX: Final = 4
 
 
+_AT_ONCE: Final = 1 << 20
+"""Bytes of a local file that are read before another thread has begun to fetch them ahead."""
+
+
 def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
     """Open a file whose footer is within the limits.
 
@@ -93,6 +98,7 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
             source,
             thrift_string_size_limit=_MAX_STRING,
             thrift_container_size_limit=limits.footer_items,
+            pre_buffer=isinstance(source, pa.PythonFile) or int(source.size()) > _AT_ONCE,
             **options,
         )
     except OSError as error:
@@ -108,11 +114,22 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A column of the file: bytes of a value, whether it has strings, and is in a list."""
+    """A column of the file.
+
+    Attributes:
+        index: its number in the file.
+        path: its name there.
+        width: bytes of a value in memory, the characters of a string left out.
+        least: bytes that a value takes in the file at least, where it is spelled out.
+        strings: whether the values are strings.
+        repeated: whether it is in a list.
+
+    """
 
     index: int
     path: str
     width: int
+    least: int
     strings: bool
     repeated: bool
 
@@ -155,7 +172,9 @@ class Bounded:
         self._source, self._file, self._limit, self._name = source, file, limit, name
         limits = budget().limits
         self._batch, self._at_once = limits.batch, limits.pages
-        self._largest = 0
+        self._plain = not any(_has_dictionary(field.type) for field in file.schema_arrow)
+        self._glued = min(_GLUED, self._batch // 2)
+        self._largest = self._longest = 0
         self._read = reading(source)
         self._size = int(source.size())
         self._columns = list(columns)
@@ -178,7 +197,9 @@ class Bounded:
     @property
     def most(self) -> int:
         """Bytes that are there at once while the columns are decoded, about."""
-        return self._largest + min(self._batch, max(self._unfolded, self._listed))
+        rows = max(min(self._batch, max(self._unfolded, self._listed)), self._longest)
+        # Small batches wait to be glued, and are copied then.
+        return self._largest + rows + (3 * self._glued if self._risks else 0)
 
     def batches(
         self, most: int, *, width: int = 0, use_threads: bool = False
@@ -191,11 +212,14 @@ class Bounded:
             use_threads: decode columns side by side.
 
         """
+        with budget().account.reserve(self.most, "one file"):
+            yield from self._decoded(most, width, use_threads=use_threads)
+
+    def _decoded(self, most: int, width: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
         width += sum(leaf.width for leaf in self._leaves)
         if width > self._batch:
             raise self._unfolds(f"{width} bytes in each row", "batch")
         most = min(most, self._most, self._batch // max(width, 1))
-        plain = not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
         at = held = rows = 0
         risks = deque(self._risks)
         small: list[pa.RecordBatch] = []
@@ -206,8 +230,15 @@ class Bounded:
             at += batch.num_rows
             # The reader asks for each batch how many rows it is to have.
             self._file.reader.set_batch_size(_rows_at(at, most, risks))
-            # What is a dictionary still may unfold where strings are made of it.
-            large = batch.num_rows >= most // 8 or not plain
+            # What is a dictionary still may unfold where strings are made of it; a batch that is
+            # the only one has none to be put to.
+            only = batch.num_rows == self._file.metadata.num_rows
+            large = (
+                only
+                or batch.num_rows >= most // 8
+                or not self._plain
+                or 4 * batch.nbytes > self._glued
+            )
             if large and small:
                 yield _glued(small)
                 small, held, rows = [], 0, 0
@@ -217,11 +248,15 @@ class Bounded:
             small.append(batch)
             held += batch.nbytes
             rows += batch.num_rows
-            if held > _GLUED or rows >= most // 8:
+            if held > self._glued or rows >= most // 8:
                 yield _glued(small)
                 small, held, rows = [], 0, 0
         if small:
             yield _glued(small)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
 
     def _look(self, start: int, rows: int, chunks: Sequence[Chunk]) -> None:
         """Look at the pages of a row group."""
@@ -232,6 +267,8 @@ class Bounded:
             for leaf, pages in held.items():
                 if lengths.get(leaf):
                     lengths[leaf] = self._looked_up(chunks[leaf.index], pages)
+            one = sum(lengths.values())
+            self._longest = max(self._longest, one * min(max(self._batch // (one or 1), 1), rows))
         ends = {
             leaf: rows if leaf.repeated else _risky(held[leaf])
             for leaf, length in lengths.items()
@@ -254,14 +291,16 @@ class Bounded:
             if not leaf.repeated and chunk.values != rows:
                 raise ValueError(f"a column of {rows} rows has {chunk.values} values")
             if leaf.strings or leaf.repeated or chunk.codec not in _FAITHFUL:
-                held[leaf] = read_pages(self._read, chunk, self._size)
+                held[leaf] = pages = read_pages(self._read, chunk, self._size)
+                if any(p.dictionary and p.values * leaf.least > p.size for p in pages):
+                    raise ValueError("a dictionary has no room for the values that it counts")
                 if not leaf.repeated and sum(_values(page) for page in held[leaf]) != rows:
                     raise ValueError(f"the pages of {rows} rows hold more values, or fewer")
         return held
 
     def _weigh(self, held: Mapping[_Leaf, Sequence[Page]]) -> None:
         """Refuse pages that unfold to more than the file may, in all or at once."""
-        at_once = stored = 0
+        at_once = copied = stored = 0
         for leaf, pages in held.items():
             self._unfolded += sum(page.size for page in pages)
             if leaf.repeated:
@@ -269,13 +308,15 @@ class Bounded:
             largest = max(pages, key=lambda page: page.size, default=None)
             for page in pages:
                 if page is largest or page.dictionary:
+                    if page.dictionary:  # it is copied out of its page, and kept as one
+                        copied += page.size if self._plain else 2 * page.size
                     at_once += page.size
                     stored += page.compressed
                 if page.encoding in _COUNTED and not page.dictionary:
                     self._listed += 2 * _PREFIX * page.values
         if max(self._unfolded, self._listed) > self._limit:
             raise self._unfolds(f"{max(self._unfolded, self._listed)} bytes")
-        self._largest = max(self._largest, at_once)
+        self._largest = max(self._largest, at_once + copied)
         if at_once > max(self._at_once, _PAGES_GROWTH * stored):
             raise self._unfolds(f"{at_once} bytes of pages at once", "pages")
 
@@ -324,7 +365,9 @@ def _leaves(file: pq.ParquetFile, columns: Sequence[str]) -> list[_Leaf]:
             kind = column.physical_type
             width = _WIDTHS.get(kind, column.length if kind == "FIXED_LEN_BYTE_ARRAY" else 8)
             strings = kind == "BYTE_ARRAY"
-            found.append(_Leaf(index, path, width, strings, column.max_repetition_level > 0))
+            least = _PREFIX if strings else 0 if kind == "BOOLEAN" else width
+            repeated = column.max_repetition_level > 0
+            found.append(_Leaf(index, path, width, least, strings, repeated))
     return found
 
 

@@ -1,6 +1,7 @@
 """How long the strings of a Parquet file are that a dictionary holds once for many rows.
 
-Serves "Data Files" and "Checkpoints". What is looked at takes no more memory than the pages do.
+Serves "Data Files" and "Checkpoints". What is looked at takes little more memory than the pages
+do, and is counted against the limit.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from reference_impl.limits import budget
 from reference_impl.parquet.pages import Chunk, Page, Read
 
 __all__ = ["longest_string", "spread"]
 
 _MAGIC: Final = b"PAR1"
 _PREFIX: Final = 4
+_QUICK: Final = 1 << 24
+"""Bytes of a page at most for the quick look at it, which takes several times as much."""
+
 _CODECS: Final = {0: None, 1: "snappy", 6: "zstd"}
 """Codecs by their numbers in the format, as pyarrow calls them."""
 
@@ -27,14 +32,17 @@ def longest_string(read: Read, chunk: Chunk, page: Page) -> int:
     """Give the length of the longest string in a dictionary page, in bytes.
 
     Raises:
+        LimitExceeded: the page takes more memory than there is.
         pa.ArrowException: the page is damaged.
         OSError: the same.
 
     """
     if page.values == 0:
         return 0
-    short = _longest_of_short(read, chunk, page)
-    return _decoded(read, chunk, page) if short is None else short
+    # The page itself, and its strings as Arrow has them.
+    with budget().account.reserve(2 * page.size + 2 * page.compressed, "one dictionary"):
+        short = _longest_of_short(read, chunk, page) if page.size <= _QUICK else None
+        return _decoded(read, chunk, page) if short is None else short
 
 
 def _longest_of_short(read: Read, chunk: Chunk, page: Page) -> int | None:

@@ -12,7 +12,7 @@ rewrite copied is then deleted and inserted again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from reference_impl.errors import (
     InvalidDataFile,
     VersionNotFound,
 )
-from reference_impl.limits import Account, budget
+from reference_impl.limits import budget
 from reference_impl.log.file_lines import from_lines
 from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.model.actions import Metadata, Protocol
@@ -110,6 +110,7 @@ def read_changes(
         DeltaError: another subclass that says what is wrong with the table.
 
     """
+    # Obeys CDC-004 DVD-008.
     listing = list_log(storage, whole=True, ratified=ratified)
     last = listing.latest if end is None else end
     if last is None or not 0 <= start <= last:
@@ -135,9 +136,9 @@ def read_changes(
         ]
     )
     changes = (change for one in versions for change in _changes(storage, listing, one, table))
-    account = Account(budget().limits)
-    reads = in_order(lambda change: _read(reader, change, schema, account), changes, MAX_THREADS)
-    batches = [batch for read in reads for batch in read]
+    with budget().account.holding() as hold:
+        reads = in_order(lambda change: _read(reader, change, schema, hold), changes, MAX_THREADS)
+        batches = [batch for read in reads for batch in read]
     return pa.Table.from_batches(batches, schema=schema)
 
 
@@ -320,12 +321,15 @@ def _with_partition_values(removed: pa.Table, values: Sequence[Any]) -> pa.Table
 
 
 def _read(
-    reader: FileReader, change: _Change, schema: pa.Schema, account: Account
+    reader: FileReader,
+    change: _Change,
+    schema: pa.Schema,
+    hold: Callable[[int, str], None],
 ) -> list[pa.RecordBatch]:
     reader = replace(reader, extra=[_TYPE]) if change.kind is None else reader
     try:
-        read = (_labelled(batch, change, schema) for batch in reader.read(change.task, account))
-        return list(kept_within(account, read, change.task.path))
+        read = (_labelled(batch, change, schema) for batch in reader.read(change.task))
+        return list(kept_within(hold, read, change.task.path))
     except DeltaError as error:
         error.version = error.version if error.version is not None else change.at.version
         raise

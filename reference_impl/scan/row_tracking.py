@@ -62,6 +62,7 @@ class RowTracking:
     @property
     def hidden(self) -> list[Field]:
         """The materialised columns, as fields of data files: no schema lists them."""
+        # Obeys RT-017.
         names = (self.row_id_column, self.commit_version_column)
         return [Field(name, LONG) for name in names if name]
 
@@ -81,6 +82,7 @@ class RowTracking:
             InvalidAction: ids would be negative or beyond 64 bits.
 
         """
+        # Obeys RT-003 RT-023 RT-025 RT-026.
         stored = iter(materialised)
         ids = next(stored) if self.row_id_column else pa.nulls(length, pa.int64())
         versions = next(stored) if self.commit_version_column else pa.nulls(length, pa.int64())

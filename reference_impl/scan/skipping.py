@@ -123,6 +123,7 @@ def _of_partition(values: pa.Array) -> _Bounds:
 def _of_statistics(
     low: pa.Array, high: pa.Array, nulls: pa.Array, records: pa.Array, of: Any
 ) -> _Bounds:
+    # Obeys DVD-022.
     may_null = _or_true(pc.not_equal(nulls, 0))
     may_value = _or_true(pc.not_equal(nulls, records))
     if of in (TIMESTAMP, TIMESTAMP_NTZ):
@@ -254,7 +255,9 @@ def _above(bounds: _Bounds, operator: str, value: pa.Scalar, *, nan: bool) -> pa
 
 def _reaches(upper: pa.Array, text: str) -> pa.Array:
     """Tell where strings that go on after ``upper`` may be as great as a text."""
-    prefixes = pa.array([text[:end] for end in range(len(text) + 1)], pa.string())
+    # Of the lengths that there are: together they are no longer than the bounds.
+    lengths = pc.unique(pc.utf8_length(upper)).drop_null().to_pylist()
+    prefixes = pa.array([text[:end] for end in lengths if end <= len(text)], pa.string())
     return pc.or_(_or_true(pc.greater_equal(upper, text)), pc.is_in(upper, value_set=prefixes))
 
 

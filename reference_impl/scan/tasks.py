@@ -56,6 +56,7 @@ def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Itera
         InvalidAction: a path cannot be decoded.
 
     """
+    # Obeys SNAP-003 SNAP-007 DATA-003.
     typed = {f.name: partition_column(files, f, mode) for f in partition}
     wanted = ("path", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     rows = files.select([c for c in wanted if c in files.column_names]).to_pylist()

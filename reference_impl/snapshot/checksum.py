@@ -148,6 +148,7 @@ def read_checksum(storage: Storage, version: int) -> Checksum | None:
         InvalidChecksum: the file is not one JSON object with the required fields.
 
     """
+    # Obeys CRC-042.
     path = f"{LOG_DIR}/{checksum_name(version)}"
     try:
         document = orjson.loads(storage.get(path))

@@ -32,6 +32,7 @@ def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
         vectors: deletion vector descriptors, null for none.
 
     """
+    # Obeys ADD-012 REM-013.
     if vectors.null_count == len(vectors):
         return paths
     joined = pc.binary_join_element_wise(paths, dv_unique_ids(vectors), "\0")

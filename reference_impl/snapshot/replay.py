@@ -127,6 +127,7 @@ def reconcile(
         DuplicateAction: a commit, the checkpoint or the result has contradicting actions.
 
     """
+    # Obeys FA-003 REC-018 REC-020 REC-009 REC-010 CKC-027.
     newest = _Newest.of(committed)
     live = _Survivors.of(newest, "add", adds, threads)
     dead = _Survivors.of(newest, "remove", removes, threads)

@@ -115,6 +115,7 @@ def list_log(
             version is neither there nor published.
 
     """
+    # Obeys LAST-003 LAST-004.
     hint = None if whole else read_hint(storage)
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
@@ -148,6 +149,7 @@ def segments(
         InvalidLogSegment: commits are missing.
 
     """
+    # Obeys CKPT-004.
     latest = listing.latest
     assert latest is not None
     target = latest if version is None else version
@@ -155,15 +157,21 @@ def segments(
         raise VersionNotFound(
             f"there is no version {target}: the latest is {latest}", version=target
         )
+    # Nothing is missing from here on; found once, as there may be many checkpoints to try.
+    whole = next(
+        (number + 1 for number in range(target, -1, -1) if number not in listing.commits), 0
+    )
+    every = tuple(listing.commits[number] for number in range(whole, target + 1))
     found = False
     for checkpoint in _starts(listing, target if before is None else before - 1):
         first = checkpoint.version + 1 if checkpoint is not None else 0
-        if all(number in listing.commits for number in range(first, target + 1)):
+        if first >= whole:
             found = True
-            plain = tuple(listing.commits[number] for number in range(first, target + 1))
-            shorter = _compacted(listing, first, target)
-            if shorter != plain:
-                yield Segment(target, checkpoint, shorter)
+            plain = every[first - whole :]
+            if listing.compactions:
+                shorter = _compacted(listing, first, target)
+                if shorter != plain:
+                    yield Segment(target, checkpoint, shorter)
             yield Segment(target, checkpoint, plain)
     if not found and before is None:
         raise _incomplete(listing, target, asked=version is not None)
@@ -209,6 +217,7 @@ def _starts(listing: Listing, target: int) -> Iterator[Checkpoint | None]:
 
 def _compacted(listing: Listing, first: int, target: int) -> tuple[LogFile, ...]:
     """Cover a range with the longest compactions that start where the last one ended."""
+    # Obeys COMP-012.
     chosen: list[LogFile] = []
     number = first
     while number <= target:
@@ -240,6 +249,7 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
 
 
 def _list(storage: Storage, start: int) -> Listing:
+    # Obeys CKPT-030.
     commits: dict[int, LogFile] = {}
     entries: dict[int, Entry] = {}
     groups: dict[tuple[int, str, int, str], list[LogFile]] = defaultdict(list)
@@ -276,6 +286,7 @@ def _list(storage: Storage, start: int) -> Listing:
 
 def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | None) -> Listing:
     """Put ratified commits in place of published ones, and leave out what is later."""
+    # Obeys CAT-007 CAT-009.
     if ratified is None:
         return listing
     latest = ratified.latest
@@ -312,6 +323,7 @@ def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | No
 def _preference(
     item: tuple[tuple[int, str, int, str], list[LogFile]],
 ) -> tuple[int, int, int, str]:
+    # Obeys CKPT-N-001.
     (version, kind, parts, uuid), _ = item
     order = ("uuid_checkpoint", "classic_checkpoint", "multipart_checkpoint")
     return version, order.index(kind), parts, uuid

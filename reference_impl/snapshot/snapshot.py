@@ -27,7 +27,7 @@ from reference_impl.errors import (
     MissingMetadata,
     MissingProtocol,
 )
-from reference_impl.limits import Limits, budget, limited
+from reference_impl.limits import Limits, budget, exceeded, limited
 from reference_impl.log.checkpoints.reader import CheckpointReader, Portion
 from reference_impl.log.commits import Commit, parse_commit
 from reference_impl.log.names import LOG_DIR, LogFile, commit_name
@@ -121,6 +121,7 @@ class Snapshot:
         self._segments = segments(listing, version)
         self._reconciled: Reconciled | None = None
         self._kept: list[tuple[Commit, bool]] | None = None
+        self._damaged = 0
         self._segment: Segment
         self._reader: CheckpointReader | None
         self._start_from(next(self._segments))
@@ -172,11 +173,13 @@ class Snapshot:
 
     def tombstones(self) -> pa.Table:
         """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
+        # Obeys REC-011.
         return self._files().removes
 
     @property
     def commit_info(self) -> CommitInfo | None:
         """The commitInfo of the version's own commit; ``None`` without one."""
+        # Obeys REC-022 REC-023 CINFO-003.
         file = self._listing.commits.get(self.version)
         return read_commit(self.storage, file, files=False).info if file is not None else None
 
@@ -222,6 +225,10 @@ class Snapshot:
 
         The log may hold the version also without that file. When no segment is left, the first
         fault is the one to report.
+
+        Raises:
+            LimitExceeded: more files are at fault than the limits allow.
+
         """
         first: DeltaError | None = None
         while True:
@@ -229,6 +236,10 @@ class Snapshot:
                 return load()
             except _Fault as fault:
                 first = first or fault.error
+            self._damaged += 1
+            if self._damaged > self.limits.checkpoints:
+                found = f"{self._damaged} checkpoints and compactions are damaged, and maybe more"
+                raise exceeded("checkpoints", found) from first
             following = self._following()
             if following is None:
                 raise first from None
@@ -328,6 +339,8 @@ class _State:
     managed: bool = False
 
     def apply(self, actions: Iterable[Action]) -> None:
+        # Obeys META-002 TXN-005 DOM-012 DOM-013 PROTO-010 REC-001 REC-012 REC-013 REC-014 REC-015
+        # REC-016 REC-017.
         for action in actions:
             match action:
                 case Protocol():

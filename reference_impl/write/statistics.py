@@ -176,6 +176,7 @@ def _instant(moment: datetime, *, up: bool) -> str | None:
 
 def statistics_json(statistics: Mapping[str, Any]) -> str:
     """Spell statistics as JSON; decimals as numbers with every digit."""
+    # Obeys CM-017.
     return "".join(_spell(statistics))
 
 

@@ -222,7 +222,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda lake: _under(lake, 1, 6, None, "rowTracking domainMetadata"),
     ),
     "vectors for writers alone": (
-        {"DV-001"},
+        {"DV-001", "TF-018"},
         lambda lake: _under(lake, 3, 7, "", "deletionVectors"),
     ),
     "vectors in reader 1": (
@@ -230,23 +230,23 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda lake: _under(lake, 1, 7, None, "deletionVectors"),
     ),
     "timestamps without zone for writers alone": (
-        {"NTZ-002"},
+        {"NTZ-002", "TF-018"},
         lambda lake: _under(lake, 3, 7, "", "timestampNtz"),
     ),
     "vacuum check for writers alone": (
-        {"VPC-001"},
+        {"VPC-001", "TF-018"},
         lambda lake: _under(lake, 3, 7, "", "vacuumProtocolCheck"),
     ),
     "widening for writers alone": (
-        {"TW-001"},
+        {"TW-001", "TF-018"},
         lambda lake: _under(lake, 3, 7, "", "typeWidening"),
     ),
     "variants for writers alone": (
-        {"VAR-001"},
+        {"VAR-001", "TF-018"},
         lambda lake: _under(lake, 3, 7, "", "variantType"),
     ),
     "catalogs for writers alone": (
-        {"CAT-001", "CAT-015", "CINFO-004"},
+        {"CAT-001", "CAT-015", "CINFO-004", "TF-018"},
         lambda lake: _under(lake, 3, 7, "", "catalogManaged"),
     ),
     "shredding without variants": (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -289,6 +290,27 @@ def test_what_is_no_bundle_is_refused_by_name(
         read_bundle(path)
     assert main(["replay", str(path), "--impl=ours"]) == Status.CORPUS
     assert name in capsys.readouterr().out
+
+
+ODD: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a link to a pipe of the kernel": lambda path: path.symlink_to("/proc/kmsg"),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a folder": Path.mkdir,
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["bundle.json", "history.json"])
+def test_what_is_no_file_of_a_bundle_holds_nobody_up(
+    tmp_path: Path, store: TableStore, name: str, odd: str
+) -> None:
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    (path / name).unlink()
+    ODD[odd](path / name)
+    with pytest.raises(BundleError, match=name):
+        read_bundle(path)
 
 
 def test_an_unknown_layout_and_an_unknown_implementation_are_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,18 @@ from conformance.explain import run_explain_cli
 from conformance.explain.places import Place, named_in
 
 
-def explained(*arguments: str) -> Any:
-    said: list[str] = []
-    assert run_explain_cli([*arguments, "--json"], said.append) == Status.OK
-    return json.loads("".join(said))
+@pytest.fixture
+def explained(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def ask(*arguments: str) -> Any:
+        assert run_explain_cli([*arguments, "--json"]) == Status.OK
+        return json.loads(capsys.readouterr().out)
+
+    return ask
 
 
-def test_a_requirement_tells_its_clause_its_code_and_its_cases() -> None:
+def test_a_requirement_tells_its_clause_its_code_and_its_cases(
+    explained: Callable[..., Any],
+) -> None:
     found = explained("DVDESC-020")
     assert (found["level"], found["role"]) == ("MUST", "reader")
     assert found["binds_in"] == ["2025", "upstream"]
@@ -33,11 +39,11 @@ def test_a_requirement_tells_its_clause_its_code_and_its_cases() -> None:
         assert "DVDESC-020" in line
 
 
-def test_a_step_of_a_recipe_is_named_by_what_it_judges() -> None:
+def test_a_step_of_a_recipe_is_named_by_what_it_judges(explained: Callable[..., Any]) -> None:
     assert "row-tracking/write-enable/write step 4" in explained("RT-046")["steps"]
 
 
-def test_a_text_that_is_given_is_quoted(tmp_path: Path) -> None:
+def test_a_text_that_is_given_is_quoted(explained: Callable[..., Any], tmp_path: Path) -> None:
     text = tmp_path / "PROTOCOL.md"
     text.write_text("## Reconciliation\n\n* A single `metaData` action\n")
     assert explained("REC-003", "--text", str(text))["quotes"] == {
@@ -46,7 +52,7 @@ def test_a_text_that_is_given_is_quoted(tmp_path: Path) -> None:
     assert explained("REC-003")["quotes"] == {}
 
 
-def test_a_case_tells_what_it_judges_and_why() -> None:
+def test_a_case_tells_what_it_judges_and_why(explained: Callable[..., Any]) -> None:
     found = explained("change-metadata/schema-not-json/read-latest")
     assert found["judges"] == {"2021": "SCH-001", "2025": "SCH-001", "upstream": "SCH-001"}
     assert found["expects"] == "a refusal (invalid_table) no later than load"
@@ -54,15 +60,16 @@ def test_a_case_tells_what_it_judges_and_why() -> None:
     assert [each["name"] for each in found["defects"]] == ["schema-not-json"]
 
 
-def test_a_case_without_its_question_tells_of_all_its_questions() -> None:
+def test_a_case_without_its_question_tells_of_all_its_questions(
+    explained: Callable[..., Any],
+) -> None:
     found = explained("change-metadata/schema-not-json")
     assert {each["id"].rpartition("/")[2] for each in found} >= {"read-latest", "snapshot-latest"}
 
 
-def test_the_text_form_says_the_same_in_words() -> None:
-    said: list[str] = []
-    assert run_explain_cli(["CKPT-007", "mutations/hint-array"], said.append) == Status.OK
-    text = "".join(said)
+def test_the_text_form_says_the_same_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_explain_cli(["CKPT-007", "mutations/hint-array"]) == Status.OK
+    text = capsys.readouterr().out
     assert text.startswith("CKPT-007  MUST of checkpoint-writer")
     assert "  - checkpoints/write-checkpoint/write step 4" in text
     assert "Judges under 2025: LAST-004 (MUST of reader)" in text

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from conformance.base.faults import BaselineError, KitError
-from conformance.base.untrusted import DocumentError, parse_json, printable
+from conformance.base.terminal import printable
+from conformance.base.untrusted import DocumentError, parse_json
 from conformance.report import run_diff_cli, run_report_cli
 from conformance.report.baseline import load_baseline
 

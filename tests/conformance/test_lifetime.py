@@ -132,7 +132,8 @@ def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
 def _asked(project: Project, isolation: str) -> subprocess.Popen[str]:
     process = project.start(f"--tck-isolation={isolation}")
     end = time.monotonic() + HANG_SECONDS
-    while not (project.folder / "mypackage" / "asked").exists():
+    asked = project.folder / "mypackage" / "asked"
+    while not asked.exists() or not asked.read_text():
         assert process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -22,7 +22,7 @@ from conformance.golden.cases import Accepted, Contested, Expected, ExpectedErro
 from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe, unclaimed_operations
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import field, struct
-from reference_impl import Sql, Table
+from reference_impl import Snapshot, Sql, Table
 
 SCHEMA = struct(field("id", "long"), field("part", "string"))
 CREATE = {
@@ -536,6 +536,33 @@ def test_a_fault_of_the_adapter_is_the_judges_to_report(tmp_path: Path) -> None:
 def test_operations_that_are_not_claimed_are_named() -> None:
     claims = Claims(operations=frozenset({"create", "append"}))
     assert unclaimed_operations(recipe(CREATE, APPEND, DELETE), claims) == ["delete"]
+
+
+def test_each_step_loads_as_many_versions_as_the_one_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int | None] = []
+    load = Snapshot.__init__
+
+    def counted(snapshot: Snapshot, *given: Any, **named: Any) -> None:
+        load(snapshot, *given, **named)
+        loaded.append(snapshot.version)
+
+    monkeypatch.setattr(Snapshot, "__init__", counted)
+
+    def loads(appends: int) -> int:
+        loaded.clear()
+        rows = partial(arrow_table, SCHEMA, [{"id": 1, "part": "a"}] * appends)
+        steps = [CREATE, *[{**APPEND, "rows": [ONE]}] * appends]
+        expectation = Expected({"versions": len(steps)}, rows)
+        verdict = judged(tmp_path / str(appends), recipe(*steps, expectation=expectation))
+        assert verdict == Verdict(Outcome.PASS)
+        return len(loaded)
+
+    few, more, most = map(loads, (2, 4, 6))
+    assert most - more == more - few
+    # The writer loads one, the judge one after the step and one by time travel.
+    assert more - few <= 2 * 3
 
 
 @pytest.mark.parametrize(

@@ -34,4 +34,4 @@ def test_a_finding_about_something_else_does_not_count(judge: Judge) -> None:
     mutation = replace(NOTICED["reconcile-sidecar-in-commit"], requirements=("PQ-001",))
     verdict = judge_mutation(mutation, judge)
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.message == "the audit finds SCA-001 alone"
+    assert verdict.message == "the audit finds REC-019, SCA-001 alone"

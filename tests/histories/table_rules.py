@@ -219,7 +219,7 @@ class TableRules(ColumnRules):
             done = True
         assert done == allowed, style
         self.tally[f"checkpoint {style}"] += done
-        self.compare(self.version)
+        self.compare(self.table.snapshot(self.version))
         self.audit()
 
     def _commits(self) -> list[Path]:
@@ -232,7 +232,7 @@ class TableRules(ColumnRules):
         if len(held) > 1:
             start = data.draw(st.integers(held[0], held[-2]))
             self.table.compact_log(start, data.draw(st.integers(start + 1, held[-1])))
-            self.compare(self.version)
+            self.compare(self.table.snapshot(self.version))
             self.audit()
 
     @operation(how=st.sampled_from(("plain", "dry", "at once")))
@@ -244,7 +244,7 @@ class TableRules(ColumnRules):
             self.table.vacuum(dry_run=how == "dry")
         if how == "at once" or (brief and how == "plain"):
             self.oldest = self.version
-        self.compare(self.version)
+        self.compare(self.table.snapshot(self.version))
         self.audit()
 
     @operation(aged=st.booleans())
@@ -258,7 +258,7 @@ class TableRules(ColumnRules):
         self.oldest = max([self.oldest, *(version + 1 for version in gone)])
         self.traces.after(None, Table(self.location).snapshot(), None, "cleanup")
         for version in range(self.oldest, self.version + 1):
-            self.compare(version)
+            self.compare(self.table.snapshot(version))
         self.audit()
 
     @operation(2)

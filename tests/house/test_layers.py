@@ -52,6 +52,7 @@ LAYERS = {
         "run",
         "replay",
         "report",
+        "explain",
         "items",
         "judging",
         "workers",

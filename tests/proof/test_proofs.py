@@ -9,7 +9,8 @@ import pytest
 from breaches import cli, proving, table
 from breaches.proving import Task
 
-from conformance.proofs import (
+from conformance.requirements.documents import RegistryError
+from conformance.requirements.proofs import (
     PROVED,
     Proof,
     Proofs,
@@ -19,7 +20,6 @@ from conformance.proofs import (
     read_proofs,
     render_proofs,
 )
-from conformance.requirements.documents import RegistryError
 from conformance.requirements.registry import load_registry
 
 SAMPLE = 12

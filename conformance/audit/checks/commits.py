@@ -19,11 +19,11 @@ from conformance.audit.findings import (
     severity_of,
     unchecked,
 )
+from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.read.raw import Fault
 from conformance.audit.read.state import dv_id, file_key, row_count
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
-from reference_impl.places import is_absolute
 
 __all__ = ["COMMIT_CHECKS", "fault_finding", "line_findings", "schema_findings"]
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.read.layout import Column
 from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
-from reference_impl.log.names import LOG_DIR
 
 __all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
 
@@ -98,7 +98,7 @@ def void_shapes(step: Step) -> Findings:
     fields = step.new.schema.get("fields") if step.new.schema else None
     if added is None or not isinstance(fields, list) or '"void"' not in _schema_text(step):
         return
-    if fields and all(_voids(each.get("type")) for each in fields if isinstance(each, dict)):
+    if _voids({"type": "struct", "fields": fields}):
         yield finding("VOID-005", added.place, "a file is added, and all columns are void")
     for column in step.new.columns:
         kind = column.type.get("type") if isinstance(column.type, dict) else None
@@ -126,7 +126,8 @@ def _holds_void(of: Any) -> bool:
     if not isinstance(of, dict):
         return bool(of == "void")
     fields = of.get("fields")
-    inner = [each.get("type") for each in fields or () if isinstance(each, dict)]
+    listed = fields if isinstance(fields, list) else []
+    inner = [each.get("type") for each in listed if isinstance(each, dict)]
     return any(map(_holds_void, (*inner, *(of.get(f"{p}Type") for p in _PARTS))))
 
 

@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Final
 
 from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
 from conformance.audit.subjects import LogView, VersionView
 from reference_impl.limits import budget
-from reference_impl.log.names import LOG_DIR, commit_name, parse
 
 __all__ = ["LOG_CHECKS", "STRAY_CHECKS"]
 
@@ -100,7 +100,7 @@ _LIKE: Final = tuple(
 def misnamed(view: LogView) -> Findings:
     """Report files that a reader passes over because of their names."""
     for entry in view.log.entries:
-        if parse(entry.name) is not None:
+        if name_of(entry.name) is not None:
             continue
         for pattern, requirement, wanted in _LIKE:
             if pattern.fullmatch(entry.name):
@@ -186,7 +186,7 @@ def files_below_the_log(view: VersionView) -> Findings:
             message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
             yield finding("CAT-002", entry.path, message)
             continue
-        file = parse(name) if not folder or folder.startswith(f"{LOG_DIR}/") else None
+        file = name_of(name) if not folder or folder.startswith(f"{LOG_DIR}/") else None
         if catalogued and folder == LOG_DIR and _STAGED_NAME.fullmatch(name):
             yield finding("CAT-002", entry.path, "a staged commit is in _staged_commits")
         requirement = _DIRECT.get(file.kind) if file else None

@@ -34,9 +34,6 @@ _TOP_BIT: Final = 1 << 31
 _LEAST: Final = 12
 """Bytes of an empty bucket."""
 
-_MOST: Final = 1 << 22
-"""Containers of a vector, of which each takes far more memory than it may take bytes."""
-
 
 _Kind: TypeAlias = Literal["array", "bitmap", "run"]
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -229,8 +226,9 @@ class _Reader:
         else:
             raise VectorFault("DVFMT-005", f"a bitmap begins with {cookie}")
         self._containers += size
-        if self._containers > _MOST:
-            raise exceeded("vector", f"a deletion vector has {self._containers} containers")
+        if self._containers > budget().limits.vector_containers:
+            found = f"a deletion vector has {self._containers} containers and more"
+            raise exceeded("vector_containers", found)
         header = self._slice(4 * size).view("<u2").reshape(-1, 2).tolist()
         offsets = None
         if not with_runs or size >= _OFFSETS_FROM:

@@ -11,10 +11,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
+from conformance.audit.grammar.uris import decode_path, is_absolute
 from conformance.audit.grammar.z85 import decode_z85
-from reference_impl.errors import DeltaError
 from reference_impl.limits import budget, exceeded
-from reference_impl.places import decode_path, is_absolute
 from reference_impl.storage import Storage
 
 __all__ = ["VECTOR_REQUIREMENTS", "load_vector", "vector_path"]
@@ -64,8 +63,8 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
 def _decoded(text: str) -> str:
     try:
         return decode_path(text)
-    except DeltaError as error:
-        raise VectorFault("DVDESC-006", f"pathOrInlineDv: {error.message}") from None
+    except ValueError as error:
+        raise VectorFault("DVDESC-006", f"pathOrInlineDv: {error}") from None
 
 
 def _z85(text: str) -> bytes:

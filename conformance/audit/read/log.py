@@ -10,6 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance.audit.grammar.log_files import (
+    LAST_CHECKPOINT,
+    LOG_DIR,
+    SIDECAR_DIR,
+    LogFile,
+    name_of,
+)
+from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import (
     Document,
     Fault,
@@ -18,12 +26,10 @@ from conformance.audit.read.raw import (
     read_lines,
     read_parquet_rows,
 )
-from reference_impl.errors import DeltaError, InvalidCheckpoint
-from reference_impl.log.checkpoints.sidecars import sidecar_path
-from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, LogFile, parse
+from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.storage import Entry, Storage
 
-__all__ = ["AuditError", "Checkpoint", "Commit", "Log", "open_log"]
+__all__ = ["AuditError", "Checkpoint", "Commit", "Log", "open_log", "sidecar_path"]
 
 
 class AuditError(Exception):
@@ -56,6 +62,23 @@ class Commit:
     path: str
     mtime: int
     content: Lines
+
+
+def sidecar_path(storage: Storage, path: str) -> str:
+    """Give the path below the root of the sidecar that an action names.
+
+    Raises:
+        ValueError: the path is none, or leads to another folder than that of sidecars.
+
+    """
+    decoded = decode_path(path)
+    try:
+        where = storage.locator()(decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")
+    except PlaceRefused:
+        where = None
+    if where is None or where.rpartition("/")[0] != SIDECAR_DIR:
+        raise ValueError(f"a sidecar is not in the table's own {SIDECAR_DIR}")
+    return where
 
 
 class Checkpoint:
@@ -103,8 +126,8 @@ class Checkpoint:
                 try:
                     where = sidecar_path(self._storage, path)
                     self._storage.head(where)
-                except InvalidCheckpoint as error:
-                    fault = Fault(line.place, f"{error.message}: {path[:500]}", "elsewhere")
+                except ValueError as error:
+                    fault = Fault(line.place, f"{error}: {path[:500]!r}", "elsewhere")
                     found[path] = Lines(faults=(fault,))
                 except DeltaError as error:
                     found[path] = Lines(faults=(Fault(line.place, error.message),))
@@ -174,7 +197,7 @@ def open_log(storage: Storage) -> Log:
         entries = tuple(storage.list_from(LOG_DIR))
     except Exception as error:  # whatever a storage raises, the table cannot be reached
         raise AuditError(storage.location, f"cannot be listed: {error}") from error
-    files = [(file, entry) for entry in entries if (file := parse(entry.name))]
+    files = [(file, entry) for entry in entries if (file := name_of(entry.name))]
     if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
         raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")
     return Log(

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from conformance.audit.grammar.uris import lenient_path
 from conformance.audit.read.raw import Line, parse_json
-from reference_impl.places import lenient_path
 
 __all__ = ["Body", "Key", "State", "dv_id", "file_key", "row_count"]
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
+from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
 from conformance.audit.stored.columns import read_columns
 from conformance.audit.stored.places import places_of
@@ -19,7 +20,6 @@ from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import out_of_memory
 from reference_impl.parquet.bounds import open_parquet
-from reference_impl.places import decode_path
 from reference_impl.storage import Storage
 
 __all__ = ["CHANGE_FILE_CHECKS", "ChangeView"]

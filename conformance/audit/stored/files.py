@@ -23,7 +23,9 @@ from conformance.audit.findings import (
     not_followed,
     unchecked,
 )
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.roaring import Rows, VectorFault
+from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
 from conformance.audit.read.state import Body, Key, row_count
 from conformance.audit.stored.columns import read_columns
@@ -37,9 +39,7 @@ from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
-from reference_impl.log.names import LOG_DIR
 from reference_impl.parquet.bounds import open_parquet
-from reference_impl.places import is_absolute
 
 __all__ = ["FILE_CHECKS"]
 

@@ -22,7 +22,7 @@ def vectors_keep_rows(view: ChangeView) -> Findings:
     """Report a new vector that brings back rows which the one before it deletes."""
     step = view.step
     info = step.commit_info
-    if not step.before.known or info is None or info.body.get("operation") not in _DELETES:
+    if not step.before.known or info is None or str(info.body.get("operation")) not in _DELETES:
         return  # other operations, as a restore, may bring rows back
     replaced = {
         key[0]: line.body["deletionVector"]

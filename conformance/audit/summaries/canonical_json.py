@@ -14,9 +14,21 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from reference_impl.limits import budget, exceeded
+
 __all__ = ["broken_rules", "canonical_form", "digest"]
 
 _UNRESERVED: Final = "-._~"
+
+_SHARE: Final = 4
+"""A canonical form has at most this share of the longest hint."""
+
+_FEW: Final = 1 << 16
+"""Characters of a form that is spelled in every other way as well; a usual one has hundreds."""
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
 
 
 def _text(value: str, *, safe: str = _UNRESERVED) -> str:
@@ -67,11 +79,18 @@ class _Form:
     between: str = "+"
     equals: str = "="
     comma: str = ","
-    order: Callable[[tuple[str, str]], Any] | None = lambda pair: pair[0].encode()
+    order: Callable[[tuple[str, str]], Any] | None = lambda pair: _bytes(pair[0])
     dropped: Callable[[str, bool], bool] = lambda key, top: top and key == "checksum"
 
     def spell(self, document: dict[str, Any]) -> str:
-        pairs = list(self._pairs(document, []))
+        left = budget().limits.hint // _SHARE
+        pairs = []
+        for pair in self._pairs(document, []):
+            # Every leaf repeats the keys above it.
+            left -= len(pair[0]) + len(pair[1])
+            if left < 0:
+                raise exceeded("hint", "what its checksum goes over is many times its size")
+            pairs.append(pair)
         if self.order is not None:
             pairs.sort(key=self.order)
         return self.comma.join(f"{path}{self.equals}{value}" for path, value in pairs)
@@ -109,6 +128,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
     ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
     ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
+    ("SUM-005", replace(_RIGHT, key=lambda key: key)),
     *(("SUM-006", replace(_RIGHT, between=each)) for each in (".", "/", "")),
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in (":", "")),
     ("SUM-008", replace(_RIGHT, order=None)),
@@ -133,7 +153,12 @@ def _lower(text: str) -> str:
 
 
 def canonical_form(document: dict[str, Any]) -> str:
-    """Give the text whose MD5 is the checksum of ``_last_checkpoint``."""
+    """Give the text whose MD5 is the checksum of ``_last_checkpoint``.
+
+    Raises:
+        LimitExceeded: it is too long.
+
+    """
     return _RIGHT.spell(document)
 
 
@@ -143,12 +168,20 @@ def digest(text: str) -> str:
 
 
 def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
-    """Name the rules of which a wrong checksum breaks one, where that can be told."""
+    """Name the rules of which a wrong checksum breaks one, where that can be told.
+
+    Raises:
+        LimitExceeded: as :func:`canonical_form`.
+
+    """
+    right = canonical_form(document)
+    if len(right) > _FEW:
+        return []
     # The member itself cannot be in its own checksum: whoever keeps it, had it empty.
     empty = {**document, "checksum": ""}
     found = [
         requirement
         for requirement, form in _WRONG
-        if digest(form.spell(empty)) == stated and form.spell(empty) != canonical_form(document)
+        if digest(form.spell(empty)) == stated and form.spell(empty) != right
     ]
     return list(dict.fromkeys(found))

@@ -14,12 +14,11 @@ from typing import Any, Final
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings
 from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.state import Body, State, file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, remove_differences
 from reference_impl.errors import DeltaError
-from reference_impl.log.checkpoints.sidecars import sidecar_path
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
 
@@ -143,7 +142,7 @@ def sidecar_files(subject: CheckpointView) -> Findings:
             yield finding("SCA-003", line.place, message)
         try:
             stored = storage.head(sidecar_path(storage, path)).size
-        except (OSError, DeltaError):
+        except (OSError, ValueError, DeltaError):
             continue  # reported as unreadable
         if type(size) is int and size != stored:
             message = f"sidecar {path} has {stored} bytes, sizeInBytes says {size}"

@@ -10,11 +10,11 @@ from typing import Any, Final
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.findings import Check, Findings, finding, unchecked
+from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.read.raw import Document
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences
-from reference_impl.log.names import LOG_DIR, checksum_name
 
 __all__ = ["CHECKSUM_CHECKS", "ChecksumView"]
 

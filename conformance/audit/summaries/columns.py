@@ -13,12 +13,11 @@ import pyarrow as pa
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import ACTIONS
 from conformance.audit.stored.types import type_name
 from conformance.audit.summaries.checkpoints import CheckpointView
 from reference_impl.errors import DeltaError
-from reference_impl.log.checkpoints.sidecars import sidecar_path
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
@@ -35,7 +34,7 @@ def _sidecars(subject: CheckpointView) -> Iterator[str]:
     for path in subject.checkpoint.sidecars:
         try:
             yield sidecar_path(subject.view.storage, path)
-        except DeltaError:
+        except (ValueError, DeltaError):
             continue  # reported as unreadable
 
 

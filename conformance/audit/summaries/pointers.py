@@ -12,6 +12,7 @@ from typing import Any, Final
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Lines
@@ -19,7 +20,7 @@ from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
-from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, LogFile
+from reference_impl.errors import LimitExceeded
 
 __all__ = ["POINTER_CHECKS", "canonical_form"]
 
@@ -49,7 +50,11 @@ def hint_checksum(view: LogView) -> Findings:
     document = view.log.hint.value if view.log.hint else None
     stated = document.get("checksum") if isinstance(document, dict) else None
     if isinstance(document, dict) and isinstance(stated, str):
-        right = digest(canonical_form(document))
+        try:
+            right = digest(canonical_form(document))
+        except LimitExceeded as error:
+            yield unchecked("SUM-001", _PLACE, error)
+            return
         if right != stated:
             message = f"checksum is {stated}, the fields have {right}"
             yield finding("SUM-001", _PLACE, message)

@@ -13,7 +13,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
-from generators.golden.judged_steps import JUDGED_STEPS
+from generators.golden.cases.judged_steps import JUDGED_STEPS
 from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history
 from generators.materialise.log.protocols import Protocol

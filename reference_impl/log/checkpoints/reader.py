@@ -105,6 +105,7 @@ class CheckpointReader:
 
     def actions(self) -> tuple[Action, ...]:
         """Give every action that is not a file action, checked for being complete."""
+        # Obeys CKM-009.
         if self._actions is None:
             found = [action for file in self._checkpoint.files for action in self._small(file)]
             self._check(found)

@@ -26,6 +26,7 @@ def sidecar_path(storage: Storage, path: str) -> str:
         InvalidCheckpoint: it leads to another folder than the one for sidecars.
 
     """
+    # Obeys SCA-004.
     decoded = decode_path(path, action="sidecar")
     try:
         where = storage.locator()(decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")

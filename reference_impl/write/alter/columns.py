@@ -70,6 +70,7 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
         InvalidSchema: a name is taken.
 
     """
+    # Obeys DFT-008.
     for column in columns:
         if not column.nullable or any(key in column.metadata for key in _GUARDED):
             raise ConstraintViolation(
@@ -160,6 +161,7 @@ def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
         ConstraintViolation: a rule of the table names the column.
 
     """
+    # Obeys TW-002 TW-003 TW-009.
     transaction = _begin(snapshot, "CHANGE COLUMN", path)
     parts = _parts(path)
     of = parse_type(wanted) if isinstance(wanted, str) else wanted
@@ -304,6 +306,7 @@ def _inside(
 
 def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field]) -> Struct:
     """Change the column or field that a path leads to."""
+    # Obeys SCH-037.
 
     def one(fields: tuple[Field, ...]) -> tuple[Field, ...]:
         if all(f.name != path[-1] for f in fields):

@@ -80,6 +80,7 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
         UnsupportedError: the table would need what this implementation does not write.
 
     """
+    # Obeys CM-010 CM-012 TF-015 RT-041 SHRED-005 CHK-007.
     kept, asked = _asked(metadata, properties)
     asked |= set(features)
     base = transaction.base

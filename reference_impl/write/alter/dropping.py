@@ -223,6 +223,7 @@ def _columns(snapshot: Snapshot, path: str) -> list[str]:
 
 
 def _without_traces(metadata: Metadata, traces: _Traces, activation: str) -> Metadata:
+    # Obeys TW-011.
     gone = {*traces.properties, activation}
     schema = _strip(parse_schema(metadata.schema_string), frozenset(traces.column_keys))
     assert isinstance(schema, Struct)

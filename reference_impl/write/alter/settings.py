@@ -62,6 +62,7 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
         UnknownColumn: it names a column that the table does not have.
 
     """
+    # Obeys CHK-007 CHK-009 CHK-010.
     key = CONSTRAINT_PREFIX + name.lower()
     if key in snapshot.metadata.configuration:
         raise ConstraintViolation(f"there is a constraint {name!r} already")
@@ -103,6 +104,7 @@ def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> in
         UnsupportedFeatures: the table does not support metadata domains.
 
     """
+    # Obeys DOM-007 DOM-016.
     require_text(domain, "the name of a domain", "domainMetadata")
     if domain.startswith(_SYSTEM_PREFIX):
         raise ConstraintViolation(

@@ -43,6 +43,7 @@ def name_columns(configuration: Mapping[str, str]) -> dict[str, str]:
 
 def backfill(transaction: Transaction, snapshot: Snapshot) -> None:
     """Stage every live file that has no row ids once more, so that the commit gives it some."""
+    # Obeys RT-045 RT-046.
     adds = snapshot.adds()
     lacking = pc.or_(
         pc.is_null(adds.column("baseRowId")), pc.is_null(adds.column("defaultRowCommitVersion"))

@@ -79,6 +79,7 @@ Files = Mapping[str, pa.Table]
 
 def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
     """Give the live files with statistics in the forms that the table asks for."""
+    # Obeys CKPT-006 CKC-004 CKC-015 CKC-018 CKC-021 RT-031.
     adds, configuration = snapshot.adds(), snapshot.metadata.configuration
     moved = pa.repeat(pa.scalar(value=False), adds.num_rows)
     adds = _replaced(adds, "dataChange", moved)
@@ -218,6 +219,7 @@ def _lines(small: Small, files: Files) -> Iterator[str]:
 
 def part_keys(actions: pa.Table) -> list[int]:
     """Give the hash by which a file action belongs to a part: of path, then of the vector."""
+    # Obeys CKPT-N-003 CKPT-N-004 CKPT-N-005.
     paths = actions.column("path").to_pylist()
     vectors = actions.column("deletionVector").to_pylist()
     keys = []

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import ConstraintViolation, InvalidMetadata
+from reference_impl.errors import ConstraintViolation, InvalidMetadata, PlaceRefused
 from reference_impl.log.last_checkpoint import json_checksum, read_hint
 from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
 from reference_impl.model.features import supported
@@ -46,6 +46,7 @@ def live_tombstones(snapshot: Snapshot, moment: int, *, kept_since: int | None =
     One without a timestamp is kept: its age is not known from here. ``kept_since`` stands for
     the table's own retention: the time from which on removed files are kept.
     """
+    # Obeys CKPT-007 CKC-005.
     removes = snapshot.tombstones()
     limit = kept_since
     if limit is None:
@@ -94,6 +95,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
         OSError: the storage failed; the table reads as before.
 
     """
+    # Obeys CKPT-031 CKC-009 CAT-017.
     style = style or style_of(snapshot)
     _check_style(style)
     small = _small_actions(snapshot)
@@ -117,6 +119,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
 
 
 def _check_style(style: Style) -> None:
+    # Obeys CKPT-V2-001.
     for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
         if count not in INT32 or not 0 <= count <= _MOST_FILES:
             raise ConstraintViolation(
@@ -129,6 +132,7 @@ def _check_style(style: Style) -> None:
 
 def _file_actions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Give the live files and the tombstones, in the columns that the checkpoint has."""
+    # Obeys CKC-024 CKC-025.
     try:
         removes = live_tombstones(snapshot, now())
     except InvalidMetadata as error:
@@ -145,6 +149,7 @@ def _write_parts(
     snapshot: Snapshot, parts: int, small: dict[str, list[Any]], files: dict[str, pa.Table]
 ) -> int:
     """Spread file actions over parts by the hash of their key, as Spark does."""
+    # Obeys CKPT-N-006 CKPT-N-007.
     size = 0
     keys = {n: np.asarray(part_keys(table), np.int64) % parts for n, table in files.items()}
     created: list[str] = []
@@ -172,12 +177,13 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     data = json.dumps({**document, "checksum": checksum}).encode()
     try:
         storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
-    except IsADirectoryError:
+    except PlaceRefused:
         # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
         _log.warning("the hint at the last checkpoint is a folder", exc_info=True)
 
 
 def _small_actions(snapshot: Snapshot) -> dict[str, list[Any]]:
+    # Obeys CKC-006 CKC-007 CKC-008 CKC-012 CKC-014 CKSCH-008 CKSCH-009 CKSCH-011.
     return {
         "protocol": [snapshot.protocol.to_wire()],
         "metaData": [snapshot.metadata.to_wire()],

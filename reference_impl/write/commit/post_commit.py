@@ -80,6 +80,7 @@ def _write_checkpoint(commit: Committed) -> None:
 
 
 def _write_checksum(commit: Committed) -> None:
+    # Obeys CRC-038.
     base, target = commit.base, commit.target
     txns: dict[str, Txn] = dict(base.txns) if base is not None else {}
     domains = dict(base.domain_metadata) if base is not None else {}

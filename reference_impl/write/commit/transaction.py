@@ -25,7 +25,6 @@ from reference_impl.errors import (
     InvalidLogSegment,
     InvalidMetadata,
     InvalidTableError,
-    PlaceRefused,
 )
 from reference_impl.filters import Node
 from reference_impl.log.commits import parse_commit
@@ -180,6 +179,7 @@ class Transaction:
             AppendOnlyViolation: the table is append-only and rows would go.
 
         """
+        # Obeys APP-002 APP-004.
         if data_change and files.num_rows and self.target.active("appendOnly"):
             raise AppendOnlyViolation(
                 f"the table is append-only: {self._operation} would remove rows",
@@ -213,6 +213,7 @@ class Transaction:
     @property
     def domains(self) -> dict[str, DomainMetadata]:
         """The metadata domains as they are to be: those of the base, and what is staged."""
+        # Obeys DOM-014.
         held = dict(self.base.domain_metadata) if self.base is not None else {}
         return held | self._staged.domains
 
@@ -245,12 +246,14 @@ class Transaction:
             OSError: the storage refused; the commit is not there.
 
         """
+        # Obeys SNAP-008 TXN-004 DATA-005.
         with self.discarding():
             version, lines = self._commit()
         after_commit(Committed(self.storage, self.base, self.target, version, lines))
         return version
 
     def _commit(self) -> tuple[int, list[dict[str, Any]]]:
+        # Obeys WNEW-001 CRC-001 DOM-005.
         stuck = 0
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
@@ -295,9 +298,7 @@ class Transaction:
                 return True
         except Exception as lost:
             raise CommitOutcomeUnknown(self._id, version, error) from lost
-        # A refused place is known before anything is asked of the storage.
-        known = isinstance(error, FileExistsError | PlaceRefused)
-        if not known and not is_refusal(error):
+        if not isinstance(error, FileExistsError) and not is_refusal(error):
             raise CommitOutcomeUnknown(self._id, version, error) from error
         self.created += named
         if isinstance(error, FileExistsError):
@@ -346,6 +347,7 @@ class Transaction:
 
     def _content(self, version: int) -> list[dict[str, Any]]:
         """Give the lines of the commit, commitInfo first."""
+        # Obeys ICT-006.
         staged, target = self._staged, self.target
         moment = self._clock()
         timestamp = None
@@ -401,6 +403,7 @@ class Transaction:
 
     def _in_commit_timestamp(self, moment: int) -> int:
         """Give a time later than the commit before this one, whatever the clock says."""
+        # Obeys ICT-008 ICT-012.
         base = self.base
         if base is None:
             return moment
@@ -439,6 +442,7 @@ def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict
         data_change: whether rows go with it, and are not only moved.
 
     """
+    # Obeys REM-014 RT-030.
     body = {
         "path": add["path"],
         "deletionTimestamp": moment,

@@ -42,6 +42,7 @@ def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
 
 def fresh_name(_: Field) -> str:
     """Give a physical name that nothing ever had, so that a dropped column is never read again."""
+    # Obeys CM-018.
     return f"col-{uuid.uuid4()}"
 
 
@@ -73,6 +74,7 @@ class Numbering:
 
     def annotate(self, column: Field) -> Field:
         """Give a column with id and physical name, and the fields in it as well."""
+        # Obeys CM-014 CM-018 CM-019 CM-022.
         metadata = dict(column.metadata)
         if type(metadata.get(ID_KEY)) is not int:
             metadata[ID_KEY] = self.following()

@@ -50,6 +50,7 @@ _OF_TYPES: Final[Mapping[DataType, str]] = {
 
 def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str]:
     """Give the names of the features that a schema and table properties make use of."""
+    # Obeys TF-007 TF-008 TF-009 WVER-001 WVER-002 WVER-003 WVER-004 WVER-005.
     found = {
         feature.name
         for feature in FEATURES.values()
@@ -77,6 +78,7 @@ def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
         UnsupportedFeatures: a name is of no feature that this implementation knows.
 
     """
+    # Obeys TF-012 CM-011.
     wanted = _closure(names)
     held = supported(current)
     if wanted <= held:

@@ -67,6 +67,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
         InvalidTableError: the domain of row tracking does not tell it.
 
     """
+    # Obeys RT-032 RT-037.
     held = domains.get(ROW_TRACKING_DOMAIN)
     if held is None or held.removed:
         return _NONE
@@ -103,6 +104,7 @@ def assign_row_ids(
         RangeExhausted: the ids that are left do not suffice.
 
     """
+    # Obeys RT-002 RT-013 RT-028 RT-029 RT-036 RT-039 RT-040.
     start = mark = high_water_mark(domains)
     out = []
     for body in adds:

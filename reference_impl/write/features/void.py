@@ -34,6 +34,7 @@ def stored_columns(schema: Struct) -> tuple[Field, ...]:
             nothing else: no file can hold its rows.
 
     """
+    # Obeys VOID-001.
     found = tuple(_stored(column, column.name) for column in schema.fields if column.type != VOID)
     if schema.fields and not found:
         raise SchemaMismatch(

@@ -82,6 +82,7 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
 
 def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) -> DomainMetadata:
     """Give the domain that names clustering columns; what else it holds is kept."""
+    # Obeys CM-035.
     held: dict[str, Any] = {}
     if before is not None and not before.removed:
         document = parse_json(before.configuration, exact=False)
@@ -164,6 +165,7 @@ def complete(
         DeltaError: a file cannot be read.
 
     """
+    # Obeys CLUS-010.
     lacking = [at for at, body in enumerate(adds) if _lacks(body.get("stats"), columns)]
     if not lacking:
         return list(adds)

@@ -52,6 +52,7 @@ def stored_field(column: Field, mode: Mode) -> pa.Field:
 
     A column that is void, or has void in it, is none of them: see :mod:`.void`.
     """
+    # Obeys CM-015.
     name = physical_name(column, mode)
     ids = column.metadata.get(NESTED_IDS_KEY) if mode != "none" else None
     of = _stored_type(column.type, mode, name, ids if isinstance(ids, Mapping) else {})
@@ -131,6 +132,7 @@ class FileWriter:
         ]
 
     def _partitions(self, rows: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Table]]:
+        # Obeys CM-016.
         columns = self.target.table.partition_columns
         if not columns:
             yield (), rows
@@ -149,6 +151,7 @@ class FileWriter:
                 yield key, rows if len(chosen) == rows.num_rows else rows.take(chosen)
 
     def _file(self, rows: pa.Table, texts: tuple[str | None, ...]) -> dict[str, Any]:
+        # Obeys DATA-004 ICE1-007 ICE1-008 ICE1-009 ICE2-015 ICE2-016.
         table, target = self.target.table, self.target
         inside = target.supports("materializePartitionColumns") or is_iceberg(
             target.protocol, target.metadata

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from reference_impl.errors import PlaceRefused
 from reference_impl.storage import Storage
 
 __all__ = ["is_refusal", "publishing", "removing"]
@@ -26,7 +27,13 @@ _REFUSALS: Final = frozenset(
         errno.EROFS,
     }
 )
-_REFUSING: Final = (PermissionError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
+_REFUSING: Final = (
+    PermissionError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PlaceRefused,
+)
 
 _log: Final = logging.getLogger(__name__)
 

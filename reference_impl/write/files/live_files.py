@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.filters import Node
+from reference_impl.limits import budget
 from reference_impl.scan.data_file import Kept, read_batches
+from reference_impl.scan.reader import kept_within
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.skipping import may_match
 from reference_impl.scan.tasks import FileTask, file_tasks
@@ -95,40 +97,40 @@ class LiveFiles:
             InvalidTableError: a file is damaged or does not hold the table's columns.
 
         """
-        table = self._target.table
-        stored = [f for f in table.columns.fields if f.name not in table.partition_names]
-        tracking = self._tracking
-        hidden = tracking.hidden if tracking is not None else []
+        table, tracking = self._target.table, self._tracking
         fields = [arrow_field(f) for f in table.columns.fields]
         schema = pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if tracking is not None else []))
         for number, task in enumerate(file_tasks(adds, table.partition_columns, table.mode)):
-            batches = []
-            kept = self._kept(task)
-            for start, length, arrays in read_batches(
-                self._snapshot.storage, task.path, stored, table.mode, hidden, kept=kept
-            ):
-                found = iter(arrays)
-                columns = [
-                    pa.repeat(task.partition[f.name], length)
-                    if f.name in table.partition_names
-                    else next(found)
-                    for f in table.columns.fields
-                ]
-                if tracking is not None:
-                    columns += tracking.columns(
-                        list(found),
-                        start,
-                        length,
-                        task.base_row_id,
-                        task.default_row_commit_version,
-                    )
-                batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
-            rows = pa.Table.from_batches(batches, schema=schema)
-            live = np.ones(rows.num_rows, np.bool_)
-            mask = kept(0, rows.num_rows)
-            if mask is not None:
-                live = np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)
-            yield LiveFile(adds.slice(number, 1), rows, live)
+            with budget().account.holding() as hold:
+                kept = self._kept(task)
+                rows = pa.Table.from_batches(
+                    list(kept_within(hold, self._batches(task, kept, schema), task.path)), schema
+                )
+                live = np.ones(rows.num_rows, np.bool_)
+                mask = kept(0, rows.num_rows)
+                if mask is not None:
+                    live = np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)
+                yield LiveFile(adds.slice(number, 1), rows, live)
+
+    def _batches(self, task: FileTask, kept: Kept, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        table, tracking = self._target.table, self._tracking
+        stored = [f for f in table.columns.fields if f.name not in table.partition_names]
+        hidden = tracking.hidden if tracking is not None else []
+        for start, length, arrays in read_batches(
+            self._snapshot.storage, task.path, stored, table.mode, hidden, kept=kept
+        ):
+            found = iter(arrays)
+            columns = [
+                pa.repeat(task.partition[f.name], length)
+                if f.name in table.partition_names
+                else next(found)
+                for f in table.columns.fields
+            ]
+            if tracking is not None:
+                columns += tracking.columns(
+                    list(found), start, length, task.base_row_id, task.default_row_commit_version
+                )
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _kept(self, task: FileTask) -> Kept:
         if task.deletion_vector is None:

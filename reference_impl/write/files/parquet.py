@@ -72,6 +72,7 @@ class ParquetStyle:
 
 def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetStyle) -> int:
     """Write a Parquet file; gives its size in bytes."""
+    # Obeys ICE2-017 SHRED-002.
     sink = pa.BufferOutputStream()
     # Without Arrow's own schema every reader derives types from the Parquet schema alone.
     pq.write_table(

@@ -76,6 +76,7 @@ class Target:
 
     def active(self, feature: str) -> bool:
         """Say whether a feature is supported and switched on."""
+        # Obeys CDC-011 CDC-013 TF-021 WVER-006.
         return active(self.protocol, self.metadata, feature)
 
     def supports(self, feature: str) -> bool:

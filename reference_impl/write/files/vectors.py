@@ -51,6 +51,7 @@ class VectorWriter:
             OSError: the storage failed; the vector file is an orphan.
 
         """
+        # Obeys DV-002 DVD-018.
         payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
         content, offsets = frame(payloads)
         name = uuid.uuid4()
@@ -90,6 +91,7 @@ def _widened(add: Mapping[str, Any], rows: int) -> str:
 
     A file with a vector has to tell its physical rows; other statistics of it still bound.
     """
+    # Obeys DVDESC-022.
     try:
         held = parse_exact(add.get("stats") or "{}")
     except ValueError:

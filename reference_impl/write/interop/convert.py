@@ -116,15 +116,40 @@ def inferred_schema(storage: Storage) -> tuple[Struct, tuple[str, ...]]:
 
 
 def _files(storage: Storage) -> Iterator[_Found]:
-    for entry in storage.walk():
+    for entry in storage.walk(_refuse_link):
         *folders, name = entry.path.split("/")
-        if _hidden(name) or any(_hidden(folder) and "=" not in folder for folder in folders):
+        if _hidden(name) or _are_hidden(folders):
             continue
+        if not entry.path.isprintable() and not _is_unicode(entry.path):
+            raise SchemaMismatch(f"{entry.path!a} has a name that is not UTF-8", hint="rename it")
         if not name.endswith(_EXTENSIONS):
             raise SchemaMismatch(
                 f"{entry.path} is no Parquet file", hint="move it away, or hide it with a dot"
             )
-        yield _Found(entry, dict(_value(folder, entry.path) for folder in folders))
+        partition = [_value(folder, entry.path) for folder in folders]
+        if len(dict(partition)) < len(partition):
+            raise SchemaMismatch(f"two folders of {entry.path} name one column")
+        yield _Found(entry, dict(partition))
+
+
+def _refuse_link(path: str) -> None:
+    if not _are_hidden(path.split("/")):
+        raise SchemaMismatch(
+            f"folder {path!a} is a symlink, which is not walked",
+            hint="move what it leads to here, or hide it with a dot",
+        )
+
+
+def _are_hidden(folders: Sequence[str]) -> bool:
+    return any(_hidden(folder) and "=" not in folder for folder in folders)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _hidden(name: str) -> bool:
@@ -138,7 +163,11 @@ def _value(folder: str, path: str) -> tuple[str, str | None]:
             f"folder {folder!r} of {path} names no column and its value",
             hint="a folder of a partition is named column=value",
         )
-    return unquote(name), None if text == NULL_FOLDER else unquote(text)
+    try:
+        column = unquote(name, errors="strict")
+        return column, None if text == NULL_FOLDER else unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise SchemaMismatch(f"the escapes of folder {folder!a} do not spell UTF-8") from None
 
 
 def _refuse_rules(transaction: Transaction) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reference_impl.limits import budget
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema
 from reference_impl.write.commit.transaction import Transaction
@@ -74,6 +75,7 @@ class Changes:
 
     def move(self, file: LiveFile) -> None:
         """Write the rows of a file that are left into another file, and remove it."""
+        # Obeys FA-017.
         self._keep(file.take(file.live))
         self.transaction.remove(file.add, data_change=self.data_change)
 
@@ -86,6 +88,7 @@ class Changes:
         self.updated += rows.num_rows
         self.deleted += int(gone.sum())
         before = file.take(chosen)
+        budget().account.take(rows.nbytes, "what is kept to be written")
         self._record("update_preimage", before)
         self._record("update_postimage", rows)
         self._record("delete", file.take(gone))
@@ -164,6 +167,7 @@ class Changes:
         self._keep(file.take(kept))
 
     def _keep(self, rows: pa.Table) -> None:
+        budget().account.take(rows.nbytes, "what is kept to be written")
         ids = rows.column(_ID) if self._tracks else None
         versions = rows.column(_VERSION) if self._tracks else None
         self._fresh.append(self._tracked(rows, ids, versions))
@@ -172,6 +176,7 @@ class Changes:
         self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
     ) -> pa.Table:
         """Give rows with the ids and commit versions that they keep; null is for fresh ones."""
+        # Obeys RT-004 RT-047 RT-048 RT-050 RT-052.
         target = self.transaction.target
         rows = rows.select(list(target.schema.names))
         if not target.active("rowTracking"):
@@ -182,11 +187,14 @@ class Changes:
         return rows
 
     def _record(self, change: str, rows: pa.Table) -> None:
+        # Obeys CDC-012.
         target = self.transaction.target
         if not target.active("changeDataFeed"):
             return
         rows = _typed(rows.select(list(target.schema.names)), arrow_schema(target.schema))
         column = pa.repeat(pa.scalar(change), rows.num_rows)
+        if change != "insert":  # what comes new is the caller's own
+            budget().account.take(rows.nbytes, "what is kept to be written")
         self._feed.append(rows.append_column(_CHANGE_TYPE, column))
 
 

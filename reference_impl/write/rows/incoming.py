@@ -102,6 +102,7 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
         ConstraintViolation: there are some.
 
     """
+    # Obeys INV-005 INV-006 CHK-011.
     for name, condition in checks.items():
         held = condition.evaluate(rows)
         if not pa.types.is_boolean(held.type):
@@ -118,6 +119,7 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
 
 def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct) -> pa.Table:
     """Add a column that the rows lack, as an expression gives it."""
+    # Obeys DFT-005 DFT-006.
     column = schema.get(name)
     if name in rows.column_names or column is None:
         return rows
@@ -125,6 +127,7 @@ def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct
 
 
 def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
+    # Obeys GEN-005.
     for name, expression in rules.generated.items():
         column, held = schema.get(name), rows.column(name)
         assert column is not None

@@ -141,6 +141,7 @@ def _candidates(
 
 
 def _delete_rows(transaction: Transaction, changes: Changes, condition: Condition | None) -> None:
+    # Obeys DVD-017.
     assert transaction.base is not None
     files = LiveFiles(transaction.base, transaction.read_target)
     candidates = _candidates(transaction, files, condition)

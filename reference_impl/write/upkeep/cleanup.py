@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
-from reference_impl.errors import TimestampNotFound
+from reference_impl.errors import DeltaError, TimestampNotFound
 from reference_impl.log.checkpoints.reader import CheckpointReader
 from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, parse
 from reference_impl.model.actions import Sidecar
 from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.history import History
-from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.segment import Listing, list_log
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Entry, Storage
 from reference_impl.write.files.data_files import now
@@ -22,12 +23,14 @@ __all__ = ["clean_log"]
 
 _DAY: Final = 86_400_000
 
+_log: Final = logging.getLogger(__name__)
+
 
 def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
     """Delete expired log files, and give their paths, sorted.
 
     Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
-    or before it nothing is deleted.
+    or before it that is read whole, sidecars too, nothing is deleted.
 
     Args:
         snapshot: the latest version.
@@ -37,6 +40,7 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
         UnsupportedError: the table needs what this implementation does not write.
 
     """
+    # Obeys CKPT-011 CLEAN-012 CAT-019.
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
     today = (now() if moment is None else moment) // _DAY * _DAY
@@ -47,14 +51,31 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
         commit = History(storage, listing, snapshot).version_at(cutoff)
     except TimestampNotFound:
         return []
-    below = [version for version in listing.checkpoints if version <= commit]
+    below = sorted((v for v in listing.checkpoints if v <= commit), reverse=True)
     # The commit of the checkpoint's own version stays, so that its time can be told.
-    if not below or max(below) not in listing.commits:
+    usable = (v for v in below if v in listing.commits and _loads(storage, listing, v))
+    kept = next(usable, None)
+    if kept is None:
         return []
-    kept = max(below)
     return _cleared(storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR) + _cleared(
         storage, snapshot, lambda entry: entry.mtime < today - _DAY, SIDECAR_DIR
     )
+
+
+def _loads(storage: Storage, listing: Listing, version: int) -> bool:
+    """Say whether a version loads whole from its checkpoint alone, as it must once that is oldest.
+
+    A checkpoint that is damaged, or lacks a sidecar, is passed over while the commits are there.
+    """
+    left = Listing(0, {}, {version: listing.checkpoints[version]}, {}, {})
+    try:
+        alone = Snapshot(storage, left, version)
+        alone.adds()
+        alone.tombstones()
+    except DeltaError as error:
+        _log.warning("the checkpoint of version %d is not relied on: %s", version, error)
+        return False
+    return True
 
 
 def _cleared(

@@ -33,11 +33,13 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
     commits = list_log(storage, whole=True).commits
-    missing = [version for version in range(start, end + 1) if version not in commits]
-    if missing or start < 0 or end <= start:
+    # One at least is missing of a range that leaves the log, however long it is.
+    wanted = range(start, min(end, max(commits, default=start) + 1) + 1)
+    missing = next((version for version in wanted if version not in commits), None)
+    if missing is not None or end <= start:
         raise VersionNotFound(
             f"a compaction of {start} to {end} needs two commits at least, and every one of them",
-            version=missing[0] if missing else end,
+            version=end if missing is None else missing,
             stage="commit",
         )
     single: dict[str, dict[str, Any]] = {}

@@ -55,6 +55,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         The version; the same as before where there is nothing to do.
 
     """
+    # Obeys DVD-005 CLUS-011 CLUS-012.
     transaction = Transaction(
         snapshot.storage,
         snapshot,
@@ -106,6 +107,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         NotFoundError: a file of the earlier version is gone.
 
     """
+    # Obeys DVD-013 DVD-014.
     transaction = Transaction(
         snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
     )
@@ -141,6 +143,7 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
     Ids of columns and values of identity columns would else be given out twice, and commits
     without time would pass for commits with one.
     """
+    # Obeys DVD-014.
     held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
     if MAX_ID_PROPERTY in held and MAX_ID_PROPERTY in configuration:
         highest = max(highest_id(each.metadata.configuration, each.schema) for each in (now, then))

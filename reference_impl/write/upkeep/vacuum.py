@@ -49,6 +49,7 @@ def vacuum(
         InvalidTableError: what the log names cannot be told.
 
     """
+    # Obeys DVD-001 DVD-002 DVD-003 DVD-004 VPC-002 CAT-020.
     check_writable(snapshot.protocol, snapshot.metadata)
     promised = duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
     kept_for = promised if retention is None else retention

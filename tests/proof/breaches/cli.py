@@ -23,7 +23,14 @@ from breaches import proving
 from breaches.planted import planted_tasks
 from breaches.proving import Task, breach_tasks, mutation_tasks
 from breaches.table import load
-from conformance.proofs import PROVED, UNPROVED, Proof, Proofs, read_proofs, render_proofs
+from conformance.requirements.proofs import (
+    PROVED,
+    UNPROVED,
+    Proof,
+    Proofs,
+    read_proofs,
+    render_proofs,
+)
 from conformance.requirements.registry import load_registry
 
 _ROOT = Path(__file__).parent.parent.parent.parent

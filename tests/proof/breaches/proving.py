@@ -25,8 +25,8 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-from conformance.proofs import Proof
 from conformance.requirements.levels import weighed
+from conformance.requirements.proofs import Proof
 from conformance.requirements.registry import load_registry
 from generators.mutations import MUTATIONS
 

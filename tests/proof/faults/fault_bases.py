@@ -244,7 +244,7 @@ def _hinted_richly(root: Path) -> TableBuilder:
     path = root / "_delta_log/_last_checkpoint"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["later"] = {"b c": [1, None, {"checksum": "x"}], "ä~": True}
-    document["tags"] = {"a-b": "50 %", "_": "ü"}
+    document["tags"] = {"a-b": "50 % /", "_": "ü"}
     del document["checksum"]
     path.write_text(json.dumps(document), encoding="utf-8")
     return builder

@@ -26,6 +26,7 @@ from urllib.parse import unquote
 from fault_log import change_lines, edit_body, edit_files, edit_text, expand
 from fault_parquet import change_columns, change_rows
 from fault_records import Fault
+from fault_sums import wrong_checksum
 from fault_vectors import change_vector_file, inline_vector
 
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
@@ -85,6 +86,8 @@ def _document(path: Path, how: _How) -> None:
     edit_body(document, how)
     if how.get("sum"):
         document["checksum"] = json_checksum(document)
+    if "wrong sum" in how:
+        document["checksum"] = wrong_checksum(document, how["wrong sum"])
     path.write_text(json.dumps(document), encoding="utf-8")
 
 

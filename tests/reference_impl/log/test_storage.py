@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def test_what_is_no_regular_file_is_not_found(tmp_path: Path) -> None:
         for ask in (storage.get, storage.open_input, storage.head):
             with pytest.raises(FileNotFoundError):
                 ask(path)
+
+
+def test_a_file_that_would_have_to_be_waited_for_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("/proc/kmsg")
+    with suppress(PermissionError, FileNotFoundError):  # not everybody may read it
+        assert isinstance(LocalStorage(tmp_path).get("x"), bytes)
 
 
 def test_a_file_beyond_the_limit_is_not_read_as_a_whole(storage: Storage) -> None:

@@ -214,7 +214,18 @@ def test_the_option_reaches_reader_table_and_audit(world: Any, capsys: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "location", ["hdfs://node/t", "FILE://host/t", "file://10.0.0.1/t", "ftp://x/t", "nope:/t"]
+    "location",
+    [
+        "hdfs://node/t",
+        "FILE://host/t",
+        "file://10.0.0.1/t",
+        "ftp://x/t",
+        "nope:/t",
+        "s3://",
+        "s3:///t",
+        "az://",
+        "gs://b//t",
+    ],
 )
 def test_a_location_that_no_store_is_known_for_is_refused(location: str) -> None:
     with pytest.raises(PlaceRefused):
