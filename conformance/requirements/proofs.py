@@ -44,7 +44,7 @@ UNPROVED: Final = DEFAULT_FOLDER / "unproved.yaml"
 """Why MUST rows of 2025 are without a proof."""
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9-]*-[0-9]{3}")
-_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9/_.-]*")
+_SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/_.-]*")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 

@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 
 from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.places import decode_path
 
 __all__ = ["Seen", "copied", "row_of_file", "written_over"]
 
@@ -80,7 +80,7 @@ def _added(table: Path, version: int) -> Iterator[str]:
     """Give the paths that a commit adds, as far as its lines can be read."""
     for line in (table / LOG_DIR / f"{version:020}.json").read_bytes().splitlines():
         with suppress(ValueError, KeyError, TypeError, AttributeError):
-            yield unquote(json.loads(line)["add"]["path"])
+            yield decode_path(json.loads(line)["add"]["path"])
 
 
 def row_of_file(path: str, *, lost: bool, vectors: bool) -> str | None:

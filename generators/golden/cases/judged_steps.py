@@ -46,7 +46,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "table-features/write-created-for-readers": {1: "TF-004"},
     "table-features/write-created-for-writers": {0: "APP-001"},
     "table-features/write-enable": {5: "TF-015"},
-    "version-requirements/write-constraint-3": {0: "WVER-002"},
+    "version-requirements/write-constraint-3": {0: "CHK-011"},
     "version-requirements/write-feed-4": {0: "WVER-003", 1: "CDC-011"},
     "version-requirements/write-identity-6": {0: "WVER-005"},
 }

@@ -5,6 +5,7 @@ The folder ``faults`` beside this package has them as data, with what plants the
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import shutil
 import sys
@@ -32,7 +33,9 @@ def planted_tasks() -> Iterator[Task]:
 @cache
 def _sound(name: str) -> Path:
     """Give a sound table, built once in each process."""
-    folder = Path(tempfile.mkdtemp()) / name
+    parent = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, parent, ignore_errors=True)
+    folder = parent / name
     importlib.import_module("fault_bases").TABLES[name](folder)
     return folder
 

@@ -6,6 +6,7 @@ A case proves it when the judge fails the wrong implementation by that name, as 
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -105,7 +106,9 @@ def candidates(breach: Breach, known: str | None = None) -> Iterator[Item]:
 
 @cache
 def _store() -> TableStore:
-    return TableStore()
+    store = TableStore()
+    atexit.register(store.close)
+    return store
 
 
 def judged(item: Item, breach: Breach | None, revision: str) -> Verdict:

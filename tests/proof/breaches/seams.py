@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -88,14 +89,14 @@ def leaving(*edits: Edit, sums: bool = False) -> How:
         edits = (_without_sums, *edits)
 
     def how(ask: Ask) -> Ask:
-        folder = tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None)
+        folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
         truths: dict[str, Path] = {}
 
         def run(request: Request) -> Answer:
             visible = Path(request.table)
             truth = truths.get(request.table)
             if truth is None:
-                truth = Path(folder.name) / str(len(truths)) / visible.name
+                truth = folder / str(len(truths)) / visible.name
                 truth.parent.mkdir()
                 truths[request.table] = truth
                 if visible.exists():
@@ -106,6 +107,7 @@ def leaving(*edits: Edit, sums: bool = False) -> How:
             finally:
                 _follow(truth, visible, before, edits)
 
+        weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
         return run
 
     return how

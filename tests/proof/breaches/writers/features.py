@@ -341,20 +341,6 @@ ROWS = (
     ),
     # Deletion vectors.
     writer(
-        "writes-vectors-without-the-feature",
-        "DV-001",
-        "actions",
-        leaving(unlisted("deletionVectors")),
-        VECTORS,
-    ),
-    writer(
-        "writes-vectors-that-are-off",
-        "DV-002",
-        "actions",
-        leaving(_drop_from("delta.enableDeletionVectors")),
-        VECTORS,
-    ),
-    writer(
         "describes-vectors-by-another-letter",
         "DVDESC-001",
         "actions",

@@ -264,9 +264,6 @@ ROWS = (
         "version-requirements/write-feed-4*",
     ),
     writer(
-        "feeds-without-the-feature", "CDC-013", "actions", leaving(unlisted("changeDataFeed")), FEED
-    ),
-    writer(
         "keeps-change-files-elsewhere",
         "CDFF-001",
         "files",
@@ -435,13 +432,6 @@ ROWS = (
         "DOM-003",
         "actions",
         leaving(setting("domainMetadata", "removed", "false", COMMIT)),
-        "domain-metadata/write-domains*",
-    ),
-    writer(
-        "sets-domains-without-the-feature",
-        "DOM-009",
-        "actions",
-        leaving(unlisted("domainMetadata")),
         "domain-metadata/write-domains*",
     ),
     writer(
