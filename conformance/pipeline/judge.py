@@ -22,6 +22,7 @@ from conformance.base.options import IMPLEMENTATIONS, gibibytes, seconds
 from conformance.base.status import Status
 from conformance.base.version import kit_version
 from conformance.items.generated import Plan
+from conformance.items.shards import Shard
 from conformance.pipeline.progress import hours, say
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, spread_over
@@ -38,7 +39,6 @@ from conformance.run.merge import merge, write_merged
 from conformance.run.run import Run, decide_status
 from conformance.run.selection import Selection
 from conformance.run.settings import Settings
-from conformance.shards import Shard
 from conformance.workers.resolve import Limits, resolve
 
 __all__ = ["judge_unit", "run_judge_job"]

@@ -11,8 +11,8 @@ import pytest
 
 from conformance.base.options import destination
 from conformance.items.generated import Plan
+from conformance.items.shards import Shard
 from conformance.run.selection import Selection
-from conformance.shards import Shard
 from conformance.workers.resolve import Isolation, Limits
 
 __all__ = ["SEED", "Settings", "read_settings"]
