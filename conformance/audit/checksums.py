@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ import schemas
 from conformance.audit.commits import schema_findings
 from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.raw import Document
-from conformance.audit.state import Body, file_key
+from conformance.audit.state import file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences
 from reference_impl.log_names import LOG_DIR, checksum_name
@@ -54,31 +53,18 @@ def valid(subject: ChecksumView) -> Findings:
     )
 
 
-def _deleted(body: Body) -> int:
-    vector = body.get("deletionVector")
-    count = vector.get("cardinality") if isinstance(vector, dict) else 0
-    return count if type(count) is int else 0
-
-
-def _sizes(adds: Iterable[Body]) -> list[int]:
-    return [body["size"] for body in adds if type(body.get("size")) is int]
-
-
 # Fields that may be left out must be right where they are there: CRC-037 binds, whatever the
 # level of the field's own requirement.
 
 
 def totals(subject: ChecksumView) -> Findings:
     """Report numbers that the state of the version does not have."""
-    adds = subject.view.state.adds.values()
+    adds, deleted = subject.view.state.adds, subject.view.state.deleted()
     right = {
-        "tableSizeBytes": (sum(_sizes(adds)), "CRC-007"),
+        "tableSizeBytes": (sum(adds.numbers("size")), "CRC-007"),
         "numFiles": (len(adds), "CRC-008"),
-        "numDeletedRecordsOpt": (sum(map(_deleted, adds)), "CRC-019"),
-        "numDeletionVectorsOpt": (
-            sum(isinstance(body.get("deletionVector"), dict) for body in adds),
-            "CRC-020",
-        ),
+        "numDeletedRecordsOpt": (sum(deleted), "CRC-019"),
+        "numDeletionVectorsOpt": (len(deleted), "CRC-020"),
     }
     for field, (value, requirement) in right.items():
         stated = subject.fields.get(field)
@@ -168,14 +154,14 @@ def timestamp(subject: ChecksumView) -> Findings:
 
 def histograms(subject: ChecksumView) -> Findings:
     """Report histograms that do not count the live files."""
-    adds = list(subject.view.state.adds.values())
+    state = subject.view.state
     for field in ("fileSizeHistogram", "histogramOpt"):
         stated = subject.fields.get(field)
         bounds = _bounds(stated)
         if not isinstance(stated, dict) or not bounds:
             continue  # the schema reports it
         counts, totals_ = [0] * len(bounds), [0] * len(bounds)
-        for size in _sizes(adds):
+        for size in state.adds.numbers("size"):
             at = max(bisect_right(bounds, size) - 1, 0)
             counts[at] += 1
             totals_[at] += size
@@ -186,8 +172,10 @@ def histograms(subject: ChecksumView) -> Findings:
     listed = stated.get("deletedRecordCounts") if isinstance(stated, dict) else None
     if isinstance(listed, list):
         deleted = [0] * len(_BINS)
-        for body in adds:
-            deleted[bisect_right(_BINS, _deleted(body)) - 1] += 1
+        counts = state.deleted()
+        deleted[0] += len(state.adds) - len(counts)
+        for count in counts:
+            deleted[bisect_right(_BINS, count) - 1] += 1
         if listed != deleted and len(listed) == len(_BINS):
             message = f"deletedRecordCounts is {listed}, the version has {deleted}"
             yield finding("CRC-030", subject.place, message, severity="error")

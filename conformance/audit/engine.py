@@ -9,6 +9,7 @@ from typing import Any, Final
 from conformance.audit.checkpoint_forms import FORM_CHECKS
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
+from conformance.audit.columnar.keys import Store
 from conformance.audit.commits import COMMIT_CHECKS
 from conformance.audit.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
 from conformance.audit.features import (
@@ -54,10 +55,6 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
-_RECONCILED: Final = (
-    "protocol", "metadata", "adds", "vectors", "seen", "ids", "stamped", "removed", "txns",
-    "domains",
-)  # fmt: skip
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,
     *FEATURE_VERSION_CHECKS,
@@ -86,22 +83,34 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
 """Every check that an audit runs."""
 
 
-def _content(checkpoint: Checkpoint) -> State:
-    state = State()
-    state.apply(checkpoint.version, checkpoint.all.lines)
+def _content(checkpoint: Checkpoint, store: Store) -> State:
+    state = State(store)
+    state.apply(checkpoint.version, checkpoint.all)
     return state
+
+
+def _screened(check: Check[Any], subject: Any) -> Findings:
+    """Run a check over what its screen shows of the subject, odd rows always among it."""
+    rows = subject.rows
+    if check.screen is not None and rows.plain and SCREENS:
+        subject = subject.only(check.screen(subject) | rows.odd)
+    yield from check.run(subject)
+
+
+SCREENS: Final = True
+"""Whether screens are used; without them every check sees every row, and finds the same."""
 
 
 def _starts(log: Log) -> tuple[State, bool]:
     """Give the state before the first commit that can be replayed, and whether it is known."""
     first = min(log.commits, default=None)
     if first == 0:
-        return State(), True
+        return State(log.store), True
     for checkpoint in log.checkpoints:
         usable = first is None or checkpoint.version >= first - 1
         if checkpoint.complete and usable and not checkpoint.all.damaged:
-            return _content(checkpoint), True
-    return State(known=False), False
+            return _content(checkpoint, log.store), True
+    return State(log.store, known=False), False
 
 
 class _Audit:
@@ -134,17 +143,19 @@ class _Audit:
             state.known = state.known and version == state.version + 1
             step = Step(commit, state, self._layouts)
             for step_check in _BY_STEP:
-                yield from step_check.run(step)
+                yield from _screened(step_check, step)
             if self._data:
                 for change_check in CHANGE_FILE_CHECKS:
                     yield from change_check.run(ChangeView(step, self._storage))
-            state.apply(version, commit.content.lines)
+            state.apply(version, commit.content)
+            commit.content.rows.forget()
             self._note(state, version)
             yield from self._version(state, replayed=state.known)
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete and checkpoint not in self._visited:
                 # Older than the replay, or newer than every commit: judged by itself.
-                yield from self._checkpoint(checkpoint, _content(checkpoint), replayed=False)
+                content = _content(checkpoint, state.store)
+                yield from self._checkpoint(checkpoint, content, replayed=False)
         yield from self._latest(state, known=known)
 
     def _note(self, state: State, version: int) -> None:
@@ -167,7 +178,7 @@ class _Audit:
         for checkpoint in self._complete.get(state.version, ()):
             yield from self._checkpoint(checkpoint, state, replayed=replayed)
             if not state.known and not checkpoint.all.damaged:
-                self._adopt(state, _content(checkpoint))
+                state.adopt(_content(checkpoint, state.store))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
             for checksum_check in CHECKSUM_CHECKS:
@@ -176,18 +187,12 @@ class _Audit:
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
         view = self._view(state, last=False)
-        subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
+        subject = CheckpointView(checkpoint, _content(checkpoint, state.store), view, replayed)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
         checks = (*READING_CHECKS, *whole)
         for check in checks:
-            yield from check.run(subject)
-
-    @staticmethod
-    def _adopt(state: State, content: State) -> None:
-        """Go on from a checkpoint when the commits before it are not all there."""
-        for name in _RECONCILED:
-            setattr(state, name, getattr(content, name))
-        state.known = True
+            yield from _screened(check, subject)
+        checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:
         if not known and not state.known:

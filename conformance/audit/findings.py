@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from conformance.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
@@ -80,11 +80,14 @@ class Check(Generic[_Subject]):
     Attributes:
         run: takes the subject, yields findings, raises nothing on a bad table.
         requirements: every id that a finding of it can carry.
+        screen: tells which rows of file actions the check has to see, see
+            :mod:`conformance.audit.screens`; all of them for ``None``.
 
     """
 
     run: Callable[[_Subject], Findings]
     requirements: tuple[str, ...]
+    screen: Callable[[_Subject], Any] | None = None
 
 
 def severity_of(requirement: str) -> Severity:

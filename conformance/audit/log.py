@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance.audit.columnar.keys import Store
 from conformance.audit.raw import (
     Document,
     Fault,
@@ -84,7 +85,7 @@ class Checkpoint:
     @cached_property
     def top(self) -> Lines:
         """The rows of the checkpoint itself, without its sidecars."""
-        return _merged(
+        return Lines.merged(
             [
                 read_lines(self._storage, entry.path)
                 if entry.path.endswith(".json")
@@ -114,20 +115,18 @@ class Checkpoint:
                     found[path] = read_parquet_rows(self._storage, where)
         return found
 
+    def forget(self) -> None:
+        """Let go of what was read; it is read again when it is asked for again."""
+        for name in ("top", "sidecars", "all"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def all(self) -> Lines:
         """The rows of the checkpoint and of its sidecars."""
-        return _merged([self.top, *self.sidecars.values()])
+        return Lines.merged([self.top, *self.sidecars.values()])
 
 
-def _merged(parts: list[Lines]) -> Lines:
-    return Lines(
-        tuple(line for part in parts for line in part.lines),
-        tuple(fault for part in parts for fault in part.faults),
-    )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Log:
     """Every file of a log.
 
@@ -138,6 +137,7 @@ class Log:
         compactions: name and content.
         checksums: by version.
         hint: ``_last_checkpoint``; ``None`` when there is none.
+        store: the file actions of commits and compactions.
 
     """
 
@@ -147,6 +147,15 @@ class Log:
     compactions: tuple[tuple[LogFile, Lines], ...]
     checksums: Mapping[int, Document]
     hint: Document | None
+
+    @cached_property
+    def store(self) -> Store:
+        """The file actions of commits and compactions, by number."""
+        contents = (
+            *(commit.content for commit in self.commits.values()),
+            *(content for _, content in self.compactions),
+        )
+        return Store().with_rows([content.rows for content in contents])
 
 
 def _checkpoints(storage: Storage, files: list[tuple[LogFile, Entry]]) -> tuple[Checkpoint, ...]:

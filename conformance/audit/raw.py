@@ -7,13 +7,20 @@ is kept, so that one broken line does not hide the next.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from conformance.audit.columnar.json_rows import FEW, JsonRows
+from conformance.audit.columnar.keys import file_key
+from conformance.audit.columnar.parquet_rows import file_rows
+from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from reference_impl import untrusted
 from reference_impl.checkpoint_bounds import bounded, refuse_bomb
 from reference_impl.errors import LimitExceeded
@@ -90,21 +97,101 @@ class Line:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
 class Lines:
-    """What a file of actions holds, readable and not."""
+    """What files of actions hold, readable and not, in their order.
 
-    lines: tuple[Line, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    Adds and removes are rows of columns; they become lines when somebody asks for them.
+
+    Attributes:
+        small: place in the order and line of everything but those.
+        rows: the adds and removes.
+        faults: what cannot be read.
+
+    """
+
+    __slots__ = ("faults", "rows", "small")
+
+    def __init__(
+        self,
+        small: Sequence[tuple[int, Line]] = (),
+        faults: tuple[Fault, ...] = (),
+        rows: Rows | None = None,
+    ) -> None:
+        """Take what a file holds."""
+        self.small = small
+        self.faults = faults
+        self.rows = Rows.none() if rows is None else rows
+
+    @classmethod
+    def merged(cls, parts: Sequence[Lines]) -> Lines:
+        """Put the lines of several files one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            [(at + (n << _FILE), line) for n, part in enumerate(parts) for at, line in part.small],
+            tuple(fault for part in parts for fault in part.faults),
+            Rows.joined(
+                [
+                    replace(part.rows, order=part.rows.order + (n << _FILE))
+                    for n, part in enumerate(parts)
+                ]
+            ),
+        )
 
     @property
     def damaged(self) -> bool:
         """Whether something may be missing; blank lines lose nothing."""
         return any(fault.kind != "blank" for fault in self.faults)
 
-    def of(self, *actions: str) -> Iterator[Line]:
-        """Yield the lines of some actions, in file order."""
-        return (line for line in self.lines if line.action in actions)
+    def __len__(self) -> int:
+        """Count the lines that can be read."""
+        return len(self.small) + len(self.rows)
+
+    def counts(self) -> Counter[str | None]:
+        """Count the lines of each action."""
+        counted = Counter(line.action for _, line in self.small)
+        adds = int((self.rows.kind == ADD).sum())
+        for action, count in (("add", adds), ("remove", len(self.rows) - adds)):
+            if count:
+                counted[action] += count
+        return counted
+
+    def of(self, *actions: str, shown: Mask | None = None) -> Iterator[Line]:
+        """Yield the lines of some actions, in file order; of rows those that are ``shown``."""
+        small = ((at, line) for at, line in self.small if line.action in actions)
+        return self._merge(small, self._wanted(actions, shown))
+
+    def every(self, shown: Mask | None = None) -> Iterator[Line]:
+        """Yield all lines, in file order; of rows those that are ``shown``."""
+        return self._merge(iter(self.small), self._wanted(("add", "remove"), shown))
+
+    @property
+    def first(self) -> Line | None:
+        """The first line."""
+        return next(self.every(), None)
+
+    def _wanted(self, actions: Sequence[str], shown: Mask | None) -> npt.NDArray[np.int64]:
+        if not len(self.rows) or ("add" not in actions and "remove" not in actions):
+            return _NO_ROWS
+        if "add" in actions and "remove" in actions:
+            return np.arange(len(self.rows)) if shown is None else np.flatnonzero(shown)
+        of = self.rows.kind == (ADD if "add" in actions else REMOVE)
+        return np.flatnonzero(of if shown is None else of & shown)
+
+    def _merge(
+        self, small: Iterator[tuple[int, Line]], at: npt.NDArray[np.int64]
+    ) -> Iterator[Line]:
+        if not len(at):
+            return (line for _, line in small)
+        rows = zip(self.rows.order[at].tolist(), self.rows.read(at), strict=True)
+        both = heapq.merge(small, rows, key=lambda pair: pair[0])
+        return (line for _, line in both)
+
+
+_FILE: Final = 40
+"""Bits for the place of a line in its file; those above number the files."""
+
+_NO_ROWS: Final = np.zeros(0, np.int64)
 
 
 def _refuse_constant(name: str) -> Any:
@@ -144,8 +231,8 @@ def _line(place: str, document: Any) -> Line:
     return Line(place, document, action, body if isinstance(body, dict) else {})
 
 
-def read_lines(storage: Storage, path: str) -> Lines:
-    """Read newline-delimited JSON."""
+def read_lines(storage: Storage, path: str, *, few: int = FEW) -> Lines:
+    """Read newline-delimited JSON; file actions become columns where they are not ``few``."""
     try:
         data = storage.get(path)
     except LimitExceeded as error:
@@ -154,27 +241,36 @@ def read_lines(storage: Storage, path: str) -> Lines:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
         return Lines(faults=(Fault(path, "the file is empty", "empty"),))
-    lines: list[Line] = []
+    texts = data.removesuffix(b"\n").split(b"\n")
+    small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
+    rows = JsonRows(texts, lambda at: _line(f"{path}:{at + 1}", parse_json(texts[at]).value))
     blank = 0
-    for number, text in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+    for at, text in enumerate(texts):
         if not text or text.isspace():
             blank += 1
             continue
         if blank:
-            faults.append(_blank(path, number - blank, blank))
+            faults.append(_blank(path, at + 1 - blank, blank))
             blank = 0
-        place = f"{path}:{number}"
+        if len(texts) >= few and rows.take(at):
+            continue
+        place = f"{path}:{at + 1}"
         parsed = parse_json(text)
         if parsed.limit is not None:
             faults.append(Fault(place, parsed.limit.message, limit=parsed.limit))
         elif parsed.fault is not None:
             faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
         else:
-            lines.append(_line(place, parsed.value))
+            line = _line(place, parsed.value)
+            key = file_key(line.body) if line.action in ("add", "remove") else None
+            if key is None:
+                small.append((at, line))
+            else:
+                rows.odd(at, str(line.action), key, line.body)
     if blank:
-        faults.append(_blank(path, number - blank + 1, blank))
-    return Lines(tuple(lines), tuple(faults))
+        faults.append(_blank(path, len(texts) + 1 - blank, blank))
+    return Lines(small, tuple(faults), rows.rows())
 
 
 def _blank(path: str, number: int, count: int) -> Fault:
@@ -207,31 +303,55 @@ def _plain(value: Any, of: pa.DataType) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows of a checkpoint as they were read."""
+
+    path: str
+    start: int
+    batch: pa.RecordBatch
+
+    def read(self, at: Sequence[int]) -> list[Line]:
+        """Give rows as lines, by their numbers in the batch."""
+        batch = self.batch
+        some = batch if len(at) == len(batch) else batch.take(pa.array(at, pa.int64()))
+        types = [some.schema.field(name).type for name in some.schema.names]
+        columns = [column.to_pylist() for column in some.columns]
+        return [
+            _line(
+                f"{self.path}#{self.start + row}",
+                {
+                    name: _plain(value, of)
+                    for name, value, of in zip(batch.schema.names, values, types, strict=True)
+                },
+            )
+            for row, values in zip(at, zip(*columns, strict=True), strict=True)
+        ]
+
+
 def read_parquet_rows(storage: Storage, path: str) -> Lines:
     """Read a checkpoint or sidecar; a row without any known action is kept as such."""
-    lines: list[Line] = []
+    small: list[tuple[int, Line]] = []
+    pieces: list[Rows] = []
+    faults: tuple[Fault, ...] = ()
     try:
         with storage.open_input(path) as source:
             file = open_parquet(source)
             names = [name for name in ACTIONS if name in file.schema_arrow.names]
-            row = 0
+            start = 0
             refuse_bomb(file.metadata, source.size())
             for batch in bounded(source, file, names, use_threads=True):
                 budget().check_time()
-                types = [batch.schema.field(name).type for name in batch.schema.names]
-                columns = [column.to_pylist() for column in batch.columns]
-                for values in zip(*columns, strict=True):
-                    document = {
-                        name: _plain(value, of)
-                        for name, value, of in zip(batch.schema.names, values, types, strict=True)
-                    }
-                    lines.append(_line(f"{path}#{row}", document))
-                    row += 1
+                held = _Batch(path, start, batch)
+                rows, taken = file_rows(batch, start, held)
+                others = np.flatnonzero(~taken).tolist()
+                small += zip([start + row for row in others], held.read(others), strict=True)
+                pieces.append(rows)
+                start += len(batch)
     except MemoryError as error:  # Arrow's is one as well
-        return Lines(tuple(lines), (Fault(path, "no memory", limit=out_of_memory(error, path)),))
+        faults = (Fault(path, "no memory", limit=out_of_memory(error, path)),)
     except LimitExceeded as error:
-        return Lines(tuple(lines), (Fault(path, error.message, limit=error),))
+        faults = (Fault(path, error.message, limit=error),)
     except (OSError, pa.ArrowException, ValueError, KeyError, RecursionError) as error:
-        fault = Fault(path, f"cannot be read as Parquet: {str(error)[:200]}")
-        return Lines(tuple(lines), (fault,))
-    return Lines(tuple(lines))
+        faults = (Fault(path, f"cannot be read as Parquet: {str(error)[:200]}"),)
+    return Lines(small, faults, Rows.joined(pieces))

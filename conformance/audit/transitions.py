@@ -10,6 +10,13 @@ from typing import Any, Final
 
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.raw import parse_json
+from conformance.audit.screens import (
+    nothing,
+    of_append_only,
+    of_removes,
+    rearranged,
+    shared_paths,
+)
 from conformance.audit.state import Body, Key, dv_id, file_key
 from conformance.audit.subjects import Step
 
@@ -193,11 +200,11 @@ def reserved_domains(step: Step) -> Findings:
 
 
 STEP_CHECKS: Final = (
-    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018")),
-    Check(one_vector_per_path, ("FA-019",)),
-    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005")),
-    Check(append_only, ("APP-002",)),
-    Check(vectors_need_their_feature, ("DV-001", "DV-002")),
+    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018"), of_removes),
+    Check(one_vector_per_path, ("FA-019",), shared_paths),
+    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005"), rearranged),
+    Check(append_only, ("APP-002",), of_append_only),
+    Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
     Check(protocol_keeps_its_promises, ("TF-016",)),
     Check(column_ids_are_permanent, ("CM-014", "CM-018")),
     Check(domains_need_their_feature, ("DOM-008", "DOM-009")),

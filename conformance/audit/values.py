@@ -14,6 +14,7 @@ from conformance.audit.findings import Check, Findings, Severity, finding, unche
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.layout import Layout
 from conformance.audit.raw import Line, parse_json
+from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.state import dv_id
 from conformance.audit.subjects import Step
 
@@ -121,10 +122,12 @@ VALUE_CHECKS: Final = (
     Check(
         partition_values,
         ("WCON-002", "ADD-005", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
+        by_partition_values(partition_values),
     ),
     Check(
         valid_statistics,
         ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
+        broken_statistics,
     ),
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )
