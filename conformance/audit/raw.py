@@ -231,8 +231,8 @@ def _line(place: str, document: Any) -> Line:
     return Line(place, document, action, body if isinstance(body, dict) else {})
 
 
-def read_lines(storage: Storage, path: str, *, few: int = FEW) -> Lines:
-    """Read newline-delimited JSON; file actions become columns where they are not ``few``."""
+def read_lines(storage: Storage, path: str) -> Lines:
+    """Read newline-delimited JSON; file actions become columns where they are not few."""
     try:
         data = storage.get(path)
     except LimitExceeded as error:
@@ -253,7 +253,7 @@ def read_lines(storage: Storage, path: str, *, few: int = FEW) -> Lines:
         if blank:
             faults.append(_blank(path, at + 1 - blank, blank))
             blank = 0
-        if len(texts) >= few and rows.take(at):
+        if len(texts) >= FEW and rows.take(at):
             continue
         place = f"{path}:{at + 1}"
         parsed = parse_json(text)
