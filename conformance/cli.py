@@ -106,6 +106,12 @@ def _diff(arguments: Sequence[str]) -> int:
     return run_diff_cli(list(arguments))
 
 
+def _pipeline(arguments: Sequence[str]) -> int:
+    from conformance.pipeline.cli import run_pipeline_cli  # noqa: PLC0415  as above
+
+    return run_pipeline_cli(arguments)
+
+
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "run": ("judge an implementation; --help has the options", _run),
     "smoke": ("try an adapter before it is judged", _smoke),
@@ -115,6 +121,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "drift": ("say which requirements a new text of the protocol touches", _drift),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
+    "pipeline": ("run a job on Spark, or keep results of many runs", _pipeline),
 }
 
 

@@ -37,7 +37,7 @@ ENGINES = {
         "generators/golden",
     },
     "polars": {"conformance/adapters/polars"},
-    "pyspark": {"conformance/adapters/spark", "generators/golden/spark"},
+    "pyspark": {"conformance/adapters/spark", "conformance/pipeline", "generators/golden/spark"},
     "delta": {"conformance/adapters/spark", "generators/golden/spark"},
 }
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
-__all__ = ["JARS_VARIABLE", "open_session", "spark_session", "tool_versions"]
+__all__ = ["JARS_VARIABLE", "open_session", "spark_session", "tool_versions", "with_delta"]
 
 JARS_VARIABLE: Final = "DELTA_TCK_SPARK_JARS"
 """Environment variable with a folder of JARs to use in place of Maven Central."""
@@ -66,15 +66,24 @@ def open_session(warehouse: Path) -> SparkSession:
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
+    session: SparkSession = with_delta(builder).getOrCreate()
+    return session
+
+
+def with_delta(builder: Any) -> Any:
+    """Give a session's builder the JARs of Delta.
+
+    Raises:
+        FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.
+
+    """
     folder = os.environ.get(JARS_VARIABLE)
     if not folder:
-        session: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
-        return session
+        return configure_spark_with_delta_pip(builder)
     jars = sorted(str(path) for path in Path(folder).glob("*.jar"))
     if not jars:
         raise FileNotFoundError(f"{JARS_VARIABLE}: no *.jar in {folder}")
-    opened: SparkSession = builder.config("spark.jars", ",".join(jars)).getOrCreate()
-    return opened
+    return builder.config("spark.jars", ",".join(jars))
 
 
 @contextmanager

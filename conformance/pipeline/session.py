@@ -1,0 +1,225 @@
+"""Spark sessions of the pipeline: any master, with Delta, and clear words where a part is missing.
+
+Without a master Spark runs in this machine, on all its cores, or where ``spark-submit`` says. The
+JARs of Delta are found as the adapter of Spark finds them: in the folder that
+``DELTA_TCK_SPARK_JARS`` names, or through Maven Central; ``spark-submit`` is given them by whoever
+calls it. Executors run Python, and need the kit installed as the driver does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from conformance.faults import KitError
+from conformance.scratch import Scratch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "SparkMissingError",
+    "SparkOptions",
+    "add_spark_options",
+    "spark_options",
+    "spark_session",
+]
+
+LOCAL: Final = "local[*]"
+_LEAST_JAVA: Final = 17
+_PACKAGES: Final = ("pyspark", "delta", "pandas")
+_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
+_SETTINGS: Final = {
+    "spark.sql.extensions": _EXTENSION,
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    # The jobs say themselves how far they are.
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_ALONE: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
+    "spark.executor.memory": "1g",
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
+}
+"""Settings of a cluster on this machine."""
+
+
+class SparkMissingError(KitError):
+    """Something that Spark needs is not there; says what, and how to get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """How to reach Spark.
+
+    Attributes:
+        master: as Spark has it (``local[2]``, ``local-cluster[2,1,1024]``, ``spark://…``); where
+            it is ``None``, that of ``spark-submit``, or this machine.
+        settings: settings of Spark that win over those of the kit.
+
+    """
+
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    """Give a job's parser the options that :func:`spark_options` reads."""
+    parser.add_argument(
+        "--master", help=f"Spark's master (default: that of spark-submit, or {LOCAL})"
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="a setting of Spark; may be repeated",
+    )
+
+
+def spark_options(options: argparse.Namespace) -> SparkOptions:
+    """Take what :func:`add_spark_options` added out of parsed arguments."""
+    return SparkOptions(options.master, dict(options.conf))
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+@contextmanager
+def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[SparkSession]:
+    """Hold a session of Spark with Delta; its own files are gone afterwards.
+
+    Args:
+        job: what it is for, as Spark's name of the application.
+        options: how to reach Spark.
+
+    Raises:
+        SparkMissingError: Java, a Python package or Delta's JARs are missing.
+
+    """
+    options = options or SparkOptions()
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    _check_packages()
+    if not submitted:
+        _check_java()
+    scratch = Scratch()
+    try:
+        _prepare(scratch.path, options, submitted=submitted)
+        session = _open(job, options, scratch.path, submitted=submitted)
+        try:
+            yield session
+        finally:
+            session.stop()
+    finally:
+        scratch.close()
+
+
+def _check_packages() -> None:
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SparkMissingError(
+            f"the pipeline needs {', '.join(missing)}, which is not installed: "
+            "pip install 'delta-tck[spark]'"
+        )
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    wanted = f"Spark needs Java {_LEAST_JAVA} or later"
+    if program is None or not Path(program).exists():
+        where = f"JAVA_HOME has no {program}" if home else "there is no java on PATH"
+        raise SparkMissingError(f"{wanted}: {where}, and JAVA_HOME says where one is")
+    try:
+        done = subprocess.run(  # noqa: S603  the user's own Java
+            [program, "-version"], check=False, capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SparkMissingError(f"{wanted}: {program} does not run: {error}") from error
+    found = re.search(r'version "(\d+)', done.stderr + done.stdout)
+    if found is None or int(found[1]) < _LEAST_JAVA:
+        said = (done.stderr or done.stdout).strip().partition("\n")[0]
+        raise SparkMissingError(f"{wanted}: {program} is {said or 'none'}")
+
+
+def _prepare(scratch: Path, options: SparkOptions, *, submitted: bool) -> None:
+    """Set what Spark reads from the environment; what the user set there stays."""
+    # The pipeline hands Arrow around; of Pandas, Spark only wants to know that it is there.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if submitted or not (options.master or LOCAL).startswith("local"):
+        return
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Processes of local-cluster are started from a Spark at home, and work in it by default.
+    pyspark = importlib.util.find_spec("pyspark")
+    assert pyspark is not None
+    assert pyspark.origin is not None
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.origin).parent))
+    os.environ["SPARK_WORKER_DIR"] = str(scratch / "work")
+
+
+def _open(job: str, options: SparkOptions, scratch: Path, *, submitted: bool) -> SparkSession:
+    from pyspark.sql import SparkSession  # noqa: PLC0415  not without the extra
+
+    settings = dict(_SETTINGS)
+    builder: Any = SparkSession.builder.appName(f"delta-tck {job}")
+    if not submitted:
+        master = options.master or LOCAL
+        builder = builder.master(master)
+        settings["spark.sql.warehouse.dir"] = str(scratch / "warehouse")
+        if master.startswith("local"):
+            settings |= {**_ALONE, "spark.local.dir": str(scratch / "local")}
+    elif options.master:
+        raise SparkMissingError("under spark-submit, --master is an option of spark-submit")
+    for key, value in {**settings, **options.settings}.items():
+        builder = builder.config(key, value)
+    try:
+        session: SparkSession = (
+            builder if submitted or "spark.jars" in options.settings else _with_jars(builder)
+        ).getOrCreate()
+    except SparkMissingError:
+        raise
+    except Exception as error:
+        words = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise SparkMissingError(f"Spark does not start: {words}") from error
+    try:
+        loader = session._jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()  # noqa: SLF001  the only way to ask
+        loader.loadClass(_EXTENSION)
+    except Exception as error:
+        session.stop()
+        raise SparkMissingError(
+            "Spark runs without Delta's JARs: spark-submit takes them with "
+            "--packages io.delta:delta-spark_<Scala>:<version> or --jars"
+        ) from error
+    return session
+
+
+def _with_jars(builder: Any) -> Any:
+    from generators.golden.spark.session import with_delta  # noqa: PLC0415  as above
+
+    try:
+        return with_delta(builder)
+    except FileNotFoundError as error:
+        raise SparkMissingError(str(error)) from error
