@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,12 +11,12 @@ import schemas
 from conformance.audit.commits import schema_findings
 from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.raw import Document
-from conformance.audit.state import file_key
+from conformance.audit.state import State, file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences
 from reference_impl.log_names import LOG_DIR, checksum_name
 
-__all__ = ["CHECKSUM_CHECKS", "ChecksumView"]
+__all__ = ["CHECKSUM_CHECKS", "ChecksumView", "Measure", "measure"]
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
 """First deleted-record count of each bin of the deleted record counts histogram."""
@@ -27,6 +28,12 @@ class ChecksumView:
 
     document: Document
     view: VersionView
+    given: Measure | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """The numbers of the version's files."""
+        return self.given or measure(self.fields, self.view.state)
 
     @property
     def place(self) -> str:
@@ -59,12 +66,12 @@ def valid(subject: ChecksumView) -> Findings:
 
 def totals(subject: ChecksumView) -> Findings:
     """Report numbers that the state of the version does not have."""
-    adds, deleted = subject.view.state.adds, subject.view.state.deleted()
+    found = subject.measure
     right = {
-        "tableSizeBytes": (sum(adds.numbers("size")), "CRC-007"),
-        "numFiles": (len(adds), "CRC-008"),
-        "numDeletedRecordsOpt": (sum(deleted), "CRC-019"),
-        "numDeletionVectorsOpt": (len(deleted), "CRC-020"),
+        "tableSizeBytes": (found.size, "CRC-007"),
+        "numFiles": (found.files, "CRC-008"),
+        "numDeletedRecordsOpt": (found.deleted, "CRC-019"),
+        "numDeletionVectorsOpt": (found.vectors, "CRC-020"),
     }
     for field, (value, requirement) in right.items():
         stated = subject.fields.get(field)
@@ -154,31 +161,82 @@ def timestamp(subject: ChecksumView) -> Findings:
 
 def histograms(subject: ChecksumView) -> Findings:
     """Report histograms that do not count the live files."""
-    state = subject.view.state
-    for field in ("fileSizeHistogram", "histogramOpt"):
+    found = subject.measure
+    for field in _HISTOGRAMS:
         stated = subject.fields.get(field)
-        bounds = _bounds(stated)
-        if not isinstance(stated, dict) or not bounds:
+        if not isinstance(stated, dict) or not _bounds(stated):
             continue  # the schema reports it
-        counts, totals_ = [0] * len(bounds), [0] * len(bounds)
-        for size in state.adds.numbers("size"):
-            at = max(bisect_right(bounds, size) - 1, 0)
-            counts[at] += 1
-            totals_[at] += size
-        if (stated.get("fileCounts"), stated.get("totalBytes")) != (counts, totals_):
+        counts, sizes = ([n for n, _ in found.bins[field]], [n for _, n in found.bins[field]])
+        if (stated.get("fileCounts"), stated.get("totalBytes")) != (counts, sizes):
             message = f"{field} does not count the live files of the version"
             yield finding("CRC-028", subject.place, message)
     stated = subject.fields.get("deletedRecordCountsHistogramOpt")
     listed = stated.get("deletedRecordCounts") if isinstance(stated, dict) else None
     if isinstance(listed, list):
-        deleted = [0] * len(_BINS)
-        counts = state.deleted()
-        deleted[0] += len(state.adds) - len(counts)
-        for count in counts:
-            deleted[bisect_right(_BINS, count) - 1] += 1
+        deleted = [count for count, _ in found.bins[_DELETED]]
         if listed != deleted and len(listed) == len(_BINS):
             message = f"deletedRecordCounts is {listed}, the version has {deleted}"
             yield finding("CRC-030", subject.place, message, severity="error")
+
+
+_HISTOGRAMS: Final = ("fileSizeHistogram", "histogramOpt")
+_DELETED: Final = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Numbers of the files of a version, or of some of them: those of parts add up.
+
+    Attributes:
+        files: how many there are.
+        size: their bytes.
+        vectors: how many have a deletion vector.
+        deleted: rows that those delete.
+        bins: count and bytes in each bin of each histogram that a checksum has.
+
+    """
+
+    files: int
+    size: int
+    vectors: int
+    deleted: int
+    bins: Mapping[str, list[tuple[int, int]]]
+
+    def __add__(self, other: Measure) -> Measure:
+        """Add the numbers of other files."""
+        return Measure(
+            self.files + other.files,
+            self.size + other.size,
+            self.vectors + other.vectors,
+            self.deleted + other.deleted,
+            {
+                name: [(a + c, b + d) for (a, b), (c, d) in zip(held, other.bins[name], strict=True)]
+                for name, held in self.bins.items()
+            },
+        )
+
+
+def measure(fields: Mapping[str, Any], state: State) -> Measure:
+    """Measure the live files of a version for the checksum that has these fields."""
+    sizes, deleted = state.adds.numbers("size"), state.deleted()
+    bins = {
+        name: _binned(bounds, sizes)
+        for name in _HISTOGRAMS
+        if (bounds := _bounds(fields.get(name)))
+    }
+    bins[_DELETED] = _binned(_BINS, deleted)
+    first, total = bins[_DELETED][0]
+    bins[_DELETED][0] = first + len(state.adds) - len(deleted), total
+    return Measure(len(state.adds), sum(sizes), len(deleted), sum(deleted), bins)
+
+
+def _binned(bounds: Sequence[int], numbers: Iterable[int]) -> list[tuple[int, int]]:
+    counts, totals_ = [0] * len(bounds), [0] * len(bounds)
+    for number in numbers:
+        at = max(bisect_right(bounds, number) - 1, 0)
+        counts[at] += 1
+        totals_[at] += number
+    return list(zip(counts, totals_, strict=True))
 
 
 def _bounds(histogram: Any) -> list[int]:
@@ -191,11 +249,11 @@ def _bounds(histogram: Any) -> list[int]:
 
 CHECKSUM_CHECKS: Final = (
     Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
-    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020")),
+    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020"), whole=True),
     Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016")),
     Check(files, ("CRC-018",)),
     Check(transaction, ("CRC-006",)),
     Check(timestamp, ("CRC-011",)),
-    Check(histograms, ("CRC-028", "CRC-030")),
+    Check(histograms, ("CRC-028", "CRC-030"), whole=True),
 )
 """Checks of one version checksum."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from conformance.audit.checkpoint_forms import FORM_CHECKS
 from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
-from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView
+from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.columnar.keys import Store
 from conformance.audit.commits import COMMIT_CHECKS
 from conformance.audit.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
@@ -39,7 +39,7 @@ from reference_impl.log_names import LOG_DIR
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-__all__ = ["CHECKS", "audit"]
+__all__ = ["CHECKS", "Run", "audit"]
 
 _BY_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
 _BY_STEP: Final[tuple[Check[Step], ...]] = (
@@ -113,25 +113,48 @@ def _starts(log: Log) -> tuple[State, bool]:
     return State(log.store, known=False), False
 
 
-class _Audit:
-    """One run over one table."""
+class Run:
+    """One run over the log of one table, or over those of its file actions that a log was given.
 
-    def __init__(self, storage: Storage, *, data: bool) -> None:
+    Over a part of the file actions, checks that are :attr:`~Check.whole` are left to whoever has
+    all of them; what they need of the part is kept in the attributes.
+
+    Attributes:
+        measures: numbers of the files of each version that has a checksum.
+        latest: the latest version; ``None`` where the log does not tell its state.
+
+    """
+
+    def __init__(
+        self, storage: Storage, log: Log, *, data: bool, whole: bool = True, now: int | None = None
+    ) -> None:
+        """Take a log.
+
+        Args:
+            storage: where the table is.
+            log: of the table.
+            data: also look at data files; over a part of the table, at change files alone.
+            whole: the log has all file actions.
+            now: current time in ms since the epoch.
+
+        """
+        self.measures: dict[int, Measure] = {}
+        self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
-        self._log = open_log(storage)
+        self._log = log
+        self._whole = whole
         self._layouts = Layouts()
         self._visited: set[Checkpoint] = set()
         self._complete: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete:
                 self._complete.setdefault(checkpoint.version, []).append(checkpoint)
-        self._now = int(time.time() * 1000)
+        self._now = int(time.time() * 1000) if now is None else now
 
     def run(self) -> Findings:
         """Yield every finding, log first, then version by version, then the files."""
-        for log_check in _BY_LOG:
-            yield from log_check.run(LogView(self._storage, self._log))
+        yield from self._of(_BY_LOG, LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
             # What a checkpoint has may be older than what is active in it.
@@ -181,8 +204,10 @@ class _Audit:
                 state.adopt(_content(checkpoint, state.store))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
-            for checksum_check in CHECKSUM_CHECKS:
-                yield from checksum_check.run(ChecksumView(document, view))
+            subject = ChecksumView(document, view)
+            if not self._whole:
+                self.measures[state.version] = subject.measure
+            yield from self._of(CHECKSUM_CHECKS, subject)
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
@@ -205,11 +230,15 @@ class _Audit:
             if body is None:
                 yield finding(requirement, place, f"the latest version has no {action}")
         view = self._view(state, last=True)
-        for version_check in _BY_VERSION:
-            yield from version_check.run(view)
-        if self._data:
-            for file_check in _BY_FILE:
-                yield from file_check.run(view)
+        self.latest = view
+        yield from self._of(_BY_VERSION, view)
+        if self._data and self._whole:
+            yield from self._of(_BY_FILE, view)
+
+    def _of(self, checks: Iterable[Check[Any]], subject: Any) -> Findings:
+        for check in checks:
+            if self._whole or not check.whole:
+                yield from check.run(subject)
 
 
 def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
@@ -249,6 +278,6 @@ def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
     except PlaceRefused as error:
         raise AuditError(location, error.message) from error
     with within_limits(limits):
-        run = _Audit(storage, data=data).run()
+        run = Run(storage, open_log(storage), data=data).run()
         findings = collect(run if revision is None else in_revision(run, revision))
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

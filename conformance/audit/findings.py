@@ -82,12 +82,14 @@ class Check(Generic[_Subject]):
         requirements: every id that a finding of it can carry.
         screen: tells which rows of file actions the check has to see, see
             :mod:`conformance.audit.screens`; all of them for ``None``.
+        whole: has to see all files of a version at once, and not those of some paths.
 
     """
 
     run: Callable[[_Subject], Findings]
     requirements: tuple[str, ...]
     screen: Callable[[_Subject], Any] | None = None
+    whole: bool = False
 
 
 def severity_of(requirement: str) -> Severity:

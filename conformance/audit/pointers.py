@@ -87,7 +87,7 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings
     counted = checkpoint.all.counts()
     known = counted.total() - counted[None]
     sizes = [sum(entry.size for entry in checkpoint.entries)]
-    counts = [known, len(checkpoint.top)]
+    counts = [known, checkpoint.top.counts().total()]
     sizes.append(sizes[0] + sum(_sidecar_bytes(checkpoint)))
     for field, right, requirement in (
         ("size", counts, "LASTS-003"),
@@ -179,7 +179,7 @@ def _frozen(items: Any) -> set[str]:
 
 
 POINTER_CHECKS: Final = (
-    Check(valid_hint, ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint"))),
+    Check(valid_hint, ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")), whole=True),
     Check(
         hint_checksum,
         (
@@ -200,10 +200,12 @@ POINTER_CHECKS: Final = (
             "SUM-017",
             "SUM-018",
         ),
+        whole=True,
     ),
     Check(
         hint_describes_its_checkpoint,
         ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),
+        whole=True,
     ),
     Check(
         compactions,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -18,7 +18,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conformance.audit.columnar.json_rows import FEW, JsonRows
-from conformance.audit.columnar.keys import file_key
 from conformance.audit.columnar.parquet_rows import file_rows
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from reference_impl import untrusted
@@ -28,7 +27,19 @@ from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet_bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = ["Document", "Fault", "Line", "Lines", "parse_json", "read_lines", "read_parquet_rows"]
+__all__ = [
+    "ACTIONS",
+    "Document",
+    "Fault",
+    "Line",
+    "Lines",
+    "batch_lines",
+    "json_lines",
+    "parse_json",
+    "read_document",
+    "read_lines",
+    "read_parquet_rows",
+]
 
 ACTIONS: Final = (
     "add",
@@ -106,18 +117,22 @@ class Lines:
         small: place in the order and line of everything but those.
         rows: the adds and removes.
         faults: what cannot be read.
+        facts: what is known of a whole file of which this is a part: ``counts`` of its lines by
+            action, and ``highest`` row id of its adds. Empty for a whole file.
 
     """
 
-    __slots__ = ("faults", "rows", "small")
+    __slots__ = ("facts", "faults", "rows", "small")
 
     def __init__(
         self,
         small: Sequence[tuple[int, Line]] = (),
         faults: tuple[Fault, ...] = (),
         rows: Rows | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         """Take what a file holds."""
+        self.facts = facts or {}
         self.small = small
         self.faults = faults
         self.rows = Rows.none() if rows is None else rows
@@ -136,6 +151,9 @@ class Lines:
                     for n, part in enumerate(parts)
                 ]
             ),
+            {"counts": sum((part.counts() for part in parts), Counter())}
+            if any(part.facts for part in parts)
+            else None,
         )
 
     @property
@@ -143,12 +161,10 @@ class Lines:
         """Whether something may be missing; blank lines lose nothing."""
         return any(fault.kind != "blank" for fault in self.faults)
 
-    def __len__(self) -> int:
-        """Count the lines that can be read."""
-        return len(self.small) + len(self.rows)
-
     def counts(self) -> Counter[str | None]:
-        """Count the lines of each action."""
+        """Count the lines of each action, of the whole file."""
+        if "counts" in self.facts:
+            return Counter(self.facts["counts"])
         counted = Counter(line.action for _, line in self.small)
         adds = int((self.rows.kind == ADD).sum())
         for action, count in (("add", adds), ("remove", len(self.rows) - adds)):
@@ -241,19 +257,24 @@ def read_lines(storage: Storage, path: str) -> Lines:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
         return Lines(faults=(Fault(path, "the file is empty", "empty"),))
-    texts = data.removesuffix(b"\n").split(b"\n")
+    return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
+
+
+def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
+    """Make lines of texts of a file with their places in it, from 0."""
     small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
-    rows = JsonRows(texts, lambda at: _line(f"{path}:{at + 1}", parse_json(texts[at]).value))
+    rows = JsonRows(lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value))
+    held = list(texts)
     blank = 0
-    for at, text in enumerate(texts):
+    for at, text in held:
         if not text or text.isspace():
             blank += 1
             continue
         if blank:
             faults.append(_blank(path, at + 1 - blank, blank))
             blank = 0
-        if len(texts) >= FEW and rows.take(at):
+        if len(held) >= FEW and rows.take(at, text):
             continue
         place = f"{path}:{at + 1}"
         parsed = parse_json(text)
@@ -263,13 +284,11 @@ def read_lines(storage: Storage, path: str) -> Lines:
             faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
         else:
             line = _line(place, parsed.value)
-            key = file_key(line.body) if line.action in ("add", "remove") else None
-            if key is None:
+            files = line.action in ("add", "remove")
+            if not files or not rows.odd(at, text, str(line.action), line.body):
                 small.append((at, line))
-            else:
-                rows.odd(at, str(line.action), key, line.body)
     if blank:
-        faults.append(_blank(path, len(texts) + 1 - blank, blank))
+        faults.append(_blank(path, held[-1][0] + 2 - blank, blank))
     return Lines(small, tuple(faults), rows.rows())
 
 
@@ -305,10 +324,10 @@ def _plain(value: Any, of: pa.DataType) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Rows of a checkpoint as they were read."""
+    """Rows of a checkpoint as they were read, with their numbers in it."""
 
     path: str
-    start: int
+    numbers: npt.NDArray[np.int64]
     batch: pa.RecordBatch
 
     def read(self, at: Sequence[int]) -> list[Line]:
@@ -319,7 +338,7 @@ class _Batch:
         columns = [column.to_pylist() for column in some.columns]
         return [
             _line(
-                f"{self.path}#{self.start + row}",
+                f"{self.path}#{self.numbers[row]}",
                 {
                     name: _plain(value, of)
                     for name, value, of in zip(batch.schema.names, values, types, strict=True)
@@ -327,6 +346,16 @@ class _Batch:
             )
             for row, values in zip(at, zip(*columns, strict=True), strict=True)
         ]
+
+
+def batch_lines(
+    path: str, numbers: npt.NDArray[np.int64], batch: pa.RecordBatch
+) -> tuple[list[tuple[int, Line]], Rows]:
+    """Make lines and rows of a batch of a checkpoint, whose rows have these numbers in it."""
+    held = _Batch(path, numbers, batch)
+    rows, taken = file_rows(batch, numbers, held)
+    others = np.flatnonzero(~taken)
+    return list(zip(numbers[others].tolist(), held.read(others.tolist()), strict=True)), rows
 
 
 def read_parquet_rows(storage: Storage, path: str) -> Lines:
@@ -342,10 +371,8 @@ def read_parquet_rows(storage: Storage, path: str) -> Lines:
             refuse_bomb(file.metadata, source.size())
             for batch in bounded(source, file, names, use_threads=True):
                 budget().check_time()
-                held = _Batch(path, start, batch)
-                rows, taken = file_rows(batch, start, held)
-                others = np.flatnonzero(~taken).tolist()
-                small += zip([start + row for row in others], held.read(others), strict=True)
+                more, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)
+                small += more
                 pieces.append(rows)
                 start += len(batch)
     except MemoryError as error:  # Arrow's is one as well

@@ -72,13 +72,8 @@ def of_removes(step: Step) -> Mask:
 
 
 def rearranged(step: Step) -> Mask:
-    """Show what changes no data, and a first add and remove as a sign that there are some."""
-    rows = step.rows
-    found = ~rows.change
-    if found.any():
-        for kind in (ADD, REMOVE):
-            found[np.flatnonzero(rows.kind == kind)[:1]] = True
-    return np.asarray(found, np.bool_)
+    """Show what changes no data."""
+    return ~step.rows.change
 
 
 def of_append_only(step: Step) -> Mask:

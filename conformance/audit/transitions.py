@@ -90,16 +90,16 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
     """Report ``dataChange`` false where rows can only appear or vanish."""
     if not step.before.known:
         return
-    adds, removes = list(step.of("add")), list(step.of("remove"))
-    if not removes:
-        for line in adds:
+    counts = step.commit.content.counts()
+    if not counts["remove"]:
+        for line in step.of("add"):
             key = file_key(line.body)
             new = key is not None and key not in step.before.adds and not _is_empty(line.body)
             if line.body.get("dataChange") is False and new:
                 message = "a new file is added with dataChange false and nothing is removed"
                 yield finding("ADD-009", line.place, message)
-    if not adds:
-        for line in removes:
+    if not counts["add"]:
+        for line in step.of("remove"):
             key = file_key(line.body)
             old = step.before.adds.get(key) if key else None
             if line.body.get("dataChange") is False and old and not _is_empty(old):

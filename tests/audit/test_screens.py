@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,11 @@ def _faults(module: str) -> dict[str, Callable[[Any], Any]]:
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
-    return {name: plant for name, (_, plant) in found.FAULTS.items()}
+    # Some modules keep what one way of planting is told.
+    return {
+        name: plant if callable(plant) else partial(found.lake_with, **plant)
+        for name, (_, plant) in found.FAULTS.items()
+    }
 
 
 FAULTS = {f"{module}: {name}": plant for module in MODULES for name, plant in _faults(module).items()}

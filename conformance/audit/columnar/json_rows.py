@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from conformance.audit.columnar.keys import file_key
 from conformance.audit.columnar.rows import ADD, COLUMNS, REMOVE, Rows, key_text, part_of
 from reference_impl.places import lenient_path
 
@@ -84,9 +85,9 @@ _NULL: Final = "\3"
 class JsonRows:
     """Rows of one file, gathered line by line."""
 
-    def __init__(self, texts: Sequence[bytes], read: Callable[[int], Any]) -> None:
-        """Take the lines of the file, and what reads the line of a position again."""
-        self._texts = texts
+    def __init__(self, read: Callable[[int, bytes], Any]) -> None:
+        """Take what makes a line of a place and its text again."""
+        self.texts: list[bytes] = []
         self._read = read
         self._at: list[int] = []
         self._kind: list[int] = []
@@ -99,10 +100,10 @@ class JsonRows:
         self._keys: list[str] = []
         self._fields: dict[str, list[Any]] = {name: [] for name in COLUMNS}
 
-    def take(self, at: int) -> bool:
+    def take(self, at: int, text: bytes) -> bool:
         """Take a line in where it is plain; else it has to be parsed with care."""
         try:
-            document = orjson.loads(self._texts[at])
+            document = orjson.loads(text)
         except orjson.JSONDecodeError:
             return False
         if type(document) is not dict or len(document) != 1:
@@ -120,6 +121,7 @@ class JsonRows:
             return False
         unescaped = not _BAD.isdisjoint(path)
         self._at.append(at)
+        self.texts.append(text)
         self._kind.append(_KINDS[name][0])
         self._odd.append(False)
         self._rich.append(any(body.get(key) is not None for key in _RICH))
@@ -134,9 +136,16 @@ class JsonRows:
         fields["partitionValues"][-1] = spelled
         return True
 
-    def odd(self, at: int, action: str, key: tuple[str, str | None], body: Any) -> None:
-        """Take in a line that was parsed with care: no check may pass it over."""
+    def odd(self, at: int, text: bytes, action: str, body: Any) -> bool:
+        """Take in a line that was parsed with care: no check may pass it over.
+
+        Gives false for one without a path, which is no file action that could be told apart.
+        """
+        key = file_key(body)
+        if key is None:
+            return False
         self._at.append(at)
+        self.texts.append(text)
         self._kind.append(_KINDS[action][0])
         self._odd.append(True)
         for flags in (self._rich, self._bare, self._unescaped):
@@ -146,10 +155,11 @@ class JsonRows:
         self._keys.append(key_text(*key))
         for values in self._fields.values():
             values.append(None)
+        return True
 
     def read(self, at: Sequence[int]) -> Iterable[Any]:
         """Read rows again, as :class:`~conformance.audit.columnar.rows.Source` does."""
-        return [self._read(self._at[row]) for row in at]
+        return [self._read(self._at[row], self.texts[row]) for row in at]
 
     def rows(self) -> Rows:
         """Give the rows that were taken in."""

@@ -46,12 +46,14 @@ _BAD: Final = r'[\x00-\x20<>"{}|\\^`\x7f]'
 _ESCAPED: Final = r"^(?:[^%]|%[0-9A-Fa-f]{2})+$"
 
 
-def file_rows(batch: pa.RecordBatch, start: int, source: Source) -> tuple[Rows, Mask]:
+def file_rows(
+    batch: pa.RecordBatch, numbers: npt.NDArray[np.int64], source: Source
+) -> tuple[Rows, Mask]:
     """Make rows of the file actions of a batch.
 
     Args:
         batch: columns of actions.
-        start: the number of its first row in the file.
+        numbers: of its rows in the file, rising.
         source: reads rows of the batch again.
 
     Returns:
@@ -71,9 +73,9 @@ def file_rows(batch: pa.RecordBatch, start: int, source: Source) -> tuple[Rows, 
         column = batch.column(action)
         if not here.any() or not at.is_struct(column.type):
             continue
-        mine = _Column(action, column).rows(kind, here, count == 1, (start, source))
+        mine, picked = _Column(action, column).rows(kind, here, count == 1, (numbers, source))
         pieces.append(mine)
-        taken[mine.order - start] = True
+        taken[picked] = True
     found = Rows.joined(pieces)
     if len(pieces) > 1 and len(found):
         found = _sorted(found)
@@ -121,16 +123,22 @@ class _Column:
         )
         self.repeated = len(self.fields) < column.type.num_fields
 
-    def rows(self, kind: int, here: Mask, alone: Mask, where: tuple[int, Source]) -> Rows:
-        """Make rows of those that have a path."""
+    def rows(
+        self,
+        kind: int,
+        here: Mask,
+        alone: Mask,
+        where: tuple[npt.NDArray[np.int64], Source],
+    ) -> tuple[Rows, npt.NDArray[np.int64]]:
+        """Make rows of those that have a path, and tell which rows of the batch they are."""
         paths = self.fields.get("path")
         if paths is None or not _is_text(paths.type):
-            return Rows.none()
+            return Rows.none(), _NOTHING
         here = here & np.asarray(pc.fill_null(pc.not_equal(paths, ""), False), np.bool_)
         picked = np.flatnonzero(here)
         if not picked.size:
-            return Rows.none()
-        start, source = where
+            return Rows.none(), _NOTHING
+        numbers, source = where
         count = len(picked)
         fields = self.fields
         if count < len(here):
@@ -168,9 +176,9 @@ class _Column:
         if percent.any():
             odd |= percent & ~_matching(paths, _ESCAPED)
         bare = ~unescaped & ~percent
-        return Rows(
+        found = Rows(
             np.full(count, kind, np.uint8),
-            picked.astype(np.int64) + start,
+            numbers[picked],
             odd,
             rich,
             bare & ~odd,
@@ -182,6 +190,7 @@ class _Column:
             | {"partitionValues": spelled},
             parts=part_of(_Picked(source, picked.astype(np.int64))),
         )
+        return found, picked
 
     def _broken(self, typed: Mapping[str, pa.Array], count: int) -> Mask:
         """Tell which rows lack a field, or have a value out of its range."""
@@ -197,6 +206,9 @@ class _Column:
             for name in ("partitionValues", "size"):
                 odd |= full & (~_valid(typed[name]) if name in typed else True)
         return odd
+
+
+_NOTHING: Final = np.zeros(0, np.int64)
 
 
 def _is_text(of: pa.DataType) -> bool:
