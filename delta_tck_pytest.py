@@ -89,6 +89,13 @@ def _percent(text: str) -> float:
     return value
 
 
+def _shard(text: str) -> tuple[int, int]:
+    number, slash, of = text.partition("/")
+    if not slash or not number.isdecimal() or not of.isdecimal() or not 0 < int(number) <= int(of):
+        raise ArgumentTypeError(f"{text!r} is not K/N with K from 1 to N")
+    return int(number), int(of)
+
+
 def _repeatable(metavar: str, help_: str) -> dict[str, Any]:
     return {
         "action": "append",
@@ -137,6 +144,12 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "--tck-feature": _repeatable("NAME", "only cases of this table feature"),
     "--tck-chapter": _repeatable("SLUG", "only cases of this chapter"),
     "--tck-case": _repeatable("ID", "only this case or spec, * stands for any text"),
+    "--tck-shard": {
+        "type": _shard,
+        "metavar": "K/N",
+        "help": "only the K-th of N parts of the selection; delta-tck merge makes one file of the "
+        "results of all",
+    },
     "--tck-time-limit": {
         "type": seconds,
         "default": 60.0,
@@ -191,6 +204,7 @@ NARROWING: Final = (
     "--tck-chapter",
     "--tck-case",
     "--tck-corpus",
+    "--tck-shard",
 )
 """Options after which a run is small."""
 

@@ -106,6 +106,12 @@ def _diff(arguments: Sequence[str]) -> int:
     return run_diff_cli(list(arguments))
 
 
+def _merge(arguments: Sequence[str]) -> int:
+    from conformance.merge import run_merge_cli  # noqa: PLC0415  as above
+
+    return run_merge_cli(arguments, _say)
+
+
 def _pipeline(arguments: Sequence[str]) -> int:
     from conformance.pipeline.cli import run_pipeline_cli  # noqa: PLC0415  as above
 
@@ -121,6 +127,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "drift": ("say which requirements a new text of the protocol touches", _drift),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
+    "merge": ("make one results file out of those of the parts of a run", _merge),
     "pipeline": ("run a job on Spark, or keep results of many runs", _pipeline),
 }
 

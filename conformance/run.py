@@ -108,6 +108,9 @@ class Run:
         )
         self.items = all_items(self.corpus, self.settings, self.registry)
         self.selected = select(self.settings.selection, self.items, self.registry)
+        self.asked = len(self.selected)
+        if self.settings.shard is not None:
+            self.selected = self.settings.shard.of(self.selected)
 
     def of_source(self, source: str) -> list[Item]:
         """Give the selected items of one source."""
@@ -176,7 +179,10 @@ class Run:
     def header(self) -> dict[str, Any]:
         """Give the stamp of this run's results."""
         who = self.description
+        shard = self.settings.shard
+        part = {} if shard is None else {"shard": shard.as_document(self.asked)}
         return {
+            **part,
             "kit_version": kit_version(),
             "corpus_digest": self.corpus.digest,
             "revision": self.settings.selection.revision,

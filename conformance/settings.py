@@ -13,6 +13,7 @@ from conformance.generated import Plan
 from conformance.options import destination
 from conformance.resolve import Isolation, Limits
 from conformance.selection import Selection
+from conformance.shards import Shard
 
 __all__ = ["SEED", "Settings", "read_settings"]
 
@@ -38,6 +39,7 @@ class Settings:
         bundles: folder for bundles of failures on drawn histories, ``None`` to keep none.
         min_judged: percent of the selected cases that have to be judged, ``None`` for any share.
         strict: the level of ``--tck-strict``.
+        shard: the part of the selection to judge, ``None`` for all of it.
 
     """
 
@@ -54,6 +56,7 @@ class Settings:
     bundles: Path | None = None
     min_judged: float | None = None
     strict: str | None = None
+    shard: Shard | None = None
 
     def repeat_options(self) -> list[str]:
         """Give the options that a command needs to repeat one item."""
@@ -82,9 +85,8 @@ class Settings:
     def narrowed(self) -> bool:
         """Tell whether the options take less than all cases of the revision."""
         selection = self.selection
-        return any(
-            (selection.requirements, selection.features, selection.chapters, selection.cases)
-        )
+        named = (selection.requirements, selection.features, selection.chapters, selection.cases)
+        return self.shard is not None or any(named)
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -121,6 +123,7 @@ def read_settings(config: pytest.Config) -> Settings:
         bundles=path("--tck-bundles") or _bundles(config),
         min_judged=value("--tck-min-judged"),
         strict=value("--tck-strict"),
+        shard=Shard(*value("--tck-shard")) if value("--tck-shard") else None,
     )
 
 

@@ -230,10 +230,16 @@ class Table:
         """
         return write_manifests(self.snapshot())
 
-    def append(self, rows: pa.Table) -> int:
+    def append(self, rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int:
         """Add rows, and give the version that they came with.
 
         Columns are found by name; those that are missing are null.
+
+        Args:
+            rows: what is added.
+            txn: an application and its progress, which are recorded in the same commit
+                ("Transaction Identifiers"). Where as much is recorded already, nothing is
+                committed, and the version is the latest.
 
         Raises:
             SchemaMismatch: columns or values do not fit the schema.
@@ -242,7 +248,7 @@ class Table:
             ConflictError: another writer changed what this operation relies on.
 
         """
-        return row_operations.append(self.snapshot(), rows)
+        return row_operations.append(self.snapshot(), rows, txn)
 
     def delete(self, filter: Filter = None) -> int:  # noqa: A002  the word of the contract
         """Delete the rows for which a filter is true, all by default, and give the version.

@@ -25,6 +25,7 @@ from conformance.share import Share, share_of
 __all__ = ["Change", "Difference", "DifferentRunsError"]
 
 _STAMPS: Final = (
+    ("revision", "revision"),
     ("kit_version", "kit version"),
     ("corpus_digest", "corpus"),
     ("selection", "selection"),
@@ -71,6 +72,7 @@ class Difference:
     Attributes:
         before: the first run.
         after: the second run.
+        across: the runs may be of different revisions; what a revision says otherwise counts.
 
     Raises:
         DifferentRunsError: the runs are of different implementations or revisions.
@@ -79,13 +81,14 @@ class Difference:
 
     before: Results
     after: Results
+    across: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be compared."""
         for name, one, other in zip(
             ("implementation", "revision"), _who(self.before), _who(self.after), strict=True
         ):
-            if one != other:
+            if one != other and not (self.across and name == "revision"):
                 raise DifferentRunsError(f"the runs differ in {name}: {one} and {other}")
 
     @cached_property
@@ -133,7 +136,9 @@ class Difference:
     def _alike(self) -> bool:
         """Tell whether both runs chose among the same cases in the same way."""
         return all(
-            self.before.header.get(name) == self.after.header.get(name) for name, _ in _STAMPS[1:]
+            self.before.header.get(name) == self.after.header.get(name)
+            for name, _ in _STAMPS
+            if name != "kit_version"
         )
 
     def _worse(self) -> Iterator[Change]:

@@ -14,9 +14,9 @@ from typing import Any, Final
 from conformance.outcomes import HAZARDS, Outcome
 from conformance.report.tally import Cell, Column, chapters_of
 
-__all__ = ["render_page"]
+__all__ = ["STYLE", "render_page"]
 
-_STYLE: Final = """
+STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.45 system-ui, sans-serif; }
 body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
@@ -35,6 +35,7 @@ small { opacity: .75; } code { font-size: .9em; } details { margin: .6rem 0; }
 .bar .error { background: #6a1b9a; } .open { background: #1565c0; }
 .advice { background: #f9a825; } .partial { color: #c62828; font-weight: bold; }
 """
+"""How every page of a report looks."""
 
 _ORDER: Final = (
     Outcome.PASS,
@@ -53,7 +54,7 @@ def render_page(columns: Sequence[Column]) -> str:
         (
             "<!doctype html><html lang=en><meta charset=utf-8>",
             "<meta name=viewport content='width=device-width'>",
-            f"<title>Delta protocol conformance</title><style>{_STYLE}</style>",
+            f"<title>Delta protocol conformance</title><style>{STYLE}</style>",
             "<h1>Delta protocol conformance</h1>",
             *_stamps(columns),
             *_matrix(columns),

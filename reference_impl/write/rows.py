@@ -30,9 +30,17 @@ def bound(given: Filter, transaction: Transaction) -> Condition | None:
     return parse_condition(given, transaction.read_target.schema)
 
 
-def append(snapshot: Snapshot, rows: pa.Table) -> int:
-    """Add rows, and give the version."""
+def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
+    """Add rows, and the progress of an application with them, and give the version.
+
+    Progress that the version records already came with its rows: nothing is committed.
+    """
+    recorded = snapshot.txns.get(txn[0]) if txn is not None else None
+    if txn is not None and recorded is not None and recorded.version >= txn[1]:
+        return int(snapshot.version)
     transaction = Transaction(snapshot.storage, snapshot, "WRITE", {"mode": "Append"})
+    if txn is not None:
+        transaction.set_txn(*txn)
     changes = Changes(transaction)
     changes.insert(prepare(transaction, rows))
     changes.finish()

@@ -1,0 +1,112 @@
+"""Delta tables that a job keeps: rows come in exactly once, and columns are only ever added.
+
+Serves "Transaction Identifiers" and "Schema" of ``docs/pipeline.md``. What a job brings home is
+small, whoever did the work, so the reference implementation writes it: one commit with the rows
+and with the progress of whoever brings them. A commit that is there already is not repeated, so a
+job that was killed can do its last step again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.faults import KitError
+from reference_impl import DeltaError, Table, read_table
+from reference_impl.errors import CommitConflict, NotFoundError
+
+__all__ = ["StoreError", "StoredTable"]
+
+_ATTEMPTS: Final = 20
+
+
+class StoreError(KitError):
+    """A table of a store cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """One table of a store.
+
+    Attributes:
+        location: a path or a URL.
+        schema: the columns that this kit knows; all are nullable.
+
+    """
+
+    location: str
+    schema: pa.Schema
+
+    def add(self, rows: Iterable[Mapping[str, Any]], app: str, version: int = 0) -> bool:
+        """Add rows in one commit, unless the same progress is recorded already.
+
+        Args:
+            rows: their columns are among those of the schema; what is missing is null.
+            app: who brings them; the ``appId`` of the commit's transaction identifier.
+            version: how far that is.
+
+        Returns:
+            whether they were added.
+
+        Raises:
+            StoreError: the table cannot be read or written.
+
+        """
+        given = pa.Table.from_pylist([dict(row) for row in rows], schema=self.schema)
+        for _ in range(_ATTEMPTS):
+            try:
+                table = self._open()
+                before = table.latest_version()
+                return table.append(given, txn=(app, version)) > before
+            except CommitConflict:
+                continue  # somebody else brought it, or changed the schema: look again
+            except (DeltaError, OSError) as error:
+                raise StoreError(f"{self.location}: {error}") from error
+        raise StoreError(f"{self.location}: others are always faster")
+
+    def progress(self) -> dict[str, int]:
+        """Give what is recorded: who brought rows, and how far each is."""
+        try:
+            txns = Table(self.location).snapshot().txns
+        except NotFoundError:
+            return {}
+        except (DeltaError, OSError) as error:
+            raise StoreError(f"{self.location}: {error}") from error
+        return {app: txn.version for app, txn in txns.items()}
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Give all rows, with the columns that this kit knows; those of a later kit are left out.
+
+        Raises:
+            StoreError: the table cannot be read.
+
+        """
+        names = list(self.schema.names if columns is None else columns)
+        try:
+            there = {field.name for field in Table(self.location).snapshot().schema.fields}
+            found = read_table(self.location, columns=[name for name in names if name in there])
+        except NotFoundError:
+            return self.schema.empty_table().select(names)
+        except (DeltaError, OSError) as error:
+            raise StoreError(f"{self.location}: {error}") from error
+        for name in names:
+            if name not in there:  # an earlier kit made the table
+                kind = self.schema.field(name).type
+                found = found.append_column(name, pa.nulls(found.num_rows, kind))
+        return found.select(names).cast(pa.schema([self.schema.field(name) for name in names]))
+
+    def _open(self) -> Table:
+        """Open the table; it is made, or gets the columns that it lacks."""
+        table = Table(self.location)
+        try:
+            there = {field.name for field in table.snapshot().schema.fields}
+        except NotFoundError:
+            table.create(self.schema)
+            return table
+        missing = [field for field in self.schema if field.name not in there]
+        if missing:
+            table.add_columns(pa.schema(missing))
+        return table

@@ -1,0 +1,142 @@
+"""A store of results: what comes in, exactly once, and what its tables hold.
+
+Serves ``docs/pipeline.md``. A run is known by the digest of its results file and by the label
+that it is given; whoever brings it again, at the same time or after being killed, changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.outcomes import MEANINGS, Hazard, Outcome, Verdict
+from conformance.pipeline.store import StoredTable
+from conformance.pipeline.track.releases import release_key
+from conformance.pipeline.track.schema import TABLES
+from conformance.replay.shrink import way_of
+from conformance.results import Results, read_results
+
+__all__ = ["Store", "run_id_of", "way_words"]
+
+_ORDER: Final = ("results", "findings", "runs")
+"""The run's own row comes last: without it, nothing else of the run counts."""
+
+
+def run_id_of(results: Results, label: str | None) -> str:
+    """Give the name of a run: hexadecimal, the same whenever it is the same run."""
+    named = f"{results.footer['digest']}\n{label or ''}"
+    return hashlib.sha256(named.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The tables ``runs``, ``results`` and ``findings`` below one folder.
+
+    Attributes:
+        location: a path or a URL.
+
+    """
+
+    location: str
+
+    def table(self, name: str) -> StoredTable:
+        """Give one of the tables."""
+        return StoredTable(f"{self.location.rstrip('/')}/{name}", TABLES[name])
+
+    def ingest(self, path: Path, label: str | None = None) -> tuple[str, bool]:
+        """Take a results file in; gives the id of its run, and whether it is new.
+
+        Args:
+            path: the results file.
+            label: tells runs apart that are else the same, as builds of a server.
+
+        Raises:
+            ResultsError: it is no results file.
+            StoreError: a table cannot be written.
+
+        """
+        results = read_results(path)
+        run = run_id_of(results, label)
+        rows = {
+            "runs": [_run(run, results, label)],
+            "results": list(_results(run, results)),
+            "findings": list(_findings(run, results)),
+        }
+        new = [self.table(name).add(rows[name], run) for name in _ORDER]
+        return run, new[-1]
+
+    def known(self, path: Path, label: str | None = None) -> tuple[str, bool]:
+        """Give the id that the run of a results file has, and whether it would be new.
+
+        Raises:
+            ResultsError: it is no results file.
+
+        """
+        run = run_id_of(read_results(path), label)
+        return run, run not in self.table("runs").progress()
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Give all rows of all tables, of whole runs only."""
+        found = {name: self.table(name).read() for name in TABLES}
+        whole = found["runs"].column("run_id").combine_chunks()
+        for name in ("results", "findings"):
+            known = pc.is_in(found[name].column("run_id"), value_set=whole)
+            found[name] = found[name].filter(known)
+        return found
+
+
+def _run(run: str, results: Results, label: str | None) -> dict[str, Any]:
+    header, footer = dict(results.header), results.footer
+    who = header["adapter"]
+    return {
+        "run_id": run,
+        "implementation": who["name"],
+        "engine_version": who["engine_version"],
+        "release_key": release_key(who["engine_version"]),
+        "adapter_version": who["adapter_version"],
+        "label": label,
+        "revision": header["revision"],
+        "kit_version": header["kit_version"],
+        "corpus_digest": header["corpus_digest"],
+        "cases": header["cases"],
+        "selected": header["selected"],
+        "judged": footer["judged"],
+        "records": footer["records"],
+        "partial": footer["partial"],
+        "status": footer["status"],
+        "header": json.dumps(header, sort_keys=True),
+    }
+
+
+def _results(run: str, results: Results) -> Iterator[dict[str, Any]]:
+    known = set(TABLES["results"].names)
+    for case, record in results.records.items():
+        yield {"run_id": run, "case_id": case, **{k: v for k, v in record.items() if k in known}}
+
+
+def _findings(run: str, results: Results) -> Iterator[dict[str, Any]]:
+    known = set(TABLES["findings"].names)
+    for case, record in results.records.items():
+        meaning = MEANINGS[Outcome(record["outcome"])]
+        if meaning.fails or meaning.strict:
+            found = {key: value for key, value in record.items() if key in known}
+            yield {**found, "run_id": run, "case_id": case, "way": way_words(record)}
+
+
+def way_words(record: Mapping[str, Any]) -> str:
+    """Give what failures of one kind have in common, in words: no names, numbers and versions."""
+    hazard = record["hazard"]
+    verdict = Verdict(
+        Outcome(record["outcome"]),
+        record["message"],
+        hazard=Hazard(hazard) if hazard else None,
+        requirement=record["requirement"],
+    )
+    return ": ".join(str(part) for part in way_of(verdict)[1:] if part)

@@ -1,0 +1,106 @@
+"""Parts of a run, and the run that they make together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from kit_runs import WRONG, Kit, make_kit
+
+from conformance.cli import main
+from conformance.results import read_results
+from conformance.status import Status
+
+pytest_plugins = ["pytester"]
+
+CASES = ("one", "two", "three", "four", "five")
+
+
+@pytest.fixture
+def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    made = make_kit(pytester, monkeypatch)
+    for name in CASES[:4]:
+        made.case(name)
+    made.case(CASES[4], WRONG)
+    return made
+
+
+def part(kit: Kit, shard: str, *options: str) -> Path:
+    path = kit.folder / f"{shard.replace('/', '-of-')}.jsonl"
+    kit(f"--tck-shard={shard}", f"--tck-results={path}", *options)
+    return path
+
+
+def merged(kit: Kit, *parts: Path) -> Status:
+    return Status(main(["merge", f"--output={kit.results}", *map(str, parts)]))
+
+
+def test_parts_make_the_run_that_a_whole_one_is(kit: Kit) -> None:
+    whole = kit.folder / "whole.jsonl"
+    status = kit(f"--tck-results={whole}")
+    assert merged(kit, part(kit, "1/2"), part(kit, "2/2")) is status
+    expected, found = read_results(whole), kit.read()
+    assert found.header == expected.header
+    assert found.records == expected.records
+    leaving = {"digest"}
+    assert {k: v for k, v in found.footer.items() if k not in leaving} == {
+        k: v for k, v in expected.footer.items() if k not in leaving
+    }
+
+
+def test_each_case_is_in_one_part_and_parts_differ(kit: Kit) -> None:
+    found = [read_results(part(kit, f"{number}/3")).records.keys() for number in (1, 2, 3)]
+    assert sum(map(len, found)) == len(CASES)
+    assert len(set().union(*found)) == len(CASES)
+    assert max(map(len, found)) < len(CASES)
+
+
+def test_a_missing_part_makes_the_run_partial(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [part(kit, f"{number}/2") for number in (1, 2)]
+    lacking = len(read_results(parts[1]).records)
+    merged(kit, parts[0])
+    reasons = kit.read().partial
+    assert any("there is no part 2" in reason for reason in reasons)
+    assert any(f"{lacking} selected case" in reason for reason in reasons)
+    assert "PARTIAL" in capsys.readouterr().out
+
+
+def test_a_part_that_was_cut_short_makes_the_run_partial(kit: Kit) -> None:
+    parts = [part(kit, "1/2", "-k", "one or two"), part(kit, "2/2", "-k", "one or two")]
+    merged(kit, *parts)
+    assert any("-k one or two" in reason for reason in kit.read().partial)
+
+
+def test_parts_that_do_not_belong_together_are_refused(
+    kit: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = part(kit, "1/2")
+    again = kit.folder / "again.jsonl"
+    again.write_bytes(first.read_bytes())
+    third = part(kit, "3/3")
+    whole = kit.folder / "whole.jsonl"
+    kit(f"--tck-results={whole}")
+    other = part(kit, "2/2", "--tck-revision=2025")
+    for given, words in (
+        ((first, again), "both part 1"),
+        ((first, third), "one of 2 parts"),
+        ((first, whole), "is of a whole run"),
+        ((first, other), "different runs: revision"),
+    ):
+        assert merged(kit, *given) is Status.USAGE
+        assert words in capsys.readouterr().out
+
+
+def test_a_shard_that_is_none_is_refused(kit: Kit) -> None:
+    for shard in ("0/2", "3/2", "1", "a/b", "1/0"):
+        assert kit(f"--tck-shard={shard}") is Status.USAGE, shard
+    assert "K/N" in kit.output
+
+
+def test_a_part_does_not_hold_its_share_against_the_baseline_of_the_whole(kit: Kit) -> None:
+    baseline = kit.folder / "baseline.yaml"
+    kit(f"--tck-write-baseline={baseline}", f"--tck-results={kit.results}")
+    assert "judged: 100" in baseline.read_text()
+    path = part(kit, "1/2", f"--tck-baseline={baseline}")
+    assert json.loads(path.read_text().splitlines()[-1])["status"] == Status.OK
