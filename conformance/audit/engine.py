@@ -39,9 +39,9 @@ from reference_impl.log_names import LOG_DIR
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-__all__ = ["CHECKS", "Run", "audit"]
+__all__ = ["CHECKS", "CHECKS_OF_FILES", "CHECKS_OF_LOG", "Run", "audit"]
 
-_BY_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
+CHECKS_OF_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
 _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *COMMIT_CHECKS,
     *PROTOCOL_CHECKS,
@@ -60,7 +60,7 @@ _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *FEATURE_VERSION_CHECKS,
     *DESCRIBED_VERSION_CHECKS,
 )
-_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
+CHECKS_OF_FILES: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
 
 _TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
 _ACTIVE: Final = (
@@ -70,14 +70,14 @@ _ACTIVE: Final = (
 """Features that ask something of the files that come while they are active."""
 
 CHECKS: Final[tuple[Check[Any], ...]] = (
-    *_BY_LOG,
+    *CHECKS_OF_LOG,
     *_BY_STEP,
     *_BY_VERSION,
     *READING_CHECKS,
     *CONTENT_CHECKS,
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
-    *_BY_FILE,
+    *CHECKS_OF_FILES,
     *CHANGE_FILE_CHECKS,
 )
 """Every check that an audit runs."""
@@ -126,7 +126,14 @@ class Run:
     """
 
     def __init__(
-        self, storage: Storage, log: Log, *, data: bool, whole: bool = True, now: int | None = None
+        self,
+        storage: Storage,
+        log: Log,
+        *,
+        data: bool,
+        whole: bool = True,
+        first: bool = True,
+        now: int | None = None,
     ) -> None:
         """Take a log.
 
@@ -135,6 +142,7 @@ class Run:
             log: of the table.
             data: also look at data files; over a part of the table, at change files alone.
             whole: the log has all file actions.
+            first: also look at commits without any of its file actions.
             now: current time in ms since the epoch.
 
         """
@@ -144,6 +152,7 @@ class Run:
         self._data = data
         self._log = log
         self._whole = whole
+        self._first = first
         self._layouts = Layouts()
         self._visited: set[Checkpoint] = set()
         self._complete: dict[int, list[Checkpoint]] = {}
@@ -154,7 +163,7 @@ class Run:
 
     def run(self) -> Findings:
         """Yield every finding, log first, then version by version, then the files."""
-        yield from self._of(_BY_LOG, LogView(self._storage, self._log))
+        yield from self._of(CHECKS_OF_LOG, LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
             # What a checkpoint has may be older than what is active in it.
@@ -165,9 +174,10 @@ class Run:
                 continue  # older than the checkpoint that the replay starts from
             state.known = state.known and version == state.version + 1
             step = Step(commit, state, self._layouts)
-            for step_check in _BY_STEP:
+            mine = self._first or len(step.rows) > 0 or any(x.action == "cdc" for x in step.small)
+            for step_check in _BY_STEP if mine else ():
                 yield from _screened(step_check, step)
-            if self._data:
+            if self._data and mine:
                 for change_check in CHANGE_FILE_CHECKS:
                     yield from change_check.run(ChangeView(step, self._storage))
             state.apply(version, commit.content)
@@ -233,7 +243,7 @@ class Run:
         self.latest = view
         yield from self._of(_BY_VERSION, view)
         if self._data and self._whole:
-            yield from self._of(_BY_FILE, view)
+            yield from self._of(CHECKS_OF_FILES, view)
 
     def _of(self, checks: Iterable[Check[Any]], subject: Any) -> Findings:
         for check in checks:

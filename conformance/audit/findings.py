@@ -132,7 +132,7 @@ def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
 _PLACES: Final = 100
 """Places that are kept of what is found again and again."""
 
-_DISTINCT: Final = 100_000
+_DISTINCT: Final = 10_000
 """Findings of one requirement and severity that are kept; the rest is counted."""
 
 
@@ -158,8 +158,9 @@ def collect(findings: Iterable[Finding]) -> list[Finding]:
         known = places.setdefault(key, {})
         if found.place in known:
             continue  # two checks see the same
-        if len(known) < _PLACES:
-            known[found.place] = None
+        for place in found.places or (found.place,):
+            if len(known) < _PLACES:
+                known[place] = None
         counts[key] += found.count
     return [
         replace(found, count=counts[key], places=tuple(places[key]) if len(places[key]) > 1 else ())

@@ -6,7 +6,7 @@ Checkpoint File".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +24,16 @@ from reference_impl.log_names import LAST_CHECKPOINT, LOG_DIR, LogFile, parse
 from reference_impl.sidecars import sidecar_path
 from reference_impl.storage import Entry, Storage
 
-__all__ = ["AuditError", "Checkpoint", "Commit", "Log", "open_log"]
+__all__ = [
+    "AuditError",
+    "Checkpoint",
+    "Commit",
+    "Listing",
+    "Log",
+    "list_log",
+    "open_log",
+    "read_log",
+]
 
 
 class AuditError(Exception):
@@ -85,14 +94,13 @@ class Checkpoint:
     @cached_property
     def top(self) -> Lines:
         """The rows of the checkpoint itself, without its sidecars."""
-        return Lines.merged(
-            [
-                read_lines(self._storage, entry.path)
-                if entry.path.endswith(".json")
-                else read_parquet_rows(self._storage, entry.path)
-                for entry in self.entries
-            ]
-        )
+        return Lines.merged([self.read(entry.path) for entry in self.entries])
+
+    def read(self, path: str, *, sidecar: bool = False) -> Lines:
+        """Read a file of the checkpoint, or a sidecar of it."""
+        if path.endswith(".json") and not sidecar:
+            return read_lines(self._storage, path)
+        return read_parquet_rows(self._storage, path)
 
     @cached_property
     def sidecars(self) -> Mapping[str, Lines]:
@@ -112,7 +120,7 @@ class Checkpoint:
                 except OSError:
                     found[path] = Lines(faults=(Fault(where, "does not exist"),))
                 else:
-                    found[path] = read_parquet_rows(self._storage, where)
+                    found[path] = self.read(where, sidecar=True)
         return found
 
     def forget(self) -> None:
@@ -158,7 +166,11 @@ class Log:
         return Store().with_rows([content.rows for content in contents])
 
 
-def _checkpoints(storage: Storage, files: list[tuple[LogFile, Entry]]) -> tuple[Checkpoint, ...]:
+def _checkpoints(
+    storage: Storage,
+    files: Iterable[tuple[LogFile, Entry]],
+    make: Callable[..., Checkpoint],
+) -> tuple[Checkpoint, ...]:
     groups: dict[tuple[object, ...], list[tuple[LogFile, Entry]]] = {}
     for file, entry in files:
         if file.kind == "multipart_checkpoint":
@@ -166,14 +178,38 @@ def _checkpoints(storage: Storage, files: list[tuple[LogFile, Entry]]) -> tuple[
         elif file.kind.endswith("checkpoint"):
             groups[(file.name,)] = [(file, entry)]
     found = [
-        Checkpoint(storage, tuple(f for f, _ in group), tuple(e for _, e in group))
+        make(storage, tuple(f for f, _ in group), tuple(e for _, e in group))
         for group in groups.values()
     ]
     return tuple(sorted(found, key=lambda checkpoint: checkpoint.version))
 
 
-def open_log(storage: Storage) -> Log:
-    """List a log and read its commits, compactions, checksums and hint.
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The listing of a log.
+
+    Attributes:
+        entries: everything, sorted by name.
+        files: those that are files of a log, with what their names say.
+
+    """
+
+    entries: tuple[Entry, ...]
+    files: tuple[tuple[LogFile, Entry], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files of the log that are named so."""
+        return sum(entry.size for _, entry in self.files)
+
+    def of(self, kind: str) -> list[tuple[LogFile, Entry]]:
+        """Give the files of a kind by version."""
+        found = [(file, entry) for file, entry in self.files if file.kind == kind]
+        return sorted(found, key=lambda pair: pair[0].version)
+
+
+def list_log(storage: Storage) -> Listing:
+    """List a log.
 
     Raises:
         AuditError: the location cannot be listed, or has no commit and no checkpoint.
@@ -183,28 +219,49 @@ def open_log(storage: Storage) -> Log:
         entries = tuple(storage.list_from(LOG_DIR))
     except Exception as error:  # whatever a storage raises, the table cannot be reached
         raise AuditError(storage.location, f"cannot be listed: {error}") from error
-    files = [(file, entry) for entry in entries if (file := parse(entry.name))]
+    files = tuple((file, entry) for entry in entries if (file := parse(entry.name)))
     if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
         raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")
+    return Listing(entries, files)
+
+
+def read_log(
+    storage: Storage,
+    listing: Listing,
+    lines: Callable[[str], Lines],
+    checkpoints: Callable[..., Checkpoint] = Checkpoint,
+) -> Log:
+    """Make a log of its listing.
+
+    Args:
+        storage: where the table is; checksums and the hint are read from there.
+        listing: of the log.
+        lines: gives what a commit or a compaction holds, by its path.
+        checkpoints: makes a checkpoint of a storage, its files and their entries.
+
+    """
     return Log(
-        entries=entries,
+        entries=listing.entries,
         commits={
-            file.version: Commit(
-                file.version, entry.path, entry.mtime, read_lines(storage, entry.path)
-            )
-            for file, entry in sorted(files, key=lambda pair: pair[0].version)
-            if file.kind == "commit"
+            file.version: Commit(file.version, entry.path, entry.mtime, lines(entry.path))
+            for file, entry in listing.of("commit")
         },
-        checkpoints=_checkpoints(storage, files),
-        compactions=tuple(
-            (file, read_lines(storage, entry.path))
-            for file, entry in files
-            if file.kind == "compaction"
-        ),
+        checkpoints=_checkpoints(storage, listing.files, checkpoints),
+        compactions=tuple((f, lines(e.path)) for f, e in listing.files if f.kind == "compaction"),
         checksums={
             file.version: document
-            for file, entry in files
+            for file, entry in listing.files
             if file.kind == "checksum" and (document := read_document(storage, entry.path))
         },
         hint=read_document(storage, f"{LOG_DIR}/{LAST_CHECKPOINT}"),
     )
+
+
+def open_log(storage: Storage) -> Log:
+    """List a log and read its commits, compactions, checksums and hint.
+
+    Raises:
+        AuditError: the location cannot be listed, or has no commit and no checkpoint.
+
+    """
+    return read_log(storage, list_log(storage), lambda path: read_lines(storage, path))

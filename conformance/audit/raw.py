@@ -348,6 +348,14 @@ class _Batch:
         ]
 
 
+    def packed(self, at: Sequence[int]) -> bytes:
+        """Give rows as a stream of Arrow."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.batch.schema) as writer:
+            writer.write_batch(self.batch.take(pa.array(at, pa.int64())))
+        return bytes(sink.getvalue())
+
+
 def batch_lines(
     path: str, numbers: npt.NDArray[np.int64], batch: pa.RecordBatch
 ) -> tuple[list[tuple[int, Line]], Rows]:

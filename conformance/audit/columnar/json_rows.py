@@ -161,6 +161,10 @@ class JsonRows:
         """Read rows again, as :class:`~conformance.audit.columnar.rows.Source` does."""
         return [self._read(self._at[row], self.texts[row]) for row in at]
 
+    def packed(self, at: Sequence[int]) -> bytes:
+        """Give rows as lines of JSON, without the break after the last one."""
+        return b"\n".join(self.texts[row] for row in at)
+
     def rows(self) -> Rows:
         """Give the rows that were taken in."""
         if not self._at:

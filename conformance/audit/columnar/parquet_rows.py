@@ -111,6 +111,9 @@ class _Picked:
     def read(self, at: Sequence[int]) -> Iterable[Any]:
         return self.source.read(self.at[np.asarray(at, np.int64)].tolist())
 
+    def packed(self, at: Sequence[int]) -> bytes:
+        return self.source.packed(self.at[np.asarray(at, np.int64)].tolist())
+
 
 class _Column:
     """The column of one action."""

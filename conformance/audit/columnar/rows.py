@@ -64,6 +64,10 @@ class Source(Protocol):
         """Read rows again, as lines, by their numbers in the source."""
         ...
 
+    def packed(self, at: Sequence[int]) -> bytes:
+        """Give rows as bytes, to be made rows elsewhere."""
+        ...
+
 
 @dataclass(slots=True)
 class _Part:
