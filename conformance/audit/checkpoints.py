@@ -302,7 +302,7 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
     left_out: set[tuple[str, str | None] | None] | None = None
     for line in subject.of("add"):
         have, key = line.body, file_key(line.body)
-        counted = key in log and bool(log[key].get("stats"))
+        counted = key is not None and key in log and bool(log[key].get("stats"))
         path = key[0] if key else ""
         rules = (
             (

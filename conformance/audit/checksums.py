@@ -210,7 +210,9 @@ class Measure:
             self.vectors + other.vectors,
             self.deleted + other.deleted,
             {
-                name: [(a + c, b + d) for (a, b), (c, d) in zip(held, other.bins[name], strict=True)]
+                name: [
+                    (a + c, b + d) for (a, b), (c, d) in zip(held, other.bins[name], strict=True)
+                ]
                 for name, held in self.bins.items()
             },
         )

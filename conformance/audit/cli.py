@@ -42,6 +42,7 @@ _STATUSES: Final = (
 _SECONDS: Final = 3600
 """How long an audit may take unless told otherwise: a table must not hold up who checks it."""
 
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="delta-tck audit",

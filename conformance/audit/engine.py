@@ -113,6 +113,10 @@ def _starts(log: Log) -> tuple[State, bool]:
     return State(log.store, known=False), False
 
 
+_CHANGING: Final = frozenset({"cdc", "metaData", "protocol"})
+"""Small actions that are judged beside the files that a part of the table has."""
+
+
 class Run:
     """One run over the log of one table, or over those of its file actions that a log was given.
 
@@ -174,7 +178,10 @@ class Run:
                 continue  # older than the checkpoint that the replay starts from
             state.known = state.known and version == state.version + 1
             step = Step(commit, state, self._layouts)
-            mine = self._first or len(step.rows) > 0 or any(x.action == "cdc" for x in step.small)
+            # What changes the table may be wrong because of files that are in this part alone.
+            mine = (
+                self._first or len(step.rows) > 0 or any(x.action in _CHANGING for x in step.small)
+            )
             for step_check in _BY_STEP if mine else ():
                 yield from _screened(step_check, step)
             if self._data and mine:

@@ -157,9 +157,7 @@ def files_below_the_log(view: VersionView) -> Findings:
             yield finding(requirement, entry.path, message, "readers do not find it there")
 
 
-STRAY_CHECKS: Final = (
-    Check(files_below_the_log, ("CRC-004", "COMP-001"), whole=True),
-)
+STRAY_CHECKS: Final = (Check(files_below_the_log, ("CRC-004", "COMP-001"), whole=True),)
 """Checks of where files are, which list the whole table."""
 
 LOG_CHECKS: Final = (

@@ -144,11 +144,11 @@ def _same(place: str, want: State, content: Lines, layout: Layout) -> Findings:
         [_frozen(items.items()) for items in pair]
         for pair in ((want.txns, have.txns), (want.domains, have.domains))
     )
-    rules = (
+    rules: tuple[tuple[Any, Any, str, str], ...] = (
         (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
         (want.removed.keys(), have.removed.keys(), "COMP-006", "tombstones"),
-        (*txns, "COMP-008", "transactions"),
-        (*domains, "COMP-004", "domains"),
+        (txns[0], txns[1], "COMP-008", "transactions"),
+        (domains[0], domains[1], "COMP-004", "domains"),
     )
     for a, b, requirement, what in rules:
         if a != b:
@@ -179,7 +179,11 @@ def _frozen(items: Any) -> set[str]:
 
 
 POINTER_CHECKS: Final = (
-    Check(valid_hint, ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")), whole=True),
+    Check(
+        valid_hint,
+        ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")),
+        whole=True,
+    ),
     Check(
         hint_checksum,
         (

@@ -347,7 +347,6 @@ class _Batch:
             for row, values in zip(at, zip(*columns, strict=True), strict=True)
         ]
 
-
     def packed(self, at: Sequence[int]) -> bytes:
         """Give rows as a stream of Arrow."""
         sink = pa.BufferOutputStream()

@@ -127,10 +127,10 @@ def by_partition_values(check: Callable[[Step], Findings]) -> Callable[[Step], M
 
 _KNOWN: Final = frozenset({"numRecords", "tightBounds", "minValues", "maxValues", "nullCount"})
 _LONG: Final = 1 << 63
-_WHOLE: Final = frozenset({int, type(None)})
-_NUMBER: Final = frozenset({int, float, type(None)})
-_TEXT: Final = frozenset({str, type(None)})
-_BOOL: Final = frozenset({bool, type(None)})
+_WHOLE: Final[frozenset[type]] = frozenset({int, type(None)})
+_NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
+_TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
+_BOOL: Final[frozenset[type]] = frozenset({bool, type(None)})
 
 
 def _types(layout: Layout) -> Mapping[tuple[str, ...], frozenset[type]]:

@@ -7,7 +7,6 @@ the audit judges that one's tables too.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 

@@ -48,7 +48,6 @@ class Layouts:
             self._last = (protocol, metadata)
         return self._layout
 
-
     def verdicts(self, old: Layout, new: Layout) -> dict[Any, bool]:
         """Keep what was found of values that come again, as long as the layouts stay."""
         if self._of is None or self._of[0] is not old or self._of[1] is not new:

@@ -32,7 +32,9 @@ def _faults(module: str) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-FAULTS = {f"{module}: {name}": plant for module in MODULES for name, plant in _faults(module).items()}
+FAULTS = {
+    f"{module}: {name}": plant for module in MODULES for name, plant in _faults(module).items()
+}
 
 
 def _found(table: Path, monkeypatch: pytest.MonkeyPatch, *, screens: bool) -> Any:

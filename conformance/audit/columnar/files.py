@@ -117,7 +117,7 @@ class _Keys(Set[Key]):
         self.files = files
 
     @classmethod
-    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:  # type: ignore[override]
+    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
         return set(it)
 
     def __contains__(self, key: object) -> bool:

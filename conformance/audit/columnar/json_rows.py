@@ -7,6 +7,7 @@ so breaks no rule of its schema but one that a column shows. Every other line is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from conformance.audit.columnar.keys import file_key
-from conformance.audit.columnar.rows import ADD, COLUMNS, REMOVE, Rows, key_text, part_of
+from conformance.audit.columnar.rows import ADD, COLUMNS, FLAGS, REMOVE, Rows, key_text, part_of
 from reference_impl.places import lenient_path
 
 __all__ = ["FEW", "JsonRows"]
@@ -157,33 +158,38 @@ class JsonRows:
             values.append(None)
         return True
 
-    def read(self, at: Sequence[int]) -> Iterable[Any]:
-        """Read rows again, as :class:`~conformance.audit.columnar.rows.Source` does."""
-        return [self._read(self._at[row], self.texts[row]) for row in at]
-
-    def packed(self, at: Sequence[int]) -> bytes:
-        """Give rows as lines of JSON, without the break after the last one."""
-        return b"\n".join(self.texts[row] for row in at)
-
     def rows(self) -> Rows:
         """Give the rows that were taken in."""
         if not self._at:
             return Rows.none()
-        flags = (self._odd, self._rich, self._bare, self._unescaped, self._change, self._based)
-        found = Rows(
-            np.array(self._kind, np.uint8),
-            np.array(self._at, np.int64),
-            *(np.array(each, np.bool_) for each in flags),
+        lists = (self._odd, self._rich, self._bare, self._unescaped, self._change, self._based)
+        flags = dict(zip(FLAGS, lists, strict=True))
+        return Rows(
+            kind=np.array(self._kind, np.uint8),
+            order=np.array(self._at, np.int64),
+            **{name: np.array(values, np.bool_) for name, values in flags.items()},
             keys=pa.chunked_array([pa.array(self._keys, pa.large_string())]),
             columns={
                 name: pa.chunked_array([pa.array(values, COLUMNS[name])])
                 for name, values in self._fields.items()
             },
-            parts=part_of(self),
+            parts=part_of(_Texts(self._at, self.texts, self._read)),
         )
-        for held in (self._kind, *flags, self._keys, *self._fields.values()):
-            held.clear()
-        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Lines of a file with their places in it, and what makes lines of them again."""
+
+    at: list[int]
+    texts: list[bytes]
+    make: Callable[[int, bytes], Any]
+
+    def read(self, at: Sequence[int]) -> Iterable[Any]:
+        return [self.make(self.at[row], self.texts[row]) for row in at]
+
+    def packed(self, at: Sequence[int]) -> bytes:
+        return b"\n".join(self.texts[row] for row in at)
 
 
 def _plain(name: str, body: Mapping[str, Any]) -> bool:

@@ -12,8 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as at
 
-from conformance.audit.columnar.rows import ADD, COLUMNS, REMOVE, Mask, Rows, Source
-from conformance.audit.columnar.rows import key_text, part_of
+from conformance.audit.columnar.rows import (
+    ADD,
+    COLUMNS,
+    FLAGS,
+    REMOVE,
+    Mask,
+    Rows,
+    Source,
+    key_text,
+    part_of,
+)
 from reference_impl.places import lenient_path
 
 __all__ = ["file_rows"]
@@ -90,11 +99,8 @@ def _sorted(rows: Rows) -> Rows:
     part = rows.parts[0].source
     assert isinstance(part, _Picked)
     at_ = np.concatenate([each.source.at for each in rows.parts])  # type: ignore[attr-defined]
-    flags = ("odd", "rich", "bare", "unescaped", "change", "based")
     return Rows(
-        rows.kind[by],
-        rows.order[by],
-        *(getattr(rows, name)[by] for name in flags),
+        **{name: getattr(rows, name)[by] for name in ("kind", "order", *FLAGS)},
         keys=rows.keys.take(pa.array(by)),
         columns={name: each.take(pa.array(by)) for name, each in rows.columns.items()},
         parts=part_of(_Picked(part.source, at_[by])),

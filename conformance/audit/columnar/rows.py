@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["ADD", "COLUMNS", "REMOVE", "Mask", "Rows", "Source", "key_text", "text_key"]
+__all__ = ["ADD", "COLUMNS", "FLAGS", "REMOVE", "Mask", "Rows", "Source", "key_text", "text_key"]
 
 Mask = npt.NDArray[np.bool_]
 """One truth value for each row."""
@@ -36,6 +36,9 @@ COLUMNS: Final[Mapping[str, pa.DataType]] = {
     "stats": pa.large_string(),
 }
 """Fields that are kept; partition values as one text of all names and values in their order."""
+
+FLAGS: Final = ("odd", "rich", "bare", "unescaped", "change", "based")
+"""Truth values of rows."""
 
 _NUL: Final = "\0"
 _ESCAPED: Final = "\0\1"
@@ -140,9 +143,7 @@ class Rows:
             return np.concatenate([getattr(piece, name) for piece in pieces])
 
         return cls(
-            *(of(name) for name in (
-                "kind", "order", "odd", "rich", "bare", "unescaped", "change", "based",
-            )),
+            **{name: of(name) for name in ("kind", "order", *FLAGS)},
             keys=_chained([piece.keys for piece in pieces]),
             columns={name: _chained([p.columns[name] for p in pieces]) for name in COLUMNS},
             parts=[

@@ -7,7 +7,6 @@ plain values, so that they are tried without Spark as well.
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
@@ -17,13 +16,13 @@ from typing import Any, Final
 from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.engine import CHECKS_OF_FILES, CHECKS_OF_LOG, Run
 from conformance.audit.findings import Finding
-from conformance.audit.log import Checkpoint, Listing, Log, list_log, read_log
-from conformance.audit.raw import Document, Line, Lines, json_lines
+from conformance.audit.log import Listing, Log, read_log
+from conformance.audit.raw import Document, Lines, json_lines
 from conformance.audit.revisions import in_revision
 from conformance.audit.row_tracking import id_ranges, overlaps
-from conformance.pipeline.audit.split import Piece, Small, bucket_of, checkpoint_maker, put_together
 from conformance.audit.state import State, file_key
 from conformance.audit.subjects import Layouts, LogView, VersionView
+from conformance.pipeline.audit.split import Piece, Small, bucket_of, checkpoint_maker, put_together
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
@@ -213,7 +212,7 @@ def _nothing() -> Log:
     return Log((), {}, (), (), {}, None)
 
 
-def audit_whole(
+def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     location: str,
     options: Options,
     listing: Listing,

@@ -269,5 +269,3 @@ def _report(outcomes: Sequence[Outcome], options: argparse.Namespace) -> None:
             FORMS[options.format](reports, out)
     except OSError as error:
         raise OutputError(f"{options.output} cannot be written: {error.strerror}") from error
-
-

@@ -50,6 +50,9 @@ _FINDINGS: Final = pa.schema(
 )
 
 
+_TOLD: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of one table.
@@ -156,12 +159,8 @@ class Kept:
         for row in self._findings.read().to_pylist():
             if row["run"] == self.run:
                 places = tuple(row["places"]) if len(row["places"]) > 1 else ()
-                found.setdefault(row["table"], []).append(
-                    Finding(
-                        row["requirement"], row["severity"], row["place"], row["message"],
-                        row["hint"], row["count"], places, row["limit"],
-                    )  # fmt: skip
-                )
+                told = {name: row[name] for name in _TOLD}
+                found.setdefault(row["table"], []).append(Finding(**told, places=places))
         for row in self._audits.read().to_pylist():
             if row["run"] == self.run:
                 yield Outcome(row["table"], found.get(row["table"], []), row["message"])

@@ -175,7 +175,12 @@ _OUT: Final = pa.schema(
 )
 _KEY: Final = ("requirement", "severity", "message", "hint", "limit")
 _SMALL: Final = -1
-_DDL: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint", pa.binary(): "binary"}
+_DDL: Final = {
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.binary(): "binary",
+}
 
 
 def _ddl(schema: pa.Schema) -> str:
@@ -313,10 +318,14 @@ def on_spark(
         all_ = all_.unionByName(frame.where("bucket >= 0"))
     shared = session.sparkContext.broadcast(small)
     audit = partial(_audit_shared, location, options, listing, shared, count, now)
+
+    def of_bucket(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Spark reads hints
+        return _bucket(audit, table)
+
     out = (
         all_.repartition(min(count, 64 * slots), "bucket")
         .groupBy("bucket")
-        .applyInArrow(partial(_bucket, audit), _ddl(_OUT))
+        .applyInArrow(of_bucket, _ddl(_OUT))
         .persist(StorageLevel.DISK_ONLY)
     )
     try:
@@ -391,7 +400,7 @@ _PLACES: Final = 100
 def _counted(found: DataFrame) -> list[Finding]:
     """Put findings that differ by their place alone into one, on the executors."""
     from pyspark.sql import Window  # noqa: PLC0415  not without the extra
-    from pyspark.sql import functions as f  # noqa: PLC0415, N812  as above
+    from pyspark.sql import functions as f  # noqa: PLC0415  as above
 
     once = found.dropDuplicates([*_KEY, "place"])
     number = f.row_number().over(Window.partitionBy(*_KEY).orderBy("place"))

@@ -18,8 +18,15 @@ import pyarrow as pa
 
 from conformance.audit.columnar.rows import Rows
 from conformance.audit.log import Checkpoint
-from conformance.audit.raw import Fault, Line, Lines, batch_lines, json_lines, read_lines
-from conformance.audit.raw import read_parquet_rows
+from conformance.audit.raw import (
+    Fault,
+    Line,
+    Lines,
+    batch_lines,
+    json_lines,
+    read_lines,
+    read_parquet_rows,
+)
 from conformance.audit.row_tracking import highest_id
 from reference_impl.places import lenient_path
 from reference_impl.storage import Storage
@@ -126,7 +133,7 @@ def pieces(path: str, lines: Lines, buckets: int) -> Iterator[Small | Piece]:
                     path,
                     int(numbers[0]),
                     numbers.tobytes(),
-                    part.source.packed(chosen),
+                    part.source.packed(chosen.tolist()),
                 )
 
 
