@@ -129,7 +129,7 @@ class Run:
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each is one thing that a run is told
         self,
         storage: Storage,
         log: Log,

@@ -174,29 +174,39 @@ def _statistics(rows: Rows, layout: Layout) -> Mask:
     return np.asarray(found, np.bool_)
 
 
+def _fit(
+    node: Any,
+    path: tuple[str, ...],
+    takes: Callable[[frozenset[type], str, Any], bool],
+    types: Mapping[tuple[str, ...], frozenset[type]],
+) -> bool:
+    """Tell whether a tree of values by column has known columns alone, and values that fit."""
+    if node is None:
+        return True
+    if type(node) is not dict:
+        return False
+    for name, value in node.items():
+        place = (*path, name)
+        held = types.get(place)
+        if held is None:
+            if type(value) is not dict or not _fit(value, place, takes, types):
+                return False
+        elif not takes(held, name, value):
+            return False
+    return True
+
+
 def _judge(layout: Layout) -> Callable[[str], bool]:
     types = _types(layout)
     longest = budget().limits.number
     long = re.compile(f"[-+.0-9eE]{{{longest},}}")  # what is beyond the limit on numbers
     partitions = set(layout.partition_columns)
 
-    def fits(node: Any, path: tuple[str, ...], *, counts: bool) -> bool:
-        if node is None:
-            return True
-        if type(node) is not dict:
-            return False
-        for name, value in node.items():
-            place = (*path, name)
-            held = types.get(place)
-            if held is None:
-                if type(value) is not dict or not fits(value, place, counts=counts):
-                    return False
-            elif counts:
-                if type(value) is not int or not 0 <= value < _LONG or name in partitions:
-                    return False
-            elif type(value) not in held:
-                return False
-        return True
+    def bound(held: frozenset[type], _: str, value: Any) -> bool:
+        return type(value) in held
+
+    def count(_: frozenset[type], name: str, value: Any) -> bool:
+        return type(value) is int and 0 <= value < _LONG and name not in partitions
 
     def judge(text: str) -> bool:
         if len(text) > longest and long.search(text):
@@ -207,14 +217,14 @@ def _judge(layout: Layout) -> Callable[[str], bool]:
             return False
         if type(stats) is not dict or not stats.keys() <= _KNOWN:
             return False
-        count = stats.get("numRecords")
-        if type(count) is not int or not 0 <= count < _LONG:
+        rows = stats.get("numRecords")
+        if type(rows) is not int or not 0 <= rows < _LONG:
             return False
         return (
             type(stats.get("tightBounds")) in _BOOL
-            and fits(stats.get("minValues"), (), counts=False)
-            and fits(stats.get("maxValues"), (), counts=False)
-            and fits(stats.get("nullCount"), (), counts=True)
+            and _fit(stats.get("minValues"), (), bound, types)
+            and _fit(stats.get("maxValues"), (), bound, types)
+            and _fit(stats.get("nullCount"), (), count, types)
         )
 
     return judge

@@ -70,7 +70,7 @@ class Step:
     def __init__(self, commit: Commit, before: State, layouts: Layouts) -> None:
         """Derive protocol and metadata after the commit."""
         self._layouts = layouts
-        self._shown: Mask | None = None
+        self.shown: Mask | None = None
         self._masks: dict[str, Mask] = {}
         self.commit = commit
         self.version = commit.version
@@ -83,11 +83,11 @@ class Step:
 
     def of(self, *actions: str) -> Iterator[Line]:
         """Yield the commit's lines of some actions, less what the check's screen leaves out."""
-        return self.commit.content.of(*actions, shown=self._shown)
+        return self.commit.content.of(*actions, shown=self.shown)
 
     def every(self) -> Iterator[Line]:
         """Yield all of the commit's lines, less what the check's screen leaves out."""
-        return self.commit.content.every(self._shown)
+        return self.commit.content.every(self.shown)
 
     @property
     def rows(self) -> Rows:
@@ -118,7 +118,7 @@ class Step:
     def only(self, shown: Mask) -> Step:
         """Give the step with some of its file actions."""
         found = copy(self)
-        found._shown = shown
+        found.shown = shown
         self.before.store.know(self.rows, shown)
         return found
 

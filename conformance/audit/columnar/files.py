@@ -6,7 +6,8 @@ file, and read an action again when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 import numpy as np
@@ -110,7 +111,7 @@ class Files(Mapping[Key, Body]):
         return [*plain, *(value for value in read if type(value) is int)]
 
 
-class _Keys(Set[Key]):
+class _Keys(AbstractSet[Key]):
     """The keys of :class:`Files`; those of one log are compared by their codes."""
 
     def __init__(self, files: Files) -> None:
@@ -129,13 +130,13 @@ class _Keys(Set[Key]):
     def __len__(self) -> int:
         return len(self.files)
 
-    def __sub__(self, other: Set[Any]) -> Any:
+    def __sub__(self, other: AbstractSet[Any]) -> Any:
         if not isinstance(other, _Keys):
             return super().__sub__(other)
         mine, theirs, store = _paired(self.files, other.files)
         return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
 
-    def __and__(self, other: Set[Any]) -> Any:
+    def __and__(self, other: AbstractSet[Any]) -> Any:
         if not isinstance(other, _Keys):
             return super().__and__(other)
         mine, theirs, store = _paired(self.files, other.files)
@@ -191,7 +192,8 @@ _LEFT_OUT: Final[Mapping[bool, Mapping[str, int]]] = {
 
 def _equal(left: pa.Array, right: pa.Array, *, left_out: int) -> Mask:
     found = pc.or_(
-        pc.fill_null(pc.equal(left, right), False), pc.and_(left.is_null(), right.is_null())
+        pc.fill_null(pc.equal(left, right), fill_value=False),
+        pc.and_(left.is_null(), right.is_null()),
     )
     if left_out > 0:
         found = pc.or_(found, right.is_null())

@@ -128,7 +128,7 @@ class Store:
         return found
 
     def _name_paths(self, former: Store) -> None:
-        """Number the paths: as the keys, as long as no key has a vector."""
+        """Give numbers to paths: those of the keys, as long as no key has a vector."""
         texts = self._keys.texts
         fresh = texts.slice(len(former._keys.texts))
         with_vector = np.asarray(pc.match_substring(fresh, _VECTOR), np.bool_)

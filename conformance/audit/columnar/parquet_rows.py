@@ -143,7 +143,7 @@ class _Column:
         paths = self.fields.get("path")
         if paths is None or not _is_text(paths.type):
             return Rows.none(), _NOTHING
-        here = here & np.asarray(pc.fill_null(pc.not_equal(paths, ""), False), np.bool_)
+        here = here & _true(pc.not_equal(paths, ""), len(paths))
         picked = np.flatnonzero(here)
         if not picked.size:
             return Rows.none(), _NOTHING
@@ -153,34 +153,14 @@ class _Column:
         if count < len(here):
             chosen = pa.array(picked)
             fields = {name: each.take(chosen) for name, each in fields.items()}
-        odd = ~alone[picked]
-        typed: dict[str, pa.Array] = {}
-        rich = np.zeros(count, np.bool_)
-        for name, values in fields.items():
-            wanted = _KNOWN.get(name)
-            if wanted is not None and _castable(values.type, wanted):
-                typed[name] = values if at.is_map(wanted) else values.cast(wanted)
-            elif name == "deletionVector" or wanted is not None:
-                odd |= _valid(values)
-            else:
-                rich |= _valid(values)
-                if name in _PARSED and not at.is_struct(values.type):
-                    odd |= _valid(values)
-        odd |= self._broken(typed, count)
-        for name in _ABSENT[self.action]:
-            if name in fields:
-                odd |= _valid(fields[name])
-        for name in _RICH:
-            if name in typed:
-                rich |= _valid(typed[name])
-        if self.repeated:
-            odd[:] = True
+        typed, odd, rich = self._typed(fields, count)
+        odd |= ~alone[picked] | self._broken(typed, count)
         paths = fields["path"].cast(pa.large_string())
         spelled = _column("partitionValues", typed, count)
         if "partitionValues" in typed:
             # Some that no one text spells.
             odd |= _valid(typed["partitionValues"]) & np.asarray(spelled.is_null(), np.bool_)
-        keys, percent = _keys(paths, odd, fields, with_vectors="deletionVector" in fields)
+        keys, percent = _keys(paths, fields, with_vectors="deletionVector" in fields)
         unescaped = _matching(paths, _BAD)
         if percent.any():
             odd |= percent & ~_matching(paths, _ESCAPED)
@@ -201,6 +181,31 @@ class _Column:
         )
         return found, picked
 
+    def _typed(
+        self, fields: Mapping[str, pa.Array], count: int
+    ) -> tuple[dict[str, pa.Array], Mask, Mask]:
+        """Give the fields of their own types, what is odd for its type, and what is rich."""
+        typed: dict[str, pa.Array] = {}
+        odd = np.full(count, self.repeated, np.bool_)
+        rich = np.zeros(count, np.bool_)
+        for name, values in fields.items():
+            wanted = _KNOWN.get(name)
+            if wanted is not None and _castable(values.type, wanted):
+                typed[name] = values if at.is_map(wanted) else values.cast(wanted)
+            elif wanted is not None or name == "deletionVector":
+                odd |= _valid(values)
+            else:
+                rich |= _valid(values)
+                if name in _PARSED and not at.is_struct(values.type):
+                    odd |= _valid(values)
+        for name in _ABSENT[self.action]:
+            if name in fields:
+                odd |= _valid(fields[name])
+        for name in _RICH:
+            if name in typed:
+                rich |= _valid(typed[name])
+        return typed, odd, rich
+
     def _broken(self, typed: Mapping[str, pa.Array], count: int) -> Mask:
         """Tell which rows lack a field, or have a value out of its range."""
         odd = np.zeros(count, np.bool_)
@@ -208,8 +213,7 @@ class _Column:
             odd |= ~_valid(typed[name]) if name in typed else np.ones(count, np.bool_)
         for name in _COUNTS:
             if name in typed:
-                below = pc.less(typed[name], 0)
-                odd |= np.asarray(pc.fill_null(below, False), np.bool_)
+                odd |= _true(pc.less(typed[name], 0), count)
         if "extendedFileMetadata" in typed:
             full = _true(typed["extendedFileMetadata"], count)
             for name in ("partitionValues", "size"):
@@ -239,7 +243,7 @@ def _valid(values: pa.Array) -> Mask:
 def _true(values: pa.Array | None, count: int) -> Mask:
     if values is None:
         return np.zeros(count, np.bool_)
-    return np.asarray(pc.fill_null(values, False), np.bool_)
+    return np.asarray(pc.fill_null(values, fill_value=False), np.bool_)
 
 
 def _matching(texts: pa.Array, pattern: str) -> Mask:
@@ -247,7 +251,7 @@ def _matching(texts: pa.Array, pattern: str) -> Mask:
 
 
 def _keys(
-    paths: pa.Array, odd: Mask, fields: Mapping[str, pa.Array], *, with_vectors: bool
+    paths: pa.Array, fields: Mapping[str, pa.Array], *, with_vectors: bool
 ) -> tuple[pa.Array, Mask]:
     """Give the texts of the keys, and which paths have a percent sign."""
     percent = np.asarray(pc.match_substring(paths, "%"), np.bool_)
