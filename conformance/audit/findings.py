@@ -132,7 +132,7 @@ def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
 _PLACES: Final = 100
 """Places that are kept of what is found again and again."""
 
-_DISTINCT: Final = 10_000
+_DISTINCT: Final = 20_000
 """Findings of one requirement and severity that are kept; the rest is counted."""
 
 
