@@ -87,6 +87,7 @@ class Parted:
         ranges: of row ids.
         latest: the latest version; ``None`` where the log does not tell it.
         live: data files to look at.
+        tasks: how many of them were taken out to be looked at already.
 
     """
 
@@ -94,6 +95,7 @@ class Parted:
     ranges: list[tuple[int, int, str]] = field(default_factory=list)
     latest: Latest | None = None
     live: list[Live] = field(default_factory=list)
+    tasks: int = 0
 
 
 def _log(

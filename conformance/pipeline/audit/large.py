@@ -252,7 +252,7 @@ def _bucket(audit: Callable[..., Iterator[Finding | Parted]], table: pa.Table) -
                 continue
             for live in each.live:
                 yield {"kind": "live", "size": live.size, "data": pickle.dumps(live)}
-            each.live = []
+            each.tasks, each.live = len(each.live), []
             yield {"kind": "left", "data": pickle.dumps(each)}
 
     return pa.Table.from_batches(_batches(rows(), _OUT), _OUT)
@@ -288,6 +288,7 @@ def on_spark(
     count = buckets or buckets_for(listing)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "16")
     slots = session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * count)))
 
     def read(units: Sequence[_Unit]) -> DataFrame:
         # The largest ones first, and small ones in turns, so that tasks take about as long.
@@ -371,8 +372,8 @@ def _gathered(
     if latest is not None and options.data:
         together = _ids_are_stored(latest)
         lives = out.where("kind = 'live'").select("data")
-        slots = session.sparkContext.defaultParallelism
-        lives = lives.coalesce(1) if together else lives.repartition(64 * slots)
+        tasks = sum(part.tasks for part in left)
+        lives = lives.coalesce(1) if together else lives.repartition(max(1, tasks))
         look = partial(audit_files, location, options, latest)
         files = lives.mapInArrow(partial(_files, _Look(look, now), together), _ddl(_OUT))
         found = found.unionByName(files)
