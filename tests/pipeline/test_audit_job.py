@@ -1,4 +1,4 @@
-"""The job audit finds the tables of a fleet, keeps each finding once and goes on where it stopped."""
+"""The job audit finds the tables of a fleet, keeps findings once and goes on where it stopped."""
 
 from __future__ import annotations
 
