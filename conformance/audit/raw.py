@@ -35,6 +35,7 @@ __all__ = [
     "Lines",
     "batch_lines",
     "json_lines",
+    "parquet_parts",
     "parse_json",
     "read_document",
     "read_lines",
@@ -367,9 +368,16 @@ def batch_lines(
 
 def read_parquet_rows(storage: Storage, path: str) -> Lines:
     """Read a checkpoint or sidecar; a row without any known action is kept as such."""
-    small: list[tuple[int, Line]] = []
-    pieces: list[Rows] = []
-    faults: tuple[Fault, ...] = ()
+    parts = list(parquet_parts(storage, path))
+    return Lines(
+        [each for part in parts for each in part.small],
+        tuple(fault for part in parts for fault in part.faults),
+        Rows.joined([part.rows for part in parts]),
+    )
+
+
+def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
+    """Read a checkpoint or sidecar some rows at a time; a fault of the file comes last."""
     try:
         with storage.open_input(path) as source:
             file = open_parquet(source)
@@ -378,14 +386,13 @@ def read_parquet_rows(storage: Storage, path: str) -> Lines:
             refuse_bomb(file.metadata, source.size())
             for batch in bounded(source, file, names, use_threads=True):
                 budget().check_time()
-                more, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)
-                small += more
-                pieces.append(rows)
+                small, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)
+                yield Lines(small, (), rows)
                 start += len(batch)
     except MemoryError as error:  # Arrow's is one as well
-        faults = (Fault(path, "no memory", limit=out_of_memory(error, path)),)
+        yield Lines(faults=(Fault(path, "no memory", limit=out_of_memory(error, path)),))
     except LimitExceeded as error:
-        faults = (Fault(path, error.message, limit=error),)
+        yield Lines(faults=(Fault(path, error.message, limit=error),))
     except (OSError, pa.ArrowException, ValueError, KeyError, RecursionError) as error:
-        faults = (Fault(path, f"cannot be read as Parquet: {str(error)[:200]}"),)
-    return Lines(small, faults, Rows.joined(pieces))
+        fault = Fault(path, f"cannot be read as Parquet: {str(error)[:200]}")
+        yield Lines(faults=(fault,))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,8 +25,8 @@ from conformance.audit.raw import (
     Lines,
     batch_lines,
     json_lines,
+    parquet_parts,
     read_lines,
-    read_parquet_rows,
 )
 from conformance.audit.row_tracking import highest_id
 from reference_impl.places import lenient_path
@@ -87,11 +88,11 @@ class Piece:
     data: bytes
 
 
-def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Lines:
-    """Read a commit, compaction, checkpoint or sidecar."""
+def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Iterable[Lines]:
+    """Read a commit or compaction, or a checkpoint or sidecar some rows at a time."""
     if path.endswith(".json") and not sidecar:
-        return read_lines(storage, path)
-    return read_parquet_rows(storage, path)
+        return [read_lines(storage, path)]
+    return parquet_parts(storage, path)
 
 
 def bucket_of(path: str, buckets: int) -> int:
@@ -108,21 +109,29 @@ def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
-def pieces(path: str, lines: Lines, buckets: int) -> Iterator[Small | Piece]:
-    """Take a file apart: first what is small, then its file actions by bucket."""
-    facts: dict[str, Any] = {"counts": dict(lines.counts())}
-    if lines.rows.based.any() or any(line.action == "add" for _, line in lines.small):
-        facts["highest"] = highest_id(line.body for line in lines.of("add"))
-        lines.rows.forget()
-    else:
-        facts["highest"] = -1
-    yield Small(path, list(lines.small), lines.faults, facts)
-    where = _buckets(lines.rows, buckets)
-    parts = lines.rows.parts
-    ends = [*(part.start for part in parts), len(lines.rows)][1:]
-    for part, end in zip(parts, ends, strict=True):
+def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Small | Piece]:
+    """Take a file apart: its file actions by bucket, and at last what is small."""
+    counts: Counter[str | None] = Counter()
+    small: list[tuple[int, Line]] = []
+    faults: list[Fault] = []
+    highest = -1
+    for lines in parts:
+        counts += lines.counts()
+        small += lines.small
+        faults += lines.faults
+        if lines.rows.based.any() or any(line.action == "add" for _, line in lines.small):
+            highest = max(highest, highest_id(line.body for line in lines.of("add")))
+            lines.rows.forget()
+        yield from _pieces(path, lines.rows, buckets)
+    yield Small(path, small, tuple(faults), {"counts": dict(counts), "highest": highest})
+
+
+def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
+    where = _buckets(rows, buckets)
+    ends = [*(part.start for part in rows.parts), len(rows)][1:]
+    for part, end in zip(rows.parts, ends, strict=True):
         inside = where[part.start : end]
-        order = lines.rows.order[part.start : end]
+        order = rows.order[part.start : end]
         by = np.argsort(inside, kind="stable")
         cuts = np.flatnonzero(np.diff(inside[by])) + 1
         for chosen in np.split(by, cuts):
