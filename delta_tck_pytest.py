@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import importlib
 import math
-import os
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -25,7 +24,6 @@ import pytest
 
 __all__ = [
     "IMPLEMENTATIONS",
-    "NARROWING",
     "OPTIONS",
     "PACKAGES",
     "destination",
@@ -43,8 +41,6 @@ IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spar
 """Names that ``--impl`` takes; each is a module of ``conformance.adapters``."""
 
 _HOME: Final = Path(__file__).resolve().parent
-_MOST_PROCESSES: Final = 4
-"""Beyond these, starting test processes takes longer than the cases."""
 
 
 def seconds(text: str) -> float:
@@ -198,16 +194,6 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
 }
 """Name of each option and what the parser is given about it."""
 
-NARROWING: Final = (
-    "--tck-requirement",
-    "--tck-feature",
-    "--tck-chapter",
-    "--tck-case",
-    "--tck-corpus",
-    "--tck-shard",
-)
-"""Options after which a run is small."""
-
 
 def destination(name: str) -> str:
     """Give the name under which pytest keeps an option."""
@@ -238,7 +224,7 @@ class _Supervisor:
         config.pluginmanager.unregister(name=self.NAME)
         if not _endangered(config):
             return None
-        lifetime = _kit("lifetime")
+        lifetime = _kit("workers.lifetime")
         if not lifetime.can_supervise():
             return None
         status: int = lifetime.supervised(
@@ -255,21 +241,11 @@ def _endangered(config: pytest.Config) -> bool:
     return bool(impl) and isolation == "none" and not impl.startswith("cmd:")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_cmdline_main(
-    config: pytest.Config,
-) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
-    """Refuse options that judge nobody, and choose the number of test processes.
-
-    A whole run of the reference implementation uses the cores that there are, where pytest-xdist
-    is installed and ``-n`` does not say otherwise. Engines use the cores themselves, and an
-    adapter per core would cost more than it gives.
-    """
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Refuse options that judge nobody."""
     if not config.getoption(destination("--impl")):
         _refuse_idle_options(config)
-    elif _spreads(config):
-        config.option.numprocesses = min(_cores(), _MOST_PROCESSES)
-    return (yield)
 
 
 def _refuse_idle_options(config: pytest.Config) -> None:
@@ -287,31 +263,10 @@ def _refuse_idle_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{', '.join(given)}: judges nobody without --impl=NAME")
 
 
-def _spreads(config: pytest.Config) -> bool:
-    def given(name: str) -> bool:
-        return bool(config.getoption(destination(name)))
-
-    return (
-        config.pluginmanager.hasplugin("xdist")
-        and not hasattr(config, "workerinput")
-        and config.getoption(destination("--impl")) == "ours"
-        and config.getoption("numprocesses", 0) is None
-        and not any(given(name) for name in NARROWING)
-        and not any(config.getoption(name, default=None) for name in ("usepdb", "collectonly"))
-        and _cores() > 1
-    )
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a judging session when an implementation is named."""
     if config.getoption(destination("--impl")):
-        _kit("session").start(config)
+        _kit("plugin.session").start(config)
 
 
 def _kit(name: str) -> Any:

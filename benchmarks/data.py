@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.materialise.deletion_vectors import StoredVector, write_vector_file
+from generators.materialise.data.deletion_vectors import StoredVector, write_vector_file
 
 __all__ = ["build"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.data import build
 from benchmarks.measure import Limit, Row, Work, compare
 from reference_impl import Table
-from reference_impl.log_names import LOG_DIR
+from reference_impl.log.names import LOG_DIR
 from reference_impl.scan import scan
 from reference_impl.storage import LocalStorage
 

@@ -9,38 +9,45 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
-from conformance.faults import CorpusError, KitError
-from conformance.options import IMPLEMENTATIONS, gibibytes, long_names, options_help, seconds
-from conformance.status import Status, status_of_error
-from conformance.untrusted import printable
+from conformance.base.faults import CorpusError, KitError
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
 
 def _run(arguments: Sequence[str]) -> int:
     import pytest  # noqa: PLC0415  the other commands need no test runner
 
+    from conformance.base.options import (  # noqa: PLC0415  as above
+        IMPLEMENTATIONS,
+        long_names,
+        options_help,
+    )
+
     if any(argument in ("-h", "--help") for argument in arguments):
-        _say("usage: delta-tck run --impl=NAME …\n")
-        _say("\n".join(options_help()))
+        say("usage: delta-tck run --impl=NAME …\n")
+        say("\n".join(options_help()))
         return Status.OK
     given = long_names(arguments)
     if not any(argument.partition("=")[0] == "--impl" for argument in given):
-        _say(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
+        say(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
         return Status.USAGE
     return int(pytest.main(given))
 
 
 def _smoke(arguments: Sequence[str]) -> int:
-    from conformance.corpus import load_corpus  # noqa: PLC0415  as the adapters, only on demand
-    from conformance.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
-    from conformance.resolve import Limits, resolve  # noqa: PLC0415  as above
+    from conformance.base.options import gibibytes, seconds  # noqa: PLC0415  as the adapters, only on demand
+    from conformance.golden.corpus import load_corpus  # noqa: PLC0415  as above
     from conformance.smoke import smoke  # noqa: PLC0415  as above
+    from conformance.workers.lifetime import interrupt_on_termination  # noqa: PLC0415  as above
+    from conformance.workers.resolve import Limits, resolve  # noqa: PLC0415  as above
 
-    parser = argparse.ArgumentParser(prog="delta-tck smoke", description=_COMMANDS["smoke"][0])
+    parser = argparse.ArgumentParser(prog="delta-tck smoke", description=COMMANDS["smoke"][0])
     named = parser.add_mutually_exclusive_group(required=True)
     named.add_argument("implementation", nargs="?", metavar="IMPL", help="as for pytest --impl")
     named.add_argument("--impl", help="the same")
@@ -56,15 +63,15 @@ def _smoke(arguments: Sequence[str]) -> int:
         limits = Limits(options.time_limit, options.start_limit, memory)
         adapter = resolve(options.implementation or options.impl, limits, "process")
     except KitError as error:
-        _say(f"delta-tck: {error}")
+        say(f"delta-tck: {error}")
         return status_of_error(error)
     faults = 0
     try:
         for step in smoke(adapter, corpus):
             faults += step.fault is not None
-            _say(f"{'ok  ' if step.fault is None else 'FAIL'}  {step.title}")
+            say(f"{'ok  ' if step.fault is None else 'FAIL'}  {step.title}")
             if step.fault is not None:
-                _say("      " + step.fault.replace("\n", "\n      "))
+                say("      " + step.fault.replace("\n", "\n      "))
     finally:
         adapter.close()
     return Status.ADAPTER if faults else Status.OK
@@ -79,19 +86,25 @@ def _audit(arguments: Sequence[str]) -> int:
 def _replay(arguments: Sequence[str]) -> int:
     from conformance.replay.cli import run_replay_cli  # noqa: PLC0415  as above
 
-    return run_replay_cli(arguments, _say)
+    return run_replay_cli(arguments)
 
 
 def _coverage(arguments: Sequence[str]) -> int:
-    from conformance.coverage import run_coverage_cli  # noqa: PLC0415  as above
+    from conformance.requirements.coverage import run_coverage_cli  # noqa: PLC0415  as above
 
     return run_coverage_cli(arguments)
 
 
 def _drift(arguments: Sequence[str]) -> int:
-    from conformance.drift import run_drift_cli  # noqa: PLC0415  as above
+    from conformance.requirements.drift import run_drift_cli  # noqa: PLC0415  as above
 
     return run_drift_cli(arguments)
+
+
+def _explain(arguments: Sequence[str]) -> int:
+    from conformance.explain import run_explain_cli  # noqa: PLC0415  as above
+
+    return run_explain_cli(arguments)
 
 
 def _report(arguments: Sequence[str]) -> int:
@@ -107,9 +120,9 @@ def _diff(arguments: Sequence[str]) -> int:
 
 
 def _merge(arguments: Sequence[str]) -> int:
-    from conformance.merge import run_merge_cli  # noqa: PLC0415  as above
+    from conformance.run.merge import run_merge_cli  # noqa: PLC0415  as above
 
-    return run_merge_cli(arguments, _say)
+    return run_merge_cli(arguments)
 
 
 def _pipeline(arguments: Sequence[str]) -> int:
@@ -118,13 +131,14 @@ def _pipeline(arguments: Sequence[str]) -> int:
     return run_pipeline_cli(arguments)
 
 
-_COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
+COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
     "run": ("judge an implementation; --help has the options", _run),
     "smoke": ("try an adapter before it is judged", _smoke),
     "replay": ("judge an implementation by the bundle of a failure once more", _replay),
     "audit": ("check a table on disk against the clauses that bind its writers", _audit),
     "coverage": ("say which requirements have cases, and which have not", _coverage),
-    "drift": ("say which requirements a new text of the protocol touches", _drift),
+    "drift": ("say which rows, cases and proofs a new text of the protocol touches", _drift),
+    "explain": ("look up a requirement or a case: clause, code, cases, proofs", _explain),
     "report": ("make a page out of results files", _report),
     "diff": ("say what changed between two results files", _diff),
     "merge": ("make one results file out of those of the parts of a run", _merge),
@@ -132,13 +146,9 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[Sequence[str]], int]]]] = {
 }
 
 
-def _say(text: str) -> None:
-    print(printable(text), flush=True)  # noqa: T201  a command prints
-
-
 def _usage() -> str:
-    width = max(map(len, _COMMANDS))
-    lines = [f"  {name:<{width}}  {help_}" for name, (help_, _) in _COMMANDS.items()]
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {help_}" for name, (help_, _) in COMMANDS.items()]
     return "\n".join(["usage: delta-tck COMMAND …", "", "commands:", *lines])
 
 
@@ -149,20 +159,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the command and its own arguments; the process's when ``None``.
 
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # of the parsers of arguments, and of pytest
+            stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in ("-h", "--help"):
-        _say(_usage())
+        say(_usage())
         return Status.OK
     if given == ["--version"]:
-        from conformance.results import kit_version  # noqa: PLC0415  each command loads its own
+        from conformance.base.version import kit_version  # noqa: PLC0415  each command loads its own
 
-        _say(f"delta-tck {kit_version()}")
+        say(f"delta-tck {kit_version()}")
         return Status.OK
-    if not given or given[0] not in _COMMANDS:
-        _say(_usage())
+    if not given or given[0] not in COMMANDS:
+        say(_usage())
         return Status.USAGE
     try:
-        return int(_COMMANDS[given[0]][1](given[1:]))
+        return int(COMMANDS[given[0]][1](given[1:]))
     except CorpusError as error:
-        _say(f"delta-tck: {error}")
+        say(f"delta-tck: {error}")
         return Status.CORPUS

@@ -14,22 +14,30 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from conformance.citations import cited_in_project
-from conformance.claims import CAPABILITIES
-from conformance.corpus import default_corpus_path
-from conformance.coverage import measure
-from conformance.options import OPTIONS
-from conformance.outcomes import HAZARDS, MEANINGS
-from conformance.registry import SELECTIONS, load_registry
-from conformance.status import Status
+from conformance.base.home import PROJECT
+from conformance.base.options import OPTIONS
+from conformance.base.outcomes import HAZARDS, MEANINGS
+from conformance.base.status import Status
+from conformance.base.terminal import say
+from conformance.golden.corpus import default_corpus_path
+from conformance.judging.claims import CAPABILITIES
+from conformance.pipeline.track.schema import TABLES
+from conformance.requirements.citations import cited_in_project
+from conformance.requirements.coverage import measure
+from conformance.requirements.proofs import load_proofs
+from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
 __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 
-_ROOT: Final = Path(__file__).parent.parent
-
-GUIDES: Final = ("README.md", "docs/adapters.md", "docs/limits.md", "docs/results.md")
+GUIDES: Final = (
+    "README.md",
+    "docs/adapters.md",
+    "docs/limits.md",
+    "docs/pipeline.md",
+    "docs/results.md",
+)
 """Guides that hold generated parts, below the project's folder."""
 
 _STATUSES: Final[Mapping[Status, str]] = {
@@ -52,6 +60,14 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.GAVE_UP: "ten cases in a row ended in one kind of fault of the adapter: the run was "
     "ended, and its results are partial",
 }
+
+
+def _store() -> str:
+    lines = ["| Table | Columns |", "|--|--|"]
+    for name, schema in TABLES.items():
+        columns = ", ".join(f"`{field.name}` {field.type}" for field in schema)
+        lines.append(f"| `{name}` | {columns.replace('list<item: string>', 'array of string')} |")
+    return "\n".join(lines)
 
 
 def _options() -> str:
@@ -92,16 +108,20 @@ def _hazards() -> str:
 
 def _coverage() -> str:
     registry = load_registry()
-    citations = list(cited_in_project(_ROOT, default_corpus_path()))
+    citations = list(cited_in_project(PROJECT, default_corpus_path()))
+    proofs = load_proofs()
     lines = [
-        "| Revision | MUST with a case | of these by an audit check alone | MUST without |",
-        "|--|--:|--:|--:|",
+        "| Revision | MUST cited by a case | by the audit alone | MUST without | MUST proved |",
+        "|--|--:|--:|--:|--:|",
     ]
     for revision in SELECTIONS:
-        tally = measure(registry, citations, revision).tally(lambda row: row.level == "MUST")
+        coverage = measure(registry, citations, revision, proofs.all)
+        tally = coverage.tally(lambda row: row.level == "MUST")
         missing = tally.total - tally.covered
+        proved = len(coverage.proved_rows(None))
         lines.append(
-            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} |"
+            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} "
+            f"| {proved} |"
         )
     return "\n".join(lines)
 
@@ -125,6 +145,7 @@ def _limits() -> str:
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "store": _store,
     "capabilities": _capabilities,
     "corpus": _corpus,
     "coverage": _coverage,
@@ -156,7 +177,7 @@ def with_blocks(text: str) -> str:
     )
 
 
-def stale(root: Path = _ROOT) -> list[str]:
+def stale(root: Path = PROJECT) -> list[str]:
     """Name the guides whose generated parts are not what the code gives."""
     found = []
     for name in GUIDES:
@@ -169,9 +190,9 @@ def stale(root: Path = _ROOT) -> list[str]:
 def main() -> int:
     """Write the generated parts of every guide anew."""
     for name in stale():
-        path = _ROOT / name
+        path = PROJECT / name
         path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
-        sys.stdout.write(f"wrote {name}\n")
+        say(f"wrote {name}")
     return 0
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Request
-from conformance.cases import Case, Expected, Spec
-from conformance.claims import claims_faults
-from conformance.corpus import Corpus
-from conformance.faults import KitError
-from conformance.questions import ask, lacking
-from conformance.tables import TableStore
-from conformance.verify import verify
+from conformance.base.faults import KitError
+from conformance.golden.cases import Case, Expected, Spec
+from conformance.golden.corpus import Corpus
+from conformance.judging.claims import claims_faults
+from conformance.judging.questions import ask, lacking
+from conformance.judging.tables import TableStore
+from conformance.judging.verify import verify
 
 __all__ = ["Step", "smoke"]
 

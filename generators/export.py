@@ -11,13 +11,13 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from generators.golden.case import CaseInfo, CaseWriter, Refusal
+from generators.golden.cases.case import CaseInfo, CaseWriter, Refusal
 from generators.histories.drawing import draw_histories
 from generators.materialise.builder import TableBuilder
 from generators.materialise.layouts import LAYOUTS, LaidOut, Layout, lay_out
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.mutations import MUTATIONS, Mutation
-from generators.operations import History
+from generators.oracle.operations import History
 from generators.strategies.histories import FEATURES
 
 __all__ = ["export_histories", "export_mutations", "known_features"]

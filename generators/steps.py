@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from generators.delta_schema import DataType, Decimal, Field, Primitive, Struct, from_json
-from generators.literals import decode, encode, literal
-from generators.model import Row
-from generators.operations import (
+from generators.oracle.delta_schema import DataType, Decimal, Field, Primitive, Struct, from_json
+from generators.oracle.literals import decode, encode, literal
+from generators.oracle.model import Row
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,
@@ -57,7 +57,7 @@ def step_of(
     """Give the step of an operation, which :func:`operation_of` reads back.
 
     Args:
-        operation: any but :class:`~generators.operations.Keep`, which has no step of its own.
+        operation: any but :class:`Keep`, which has no step of its own.
         schema: the schema in force before it.
         step_of_version: gives the number of the step that made a version; only a restore asks.
 

@@ -74,7 +74,7 @@ class Limits:
     memory: int = _option(
         _half_of_memory,
         "bytes",
-        "the rows that a scan gives, and what is decoded on the way to them",
+        "the rows that a scan gives or a write keeps, and what is decoded on the way to them",
         "half of the memory of the machine or container",
     )
     seconds: float | None = _option(
@@ -116,6 +116,21 @@ class Limits:
     vector_buckets: int = _option(
         4096, "buckets", "one deletion vector; each covers 4,294,967,296 rows of its data file"
     )
+    vector_containers: int = _option(
+        1 << 18, "containers", "one deletion vector; each covers 65,536 rows of its data file"
+    )
+    sql_seconds: float = _option(60.0, "seconds", "the evaluation of one SQL expression")
+    sql_memory: int = _option(
+        1024 * _MEBI,
+        "bytes",
+        "joins and sorts of SQL, such as of a merge, and texts that it builds",
+    )
+    sql_result: int = _option(
+        1024 * _MEBI, "bytes", "a result of SQL, or 16 times the rows that it is computed from"
+    )
+    checkpoints: int = _option(
+        100, "files", "damaged checkpoints and compactions in whose place others are read"
+    )
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -153,6 +168,11 @@ class Account:
         if held > self._limits.memory:
             raise exceeded("memory", f"{what} takes {held} bytes and more")
 
+    def free(self, size: int) -> None:
+        """Count bytes as held no more."""
+        with self._lock:
+            self._held -= size
+
     @contextmanager
     def reserve(self, size: int, what: str) -> Iterator[None]:
         """Count bytes as held for as long as the block runs."""
@@ -160,16 +180,30 @@ class Account:
             self.take(size, what)
             yield
         finally:
-            with self._lock:
-                self._held -= size
+            self.free(size)
+
+    @contextmanager
+    def holding(self) -> Iterator[Callable[[int, str], None]]:
+        """Give what counts bytes, as :meth:`take` does, as held until the block ends."""
+        sizes: list[int] = []
+
+        def hold(size: int, what: str) -> None:
+            sizes.append(size)
+            self.take(size, what)
+
+        try:
+            yield hold
+        finally:
+            self.free(sum(sizes))
 
 
 class Budget:
-    """The limits of one operation, and when its time is up."""
+    """The limits of one operation, the memory that it holds, and when its time is up."""
 
     def __init__(self, limits: Limits) -> None:
         """Begin the operation."""
         self.limits = limits
+        self.account = Account(limits)
         self._until = None if limits.seconds is None else time.monotonic() + limits.seconds
 
     def check_time(self) -> None:

@@ -12,30 +12,31 @@ from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.cdf import read_changes
-from reference_impl.history import CommitRecord, History, to_millis
 from reference_impl.limits import DEFAULT_LIMITS, Limits, limited
+from reference_impl.log.ratified import RatifiedCommits
+from reference_impl.model.protocol import check_writable
 from reference_impl.places import SAME_STORE, Outside
-from reference_impl.protocol import check_writable
-from reference_impl.ratified import RatifiedCommits
-from reference_impl.segment import list_log
-from reference_impl.snapshot import Snapshot
+from reference_impl.scan.cdf import read_changes
+from reference_impl.snapshot.history import CommitRecord, History, to_millis
+from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage, open_storage
 from reference_impl.types.model import Struct
-from reference_impl.write import columns, maintenance, settings
-from reference_impl.write import merge as row_merge
-from reference_impl.write import rows as row_operations
-from reference_impl.write.checkpoint import Style, write_checkpoint
-from reference_impl.write.cleanup import clean_log
-from reference_impl.write.compaction import compact_log
-from reference_impl.write.conditions import Filter
-from reference_impl.write.convert import convert, inferred_schema
-from reference_impl.write.create import Definition, create_table, read_schema
-from reference_impl.write.dropping import drop_feature
-from reference_impl.write.manifest import write_manifests
-from reference_impl.write.merge import Clauses, When
-from reference_impl.write.replace import replace_table
-from reference_impl.write.vacuum import vacuum
+from reference_impl.write.alter import columns, settings
+from reference_impl.write.alter.create import Definition, create_table, read_schema
+from reference_impl.write.alter.dropping import drop_feature
+from reference_impl.write.alter.replace import replace_table
+from reference_impl.write.checkpoints.write import Style, write_checkpoint
+from reference_impl.write.files.conditions import Filter
+from reference_impl.write.interop.convert import convert, inferred_schema
+from reference_impl.write.interop.manifest import write_manifests
+from reference_impl.write.rows import merge as row_merge
+from reference_impl.write.rows import rows as row_operations
+from reference_impl.write.rows.merge import Clauses, When
+from reference_impl.write.upkeep import maintenance
+from reference_impl.write.upkeep.cleanup import clean_log
+from reference_impl.write.upkeep.compaction import compact_log
+from reference_impl.write.upkeep.vacuum import vacuum
 
 __all__ = ["Table"]
 
@@ -120,7 +121,7 @@ class Table:
     def changes(self, start: int, end: int | None = None) -> pa.Table:
         """Give the row-level changes of the versions ``start`` to ``end``, both included.
 
-        See :func:`reference_impl.cdf.read_changes`.
+        See :func:`reference_impl.scan.cdf.read_changes`.
         """
         return read_changes(self.storage, start, end, ratified=self.ratified)
 
@@ -185,7 +186,7 @@ class Table:
     ) -> int:
         """Replace the table's columns, partitions and rows, and give the version.
 
-        See :func:`reference_impl.write.replace.replace_table`.
+        See :func:`reference_impl.write.alter.replace.replace_table`.
         """
         names = tuple(partition_columns)
         wanted = Definition(read_schema(schema), names, dict(properties or {}))
@@ -226,7 +227,7 @@ class Table:
     def generate_manifest(self) -> list[str]:
         """Write manifests of the latest version, and give their paths.
 
-        See :func:`reference_impl.write.manifest.write_manifests`.
+        See :func:`reference_impl.write.interop.manifest.write_manifests`.
         """
         return write_manifests(self.snapshot())
 
@@ -283,7 +284,7 @@ class Table:
 
         Args:
             values: column to its new value: a constant as Arrow takes it for the column's type,
-                or :class:`~reference_impl.sql.Sql` over the row as it was.
+                or :class:`~reference_impl.expressions.sql.Sql` over the row as it was.
             filter: which rows; all by default.
 
         Raises:
@@ -299,7 +300,7 @@ class Table:
         on: str | Sequence[str],
         clauses: Clauses | Sequence[When] = Clauses(),  # noqa: B008  a frozen value
     ) -> int:
-        """Merge rows, and give the version; see :mod:`reference_impl.write.merge`.
+        """Merge rows, and give the version; see :mod:`reference_impl.write.rows.merge`.
 
         Args:
             source: the rows to merge.
@@ -398,11 +399,11 @@ class Table:
         return columns.add_columns(self.snapshot(), read_schema(fields).fields, parent)
 
     def rename_column(self, path: columns.Path, name: str) -> int:
-        """Rename a column or a field of a mapped table; see :mod:`reference_impl.write.columns`."""
+        """Rename a column or a field of a mapped table; see ``write/alter/columns.py``."""
         return columns.rename_column(self.snapshot(), path, name)
 
     def drop_column(self, path: columns.Path) -> int:
-        """Drop a column or a field of a mapped table; see :mod:`reference_impl.write.columns`."""
+        """Drop a column or a field of a mapped table; see ``write/alter/columns.py``."""
         return columns.drop_column(self.snapshot(), path)
 
     def reorder_columns(self, names: Sequence[str]) -> int:
@@ -422,7 +423,7 @@ class Table:
         return columns.set_default(self.snapshot(), name, expression)
 
     def cluster_by(self, paths: Sequence[columns.Path]) -> int:
-        """Cluster the table by columns, or by none; see :mod:`reference_impl.write.clustering`."""
+        """Cluster the table by columns, or by none; see ``write/files/clustering.py``."""
         return columns.cluster_by(self.snapshot(), paths)
 
     def optimize(self, *, purge_only: bool = False) -> int:
@@ -446,7 +447,7 @@ class Table:
     def vacuum(
         self, *, retention: int | None = None, dry_run: bool = False, unsafe: bool = False
     ) -> list[str]:
-        """Delete files that no version needs; see :func:`reference_impl.write.vacuum.vacuum`."""
+        """Delete files that no version needs; see ``write/upkeep/vacuum.py``."""
         return vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
 
     def clean_log(self) -> list[str]:

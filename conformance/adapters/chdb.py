@@ -1,7 +1,7 @@
 """Adapter of ClickHouse, embedded as chDB: the table function ``deltaLakeLocal``.
 
 ClickHouse has one type for text and bytes and one for instants and zone-less times, so the
-declared types of the table label those columns (see :mod:`conformance.adapters.labels`).
+declared types of the table label those columns (see :mod:`conformance.adapters.sql.labels`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from chdb import session
 
 from conformance.adapter import Changes, Claims, Scan, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.labels import labelled
-from conformance.adapters.refusals import Refusals, Rule
-from conformance.adapters.sqltext import CLICKHOUSE, query
+from conformance.adapters.sql.labels import labelled
+from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.sql.text import CLICKHOUSE, query
 from reference_impl.errors import DeltaError
 from reference_impl.table import Table
 from reference_impl.types.arrow import arrow_schema

@@ -27,8 +27,8 @@ from conformance.adapter import (
     Write,
 )
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.refusals import Refusals, Rule
-from conformance.adapters.sqltext import DATAFUSION, SIDES, render
+from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.sql.text import DATAFUSION, SIDES, render
 
 __all__ = ["create"]
 

@@ -25,7 +25,7 @@ from conformance.adapter import (
     Txn,
     Write,
 )
-from conformance.adapters.refusals import Refusals
+from conformance.adapters.sql.refusals import Refusals
 
 __all__ = ["EngineAdapter", "operation_of"]
 
@@ -49,6 +49,12 @@ def _nothing() -> None:
     """Release nothing."""
 
 
+def _never(error: BaseException) -> bool:
+    """Tell that the engine may be poisoned by whatever it raised."""
+    del error
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class EngineAdapter:
     """Runs requests with the functions of one engine.
@@ -61,6 +67,8 @@ class EngineAdapter:
         reads: for each reading operation, request in and payload out.
         writes: for each writing operation, request in and payload out.
         release: ends the engine.
+        renew: after an error that is no refusal, makes the engine as if it had just been
+            started, and tells whether it is.
 
     """
 
@@ -71,6 +79,7 @@ class EngineAdapter:
     reads: Mapping[str, Callable[[Any], Any]]
     writes: Mapping[str, Callable[[Write], Any]] = field(default_factory=dict)
     release: Callable[[], None] = _nothing
+    renew: Callable[[BaseException], bool] = _never
 
     def describe(self) -> Description:
         """Say which release answers and what it claims."""

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from conformance.adapter import Claims, DomainMetadata, Scan, Txn, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.refusals import Refusals, Rule
-from conformance.adapters.sqltext import DUCKDB, query
+from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.sql.text import DUCKDB, query
 
 __all__ = ["create"]
 

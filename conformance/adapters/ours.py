@@ -27,11 +27,11 @@ from conformance.adapter import (
     Txn,
     Write,
 )
-from conformance.adapters.sqltext import SIDES, SPARK, render
-from conformance.partition_filter import in_partition
-from conformance.results import kit_version
-from generators.delta_schema import type_of
-from generators.literals import decode
+from conformance.adapters.sql.text import SIDES, SPARK, render
+from conformance.base.version import kit_version
+from conformance.golden.partition_filter import in_partition
+from generators.oracle.delta_schema import type_of
+from generators.oracle.literals import decode
 from reference_impl import (
     DeltaError,
     InlineCommit,
@@ -42,8 +42,8 @@ from reference_impl import (
     When,
     read_table,
 )
-from reference_impl.features import FEATURES
-from reference_impl.write.checkpoint import Style
+from reference_impl.model.features import FEATURES
+from reference_impl.write.checkpoints.write import Style
 
 __all__ = ["create"]
 

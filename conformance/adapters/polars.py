@@ -22,8 +22,8 @@ from deltalake.exceptions import DeltaError
 
 from conformance.adapter import Claims, Scan, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.refusals import Refusals, Rule
-from conformance.adapters.sqltext import FilterError
+from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.sql.text import FilterError
 
 __all__ = ["create"]
 

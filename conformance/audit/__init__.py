@@ -8,6 +8,6 @@ bad table: what it sees becomes findings. ``delta-tck audit TABLE`` prints them.
 from conformance.audit.cli import run_audit_cli
 from conformance.audit.engine import CHECKS, audit
 from conformance.audit.findings import Check, Finding, Severity
-from conformance.audit.log import AuditError
+from conformance.audit.read.log import AuditError
 
 __all__ = ["CHECKS", "AuditError", "Check", "Finding", "Severity", "audit", "run_audit_cli"]

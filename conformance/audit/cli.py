@@ -10,9 +10,9 @@ from typing import Final, TextIO
 
 from conformance.audit.engine import CHECKS, audit
 from conformance.audit.forms import FORMS
-from conformance.audit.log import AuditError
-from conformance.registry import SELECTIONS
-from conformance.terminal import emit, printable
+from conformance.audit.read.log import AuditError
+from conformance.base.terminal import emit, warn
+from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
 from reference_impl.places import OUTSIDE, SAME_STORE
@@ -130,7 +130,7 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         _write_checks(sys.stdout)
         return CLEAN
     if options.table is None:
-        sys.stderr.write("delta-tck audit: TABLE is missing; see --help\n")
+        warn("delta-tck audit: TABLE is missing; see --help")
         return UNUSABLE
     try:
         return _audit(options)
@@ -140,8 +140,7 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         status, message = LIMITED, str(error)
     except Exception:  # noqa: BLE001  a status of its own: a fault of the audit is no finding
         status, message = BROKEN, traceback.format_exc()
-    lines = "\n".join(printable(line) for line in message.splitlines())
-    emit(sys.stderr, f"delta-tck audit: {lines}\n")
+    warn(f"delta-tck audit: {message}")
     return status
 
 

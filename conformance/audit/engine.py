@@ -6,36 +6,35 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from conformance.audit.checkpoint_forms import FORM_CHECKS
-from conformance.audit.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
-from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
+from conformance.audit.checks.commits import COMMIT_CHECKS
+from conformance.audit.checks.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
+from conformance.audit.checks.features import FEATURE_CHECKS, FEATURE_VERSION_CHECKS
+from conformance.audit.checks.high_water_marks import HIGH_WATER_MARK_CHECKS
+from conformance.audit.checks.metadata import METADATA_CHECKS
+from conformance.audit.checks.names import LOG_CHECKS, STRAY_CHECKS
+from conformance.audit.checks.nested_ids import NESTED_ID_CHECKS
+from conformance.audit.checks.protocols import PROTOCOL_CHECKS
+from conformance.audit.checks.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
+from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
+from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
+from conformance.audit.checks.values import VALUE_CHECKS
 from conformance.audit.columnar.keys import Store
-from conformance.audit.commits import COMMIT_CHECKS
-from conformance.audit.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
-from conformance.audit.features import (
-    FEATURE_CHECKS,
-    FEATURE_VERSION_CHECKS,
-)
-from conformance.audit.files import FILE_CHECKS
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
-from conformance.audit.high_water_marks import HIGH_WATER_MARK_CHECKS
-from conformance.audit.log import AuditError, Checkpoint, Log, open_log
-from conformance.audit.metadata import METADATA_CHECKS
-from conformance.audit.names import LOG_CHECKS, STRAY_CHECKS
-from conformance.audit.nested_ids import NESTED_ID_CHECKS
-from conformance.audit.pointers import POINTER_CHECKS
-from conformance.audit.protocols import PROTOCOL_CHECKS
+from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
+from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
-from conformance.audit.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
-from conformance.audit.state import State
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
+from conformance.audit.stored.files import FILE_CHECKS
+from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
-from conformance.audit.timestamps import TIMESTAMP_CHECKS
-from conformance.audit.transitions import STEP_CHECKS
-from conformance.audit.values import VALUE_CHECKS
+from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
+from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
+from conformance.audit.summaries.columns import COLUMN_CHECKS
+from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
+from conformance.audit.summaries.pointers import POINTER_CHECKS
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
-from reference_impl.log_names import LOG_DIR
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
@@ -60,6 +59,7 @@ _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *FEATURE_VERSION_CHECKS,
     *DESCRIBED_VERSION_CHECKS,
 )
+_BY_CHANGE: Final[tuple[Check[ChangeView], ...]] = (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS)
 CHECKS_OF_FILES: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
 
 _TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
@@ -74,11 +74,14 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_STEP,
     *_BY_VERSION,
     *READING_CHECKS,
+    *COLUMN_CHECKS,
+    *SPEC_CHECKS,
     *CONTENT_CHECKS,
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *CHECKS_OF_FILES,
     *CHANGE_FILE_CHECKS,
+    *VECTOR_HISTORY_CHECKS,
 )
 """Every check that an audit runs."""
 
@@ -91,9 +94,8 @@ def _content(checkpoint: Checkpoint, store: Store) -> State:
 
 def _screened(check: Check[Any], subject: Any) -> Findings:
     """Run a check over what its screen shows of the subject, odd rows always among it."""
-    rows = subject.rows
-    if check.screen is not None and rows.plain and SCREENS:
-        subject = subject.only(check.screen(subject) | rows.odd)
+    if check.screen is not None and SCREENS and subject.rows.plain:
+        subject = subject.only(check.screen(subject) | subject.rows.odd)
     yield from check.run(subject)
 
 
@@ -125,6 +127,7 @@ class Run:
 
     Attributes:
         measures: numbers of the files of each version that has a checksum.
+        balances: rows that each commit brings and takes away.
         latest: the latest version; ``None`` where the log does not tell its state.
 
     """
@@ -151,6 +154,7 @@ class Run:
 
         """
         self.measures: dict[int, Measure] = {}
+        self.balances: dict[int, Balance] = {}
         self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
@@ -182,11 +186,12 @@ class Run:
             mine = (
                 self._first or len(step.rows) > 0 or any(x.action in _CHANGING for x in step.small)
             )
-            for step_check in _BY_STEP if mine else ():
-                yield from _screened(step_check, step)
-            if self._data and mine:
-                for change_check in CHANGE_FILE_CHECKS:
-                    yield from change_check.run(ChangeView(step, self._storage))
+            if mine:
+                yield from self._of(_BY_STEP, step)
+                if self._data:
+                    yield from self._of(_BY_CHANGE, ChangeView(step, self._storage))
+                if not self._whole and (balance := balance_of(step)):
+                    self.balances[version] = balance
             state.apply(version, commit.content)
             commit.content.rows.forget()
             self._note(state, version)
@@ -231,9 +236,11 @@ class Run:
         view = self._view(state, last=False)
         subject = CheckpointView(checkpoint, _content(checkpoint, state.store), view, replayed)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
-        checks = (*READING_CHECKS, *whole)
+        checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
-            yield from _screened(check, subject)
+            # What the whole has to tell of one is told without its file actions.
+            if self._first or not check.whole:
+                yield from _screened(check, subject)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:
@@ -255,7 +262,7 @@ class Run:
     def _of(self, checks: Iterable[Check[Any]], subject: Any) -> Findings:
         for check in checks:
             if self._whole or not check.whole:
-                yield from check.run(subject)
+                yield from _screened(check, subject)
 
 
 def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
@@ -278,7 +285,7 @@ def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
             :func:`reference_impl.storage.open_storage`.
         stores: options of other stores, as there.
         revision: report what breaks this text of the protocol, a key of
-            :data:`conformance.registry.SELECTIONS`; what breaks any of them for ``None``.
+            ``SELECTIONS`` of the registry; what breaks any of them for ``None``.
 
     Returns:
         Findings, the gravest first, in the order of the log within one severity. Empty for a

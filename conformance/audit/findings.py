@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
 
 __all__ = [

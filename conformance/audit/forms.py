@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any, Final, TextIO
 from urllib.parse import quote
 
 from conformance.audit.findings import SEVERITIES, Finding
-from conformance.registry import load_registry
-from conformance.terminal import emit, printable
+from conformance.base.terminal import emit, one_line
+from conformance.base.version import kit_version
+from conformance.requirements.registry import load_registry
 
 __all__ = ["FORMS", "Report", "counts"]
 
@@ -75,7 +75,7 @@ def _table(table: str, findings: Sequence[Finding], out: TextIO) -> None:
         if found > _SHOWN - left:
             emit(out, f"  … and {found - _SHOWN + left} more\n")
     told = ", ".join(f"{count} {severity}" for severity, count in counts(findings).items())
-    emit(out, f"{printable(table)}: {told}\n")
+    emit(out, f"{one_line(table)}: {told}\n")
 
 
 def _lines(finding: Finding, places: Sequence[str]) -> Iterator[str]:
@@ -83,10 +83,10 @@ def _lines(finding: Finding, places: Sequence[str]) -> Iterator[str]:
     hint = f" ({finding.hint})" if finding.hint else ""
     told = f"{finding.message}{hint}"
     if len(finding.places) < 2:
-        yield from (printable(f"{place}: {told}") for place in places)
+        yield from (one_line(f"{place}: {told}") for place in places)
     elif places:
-        yield printable(f"{told}: at {finding.count} places")
-        yield from (f"  {printable(place)}" for place in places)
+        yield one_line(f"{told}: at {finding.count} places")
+        yield from (f"  {one_line(place)}" for place in places)
 
 
 def _sarif(reports: Sequence[Report], out: TextIO) -> None:
@@ -104,7 +104,7 @@ def _run(table: str, findings: Sequence[Finding]) -> dict[str, Any]:
     rules = sorted({finding.requirement for finding in findings})
     driver = {
         "name": "delta-tck audit",
-        "semanticVersion": version("delta-tck"),
+        "semanticVersion": kit_version(),
         "rules": [
             {
                 "id": rule,
@@ -116,7 +116,7 @@ def _run(table: str, findings: Sequence[Finding]) -> dict[str, Any]:
     }
     return {
         "tool": {"driver": driver},
-        "properties": {"table": printable(table)},
+        "properties": {"table": one_line(table)},
         "results": [_result(finding, rules.index(finding.requirement)) for finding in findings],
     }
 
@@ -127,7 +127,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
         "ruleId": finding.requirement,
         "ruleIndex": rule,
         "level": _LEVELS[finding.severity],
-        "message": {"text": printable(f"{finding.message}{hint}")},
+        "message": {"text": one_line(f"{finding.message}{hint}")},
         "locations": [_location(place) for place in finding.places or (finding.place,)],
         "occurrenceCount": finding.count,
     }

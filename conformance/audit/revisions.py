@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from conformance.audit.findings import SEVERITIES, Finding, severity_of
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 __all__ = ["in_revision"]
 
@@ -35,7 +35,7 @@ def in_revision(findings: Iterable[Finding], revision: str) -> Iterator[Finding]
 
     Args:
         findings: of an audit.
-        revision: one of :data:`conformance.registry.SELECTIONS`.
+        revision: one of :data:`conformance.requirements.registry.SELECTIONS`.
 
     """
     for found in findings:

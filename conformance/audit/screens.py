@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import orjson
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from conformance.audit.findings import Findings
 from conformance.audit.grammar.types import BITS, decimal_of
-from conformance.audit.layout import Layout
+from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
@@ -31,17 +31,26 @@ __all__ = [
     "nothing",
     "of_append_only",
     "of_changes",
-    "of_ids",
     "of_removes",
     "rearranged",
+    "renamed",
     "shared_paths",
     "unescaped",
 ]
 
 
-def nothing(step: Step) -> Mask:
+class HasRows(Protocol):
+    """What has file actions as columns."""
+
+    @property
+    def rows(self) -> Rows:
+        """The file actions."""
+        ...
+
+
+def nothing(subject: HasRows) -> Mask:
     """Show no plain row: the check looks at what a plain row cannot have."""
-    return np.zeros(len(step.rows), np.bool_)
+    return np.zeros(len(subject.rows), np.bool_)
 
 
 def unescaped(step: Step) -> Mask:
@@ -76,6 +85,21 @@ def rearranged(step: Step) -> Mask:
     return ~step.rows.change
 
 
+def renamed(step: Step) -> Mask:
+    """Show adds of a file that was there before, where its size is another one or not told."""
+    rows, before = step.rows, step.before
+    held = before.adds.rows[step.codes]
+    held = np.where(held >= 0, held, before.removed.rows[step.codes])
+    found = (rows.kind == ADD) & (held >= 0)
+    at = np.flatnonzero(found)
+    if len(at):
+        was = before.store.values("size", held[at])
+        sizes = rows.numbers("size")[at].tolist()
+        other = [a is not None and a != b for a, b in zip(was, sizes, strict=True)]
+        found[at] = np.array(other, np.bool_) | before.store.flags("odd")[held[at]]
+    return np.asarray(found, np.bool_)
+
+
 def of_append_only(step: Step) -> Mask:
     """Show removes of data where the table is append-only."""
     name = "delta.appendOnly"
@@ -87,11 +111,6 @@ def of_append_only(step: Step) -> Mask:
 def of_changes(step: Step) -> Mask:
     """Show all adds where there are change files."""
     return np.full(len(step.rows), any(line.action == "cdc" for line in step.small), np.bool_)
-
-
-def of_ids(step: Step) -> Mask:
-    """Show all adds and removes where row tracking is supported."""
-    return np.full(len(step.rows), "rowTracking" in step.new.features, np.bool_)
 
 
 def by_partition_values(check: Callable[[Step], Findings]) -> Callable[[Step], Mask]:

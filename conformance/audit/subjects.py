@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.layout import Layout, layout_of
-from conformance.audit.log import Commit, Log
-from conformance.audit.raw import Line
-from conformance.audit.state import Body, State
+from conformance.audit.read.layout import Layout, layout_of
+from conformance.audit.read.log import Commit, Log
+from conformance.audit.read.raw import Line
+from conformance.audit.read.state import Body, State
 from reference_impl.storage import Storage
 
 __all__ = ["LogView", "Step", "VersionView"]

@@ -7,14 +7,13 @@ imported when it is started, so that one job's needs are no other's.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from conformance.faults import KitError
-from conformance.lifetime import interrupt_on_termination
-from conformance.status import Status, status_of_error
-from conformance.terminal import emit, printable
+from conformance.base.faults import KitError
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say, warn
+from conformance.workers.lifetime import interrupt_on_termination
 
 __all__ = ["JOBS", "run_pipeline_cli"]
 
@@ -36,10 +35,10 @@ def run_pipeline_cli(arguments: Sequence[str]) -> int:
 
     """
     if arguments and arguments[0] in ("-h", "--help"):
-        _say(_usage())
+        say(_usage())
         return Status.OK
     if not arguments or arguments[0] not in JOBS:
-        _say(_usage())
+        warn(_usage())
         return Status.USAGE
     interrupt_on_termination()
     module, _, function = JOBS[arguments[0]][1].partition(":")
@@ -49,16 +48,12 @@ def run_pipeline_cli(arguments: Sequence[str]) -> int:
         )
         return int(run(arguments[1:]))
     except KitError as error:
-        _say(f"delta-tck pipeline: {printable(str(error))}")
+        warn(f"delta-tck pipeline: {error}")
         status = status_of_error(error)
         return Status.USAGE if status is Status.INTERNAL else status
     except KeyboardInterrupt:
-        _say("delta-tck pipeline: interrupted; the same command goes on from here")
+        warn("delta-tck pipeline: interrupted; the same command goes on from here")
         return Status.INTERRUPTED
-
-
-def _say(text: str) -> None:
-    emit(sys.stderr, f"{text}\n")
 
 
 def _usage() -> str:

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.faults import KitError
-from conformance.scratch import Scratch
+from conformance.base.faults import KitError
+from conformance.base.scratch import Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +32,7 @@ __all__ = [
     "SparkMissingError",
     "SparkOptions",
     "add_spark_options",
+    "check_spark",
     "spark_options",
     "spark_session",
 ]
@@ -110,6 +111,8 @@ def _setting(text: str) -> tuple[str, str]:
 def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[SparkSession]:
     """Hold a session of Spark with Delta; its own files are gone afterwards.
 
+    A session that is there already is used as it is, and left.
+
     Args:
         job: what it is for, as Spark's name of the application.
         options: how to reach Spark.
@@ -119,10 +122,13 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
 
     """
     options = options or SparkOptions()
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    _check_packages()
-    if not submitted:
-        _check_java()
+    submitted = check_spark()
+    from pyspark.sql import SparkSession  # noqa: PLC0415  not without the extra
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
     scratch = Scratch()
     try:
         _prepare(scratch.path, options, submitted=submitted)
@@ -133,6 +139,20 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
             session.stop()
     finally:
         scratch.close()
+
+
+def check_spark() -> bool:
+    """Look for what Spark needs; tells whether ``spark-submit`` runs this process.
+
+    Raises:
+        SparkMissingError: Java or a Python package is missing.
+
+    """
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    _check_packages()
+    if not submitted:
+        _check_java()
+    return submitted
 
 
 def _check_packages() -> None:
@@ -181,7 +201,7 @@ def _prepare(scratch: Path, options: SparkOptions, *, submitted: bool) -> None:
 
 
 def _open(job: str, options: SparkOptions, scratch: Path, *, submitted: bool) -> SparkSession:
-    from pyspark.sql import SparkSession  # noqa: PLC0415  not without the extra
+    from pyspark.sql import SparkSession  # noqa: PLC0415  as above
 
     settings = dict(_SETTINGS)
     builder: Any = SparkSession.builder.appName(f"delta-tck {job}")

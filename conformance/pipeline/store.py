@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.faults import KitError
+from conformance.base.faults import KitError
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import CommitConflict, NotFoundError
+from reference_impl.write.rows.rows import append
 
 __all__ = ["StoreError", "StoredTable"]
 
@@ -40,31 +41,45 @@ class StoredTable:
     location: str
     schema: pa.Schema
 
-    def add(self, rows: Iterable[Mapping[str, Any]], app: str, version: int = 0) -> bool:
+    def add(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        app: str,
+        version: int = 0,
+        place: str | None = None,
+    ) -> bool:
         """Add rows in one commit, unless the same progress is recorded already.
 
         Args:
             rows: their columns are among those of the schema; what is missing is null.
             app: who brings them; the ``appId`` of the commit's transaction identifier.
             version: how far that is.
+            place: the column that says, of each row, how far it is itself, where progress that
+                is recorded may be a part of this; rows at or before it are left out.
 
         Returns:
-            whether they were added.
+            whether progress was made.
 
         Raises:
             StoreError: the table cannot be read or written.
 
         """
-        given = pa.Table.from_pylist([dict(row) for row in rows], schema=self.schema)
+        given = [dict(row) for row in rows]
         for _ in range(_ATTEMPTS):
             try:
-                table = self._open()
-                before = table.latest_version()
-                return table.append(given, txn=(app, version)) > before
+                snapshot = self._open().snapshot()
+                recorded = snapshot.txns.get(app)
+                if recorded is not None and recorded.version >= version:
+                    return False
+                if recorded is not None and place is not None:
+                    given = [row for row in given if row[place] > recorded.version]
+                added = pa.Table.from_pylist(given, schema=self.schema)
+                append(snapshot, added, (app, version))
             except CommitConflict:
-                continue  # somebody else brought it, or changed the schema: look again
+                continue  # somebody else made progress, or changed the schema: look again
             except (DeltaError, OSError) as error:
                 raise StoreError(f"{self.location}: {error}") from error
+            return True
         raise StoreError(f"{self.location}: others are always faster")
 
     def progress(self) -> dict[str, int]:

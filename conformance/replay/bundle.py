@@ -18,15 +18,16 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import ipc
 
-from conformance.faults import CorpusError
-from conformance.file_digests import digests
-from conformance.generated import ReadHistory
-from conformance.generated_recipes import WrittenHistory
+from conformance.base.faults import CorpusError
+from conformance.base.untrusted import DocumentError, read_text
+from conformance.golden.file_digests import digests
+from conformance.items.generated import ReadHistory
+from conformance.items.recipes import WrittenHistory
 from generators.histories.document import HistoryError, document_of, read_history, text_of
 from generators.histories.groups import Drawn
-from generators.literals import encode
 from generators.materialise.layouts import LAYOUTS, lay_out
-from generators.operations import History, replay
+from generators.oracle.literals import encode
+from generators.oracle.operations import History, replay
 from schemas import errors
 
 __all__ = ["BundleError", "Contents", "read_bundle", "table_digest", "write_bundle"]
@@ -169,13 +170,9 @@ def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHist
 
 def _text(path: Path) -> str:
     try:
-        if not path.is_file():
-            raise BundleError(path, "the bundle has no such file")
-        if path.stat().st_size > _LONGEST:
-            raise BundleError(path, f"longer than {_LONGEST} bytes")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BundleError(path, f"unreadable: {error}") from error
+        return read_text(path, _LONGEST)
+    except DocumentError as error:
+        raise BundleError(path, str(error)) from error
 
 
 def _description(path: Path) -> dict[str, Any]:

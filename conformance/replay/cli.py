@@ -8,21 +8,22 @@ from __future__ import annotations
 import argparse
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.adapter import Adapter, Claims
-from conformance.faults import AdapterStartError, KitError
-from conformance.generated import ReadHistory
-from conformance.generated_recipes import WrittenHistory
-from conformance.judge import Judge
-from conformance.limits import InProcessLimit
-from conformance.outcomes import Outcome, Verdict
-from conformance.process import ProcessAdapter
+from conformance.base.faults import AdapterStartError, KitError
+from conformance.base.limits import InProcessLimit
+from conformance.base.outcomes import Outcome, Verdict
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say
+from conformance.items.generated import ReadHistory
+from conformance.items.recipes import WrittenHistory
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle, table_digest
-from conformance.resolve import Limits, resolve
-from conformance.status import Status, status_of_error
-from conformance.tables import TableStore
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.resolve import Limits, resolve
 from generators.materialise.layouts import lay_out
 
 __all__ = ["run_replay_cli"]
@@ -40,14 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_replay_cli(arguments: Sequence[str], say: Callable[[str], None]) -> int:
-    """Replay a bundle; gives 0 when it passes, and otherwise the status of a run.
-
-    Args:
-        arguments: of the command.
-        say: prints a line.
-
-    """
+def run_replay_cli(arguments: Sequence[str]) -> int:
+    """Replay a bundle; gives 0 when it passes, and otherwise the status of a run."""
     options = _parser().parse_args(list(arguments))
     limits = Limits(options.time_limit, options.start_limit)
     try:

@@ -13,13 +13,13 @@ from typing import Final
 import pyarrow as pa
 
 from conformance.adapter import Adapter, Answer, Description, Ok, Request, Scan, Write
-from conformance.items import HistoryItem, Item
-from conformance.judge import Judge
-from conformance.outcomes import FAILING, Verdict
+from conformance.base.outcomes import FAILING, Verdict
+from conformance.base.version import kit_version
+from conformance.items.items import HistoryItem, Item
+from conformance.judging.judge import Judge
 from conformance.replay.bundle import Contents, write_bundle
 from conformance.replay.shrink import Limit, Shrunk, shrink, way_of
-from conformance.results import kit_version
-from generators.operations import History
+from generators.oracle.operations import History
 
 __all__ = ["Keeper"]
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from conformance.outcomes import FAILING, Verdict
-from generators.filters import columns_of
-from generators.operations import (
+from conformance.base.outcomes import FAILING, Verdict
+from generators.oracle.filters import columns_of
+from generators.oracle.operations import (
     AddColumn,
     Create,
     DropColumn,
@@ -28,7 +28,7 @@ from generators.operations import (
     replay,
 )
 
-__all__ = ["Limit", "Shrunk", "shrink", "way_of"]
+__all__ = ["Limit", "Shrunk", "shrink", "way_of", "way_words"]
 
 _PLACE: Final = re.compile(
     r"^(?:latest version|version \d+(?:, read again at the end)?|the last version): |^step \d+ "
@@ -41,6 +41,11 @@ def way_of(verdict: Verdict) -> tuple[Any, ...]:
     """Give what two failures of one kind have in common: no names, numbers and versions."""
     message = _PARTICULAR.sub("#", _PLACE.sub("", verdict.message)).split(";")[0]
     return verdict.outcome, verdict.hazard, verdict.requirement, message[:_GIST]
+
+
+def way_words(verdict: Verdict) -> str:
+    """Give :func:`way_of` in words, less the outcome; equal for failures of one kind."""
+    return ": ".join(str(part) for part in way_of(verdict)[1:] if part)
 
 
 @dataclass(slots=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
-from conformance.faults import KitError
+from conformance.base.faults import KitError
+from conformance.base.terminal import one_line, say, warn
 from conformance.report.difference import Difference
 from conformance.report.forms import FORMS
 from conformance.report.page import render_page
+from conformance.report.results import read_results
 from conformance.report.tally import column_of
-from conformance.results import read_results
-from conformance.untrusted import printable
 
 __all__ = ["DiffStatus", "run_diff_cli", "run_report_cli"]
 
@@ -41,9 +40,9 @@ def run_report_cli(argv: Sequence[str]) -> int:
         text = render_page(columns)
         options.output.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (KitError, OSError) as error:
-        sys.stderr.write(printable(f"{error}\n"))
+        warn(str(error))
         return DiffStatus.UNUSABLE
-    sys.stdout.write(f"{options.output}\n")
+    say(str(options.output))
     return 0
 
 
@@ -62,10 +61,10 @@ def run_diff_cli(argv: Sequence[str]) -> int:
     try:
         difference = Difference(read_results(options.before), read_results(options.after))
     except KitError as error:
-        sys.stderr.write(printable(f"{error}\n"))
+        warn(str(error))
         return DiffStatus.UNUSABLE
     for line in FORMS[options.format](difference):
-        sys.stdout.write(f"{printable(line)}\n")
+        say(line if options.format == "json" else one_line(line))
     if difference.regressions:
         return DiffStatus.REGRESSION
     return DiffStatus.PARTIAL if difference.partial else DiffStatus.NO_REGRESSION

@@ -1,7 +1,7 @@
 """Tell two results files apart, case by case.
 
 Totals hide regressions, so every case that two runs judge differently is named. A case is worse
-off when its outcome ranks higher (:data:`conformance.outcomes.MEANINGS`): an answer that is no
+off when its outcome ranks higher (:data:`conformance.base.outcomes.MEANINGS`): an answer that is no
 longer given is a regression as much as a wrong one. Two files are comparable when they judge one
 implementation by one revision; whatever else differs between the runs is said, because it may be
 the reason.
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from conformance.claims import fewer_claims
-from conformance.faults import KitError
-from conformance.outcomes import MEANINGS, Outcome
-from conformance.results import Results
-from conformance.share import Share, share_of
+from conformance.base.faults import KitError
+from conformance.base.outcomes import MEANINGS, Outcome
+from conformance.judging.claims import fewer_claims
+from conformance.report.results import Results
+from conformance.report.share import Share, share_of
 
 __all__ = ["Change", "Difference", "DifferentRunsError"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from conformance.outcomes import HAZARDS, Outcome
+from conformance.base.outcomes import HAZARDS, Outcome
 from conformance.report.tally import Cell, Column, chapters_of
 
 __all__ = ["STYLE", "render_page"]

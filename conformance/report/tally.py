@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.outcomes import HAZARDS, JUDGED, Outcome
-from conformance.results import Results
-from conformance.share import Share, share_of
+from conformance.base.outcomes import HAZARDS, JUDGED, Outcome
+from conformance.report.results import Results
+from conformance.report.share import Share, share_of
 
 __all__ = ["Cell", "Column", "chapters_of", "column_of"]
 

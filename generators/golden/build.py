@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from generators.golden.canonical import differences, digest, question_digest
-from generators.golden.case import CaseWriter, document_text
-from generators.golden.catalog import Definition
-from generators.golden.replay import replay_differences
+from generators.golden.cases.canonical import differences, digest, question_digest
+from generators.golden.cases.case import CaseWriter, document_text
+from generators.golden.cases.catalog import Definition
+from generators.golden.cases.replay import replay_differences
 
 __all__ = [
     "CORPUS",

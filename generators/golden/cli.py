@@ -14,7 +14,7 @@ from generators.golden.build import (
     check_written,
     write_manifest,
 )
-from generators.golden.catalog import Definition
+from generators.golden.cases.catalog import Definition
 from generators.golden.chapters import all_definitions
 
 __all__ = ["main", "select"]

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from generators.delta_schema import Struct
-from generators.operations import (
+from generators.oracle.delta_schema import Struct
+from generators.oracle.operations import (
     Create,
     History,
     Operation,

@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.internal.conjecture import providers
 
 from generators.histories.groups import EXPLORE_FACTOR, GROUPS, Drawn, Group, followable
-from generators.operations import History
+from generators.oracle.operations import History
 from generators.strategies.histories import histories
 from generators.strategies.schemas import PRIMITIVES
 
-__all__ = ["draw_gate", "draw_histories", "explored_histories"]
+__all__ = ["draw_gate", "draw_group", "draw_histories", "explored_histories"]
 
 
 _INTERNALS: Final = frozenset({"CONSTANTS_CACHE", "Constants", "_get_local_constants"})
@@ -87,17 +87,27 @@ def draw_histories(
     return found
 
 
-@cache
-def _group(group: Group, factor: int, number: int) -> tuple[History, ...]:
+def draw_group(group: Group, count: int, number: int) -> tuple[History, ...]:
+    """Draw histories of a group, the same ones for the same seed number.
+
+    Raises:
+        ValueError: the strategy runs dry before ``count``.
+
+    """
     limits = group.limits()
     if group.kind == "write":
         # The order of the types decides what a seed draws.
         decimal = ["decimal"] if limits.pop("decimals", True) else []
         limits["primitives"] = (*PRIMITIVES, *decimal)
-    drawn = draw_histories(group.count * factor, number, group.features, **limits)
+    drawn = draw_histories(count, number, group.features, **limits)
     if group.kind == "write":
         return tuple(tuple(followable(each)) for each in drawn)
     return tuple(drawn)
+
+
+@cache
+def _group(group: Group, factor: int, number: int) -> tuple[History, ...]:
+    return draw_group(group, group.count * factor, number)
 
 
 def _named(names: dict[str, str], factor: int, number: int) -> Iterator[Drawn]:

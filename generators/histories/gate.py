@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from generators.histories.document import HistoryError, document_of, read_history, text_of
 from generators.histories.groups import Drawn
-from generators.operations import History
+from generators.oracle.operations import History
 from schemas import errors
 
 __all__ = ["FOLDER", "MANIFEST", "check_gate", "gate_histories", "write_gate"]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from generators.delta_schema import Decimal, Primitive
 from generators.histories.document import schemas_of
-from generators.operations import (
+from generators.oracle.delta_schema import Decimal, Primitive
+from generators.oracle.operations import (
     Append,
     Checkpoint,
     Delete,

@@ -2,7 +2,7 @@
 
 Serves "Delta Log Entries", "Actions" and the features that a builder can switch on. Time is a
 counter, identifiers are derived from a seed, and two runs give the same table. What a version
-holds is the business of the oracle (:mod:`generators.model`), to which each operation goes first.
+holds is the business of the oracle (``oracle/model.py``), to which each operation goes first.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from generators.delta_schema import Struct, assign_column_mapping
-from generators.materialise import checkpoints, hints
-from generators.materialise.checkpoints import CheckpointStyle, Written
-from generators.materialise.data_files import FileLayout
-from generators.materialise.log_files import Action, write_commit
-from generators.materialise.log_state import FileKey, LogState
-from generators.materialise.partition_values import TimestampStyle
-from generators.materialise.protocols import Protocol, protocol_for
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.data.partition_values import TimestampStyle
+from generators.materialise.log import checkpoints, hints
+from generators.materialise.log.checkpoints import CheckpointStyle, Written
+from generators.materialise.log.files import Action, write_commit
+from generators.materialise.log.protocols import Protocol, protocol_for
+from generators.materialise.log.state import FileKey, LogState
 from generators.materialise.staging import (
     ROW_TRACKING_COLUMNS,
     FileStage,
@@ -27,7 +26,8 @@ from generators.materialise.staging import (
     StageOptions,
     VectorStorage,
 )
-from generators.model import Oracle, Row
+from generators.oracle.delta_schema import Struct, assign_column_mapping
+from generators.oracle.model import Oracle, Row
 
 __all__ = ["START", "STEP", "CheckpointKind", "TableBuilder"]
 

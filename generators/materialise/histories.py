@@ -1,7 +1,7 @@
 """Histories on disk: every operation as the commit that a writer would make of it.
 
 Serves "Delta Log Entries". The row-level meaning of the operations is in
-:mod:`generators.operations`; here they become files and actions.
+:mod:`generators.oracle.operations`; here they become files and actions.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from generators.filters import keep
 from generators.materialise.builder import TableBuilder
-from generators.materialise.data_files import FileLayout
+from generators.materialise.data.data_files import FileLayout
 from generators.materialise.staging import Predicate, StageOptions
-from generators.operations import (
+from generators.oracle.filters import keep
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,
@@ -144,7 +144,7 @@ def write_history(
 
     Args:
         root: the table root, not there yet.
-        history: the operations, :class:`~generators.operations.Create` first.
+        history: the operations, :class:`~generators.oracle.operations.Create` first.
         features: table features to list beyond those of the history.
         layout: the layout of data files.
         seed: fixes every identifier.

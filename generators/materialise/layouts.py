@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.checkpoints import CheckpointStyle
-from generators.materialise.data_files import FileLayout
+from generators.materialise.data.data_files import FileLayout
 from generators.materialise.histories import write_history
-from generators.materialise.log_files import drop_commits
-from generators.operations import Checkpoint, Create, History
+from generators.materialise.log.checkpoints import CheckpointStyle
+from generators.materialise.log.files import drop_commits
+from generators.oracle.operations import Checkpoint, Create, History
 
 __all__ = ["LAYOUTS", "LaidOut", "Layout", "lay_out"]
 

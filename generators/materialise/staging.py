@@ -16,18 +16,18 @@ from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
-from generators.delta_schema import Struct, field
-from generators.materialise.data_files import ExtraColumn, FileLayout, write_data_file
-from generators.materialise.deletion_vectors import (
+from generators.materialise.data.data_files import ExtraColumn, FileLayout, write_data_file
+from generators.materialise.data.deletion_vectors import (
     StoredVector,
     inline_descriptor,
     write_vector_file,
 )
-from generators.materialise.log_files import json_text
-from generators.materialise.log_state import FileKey, file_key
-from generators.materialise.partition_values import TimestampStyle, hive_directory, serialize
-from generators.materialise.protocols import Protocol
-from generators.model import Oracle, Row, TrackedRow
+from generators.materialise.data.partition_values import TimestampStyle, hive_directory, serialize
+from generators.materialise.log.files import json_text
+from generators.materialise.log.protocols import Protocol
+from generators.materialise.log.state import FileKey, file_key
+from generators.oracle.delta_schema import Struct, field
+from generators.oracle.model import Oracle, Row, TrackedRow
 
 __all__ = [
     "ROW_TRACKING_COLUMNS",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from generators.delta_schema import Primitive, Struct, array, field, map_of, struct
 from generators.materialise.builder import TableBuilder
-from generators.materialise.log_files import drop_commits
+from generators.materialise.log.files import drop_commits
 from generators.materialise.staging import StageOptions
 from generators.mutations.mutation import Base
-from generators.operations import widened_field
+from generators.oracle.delta_schema import Primitive, Struct, array, field, map_of, struct
+from generators.oracle.operations import widened_field
 
 __all__ = [
     "BASES",

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.deletion_vectors import (
+from generators.materialise.data.deletion_vectors import (
     serialize_vector,
     serialize_vector_native,
     z85_encode,
 )
-from generators.materialise.log_files import write_commit
+from generators.materialise.log.files import write_commit
 from generators.mutations.bases import VECTORS, VECTORS_INLINE
 from generators.mutations.edits import edit_action
 from generators.mutations.mutation import Change, Chapter
@@ -121,7 +121,7 @@ MUTATIONS: Final = (
     _BYTES.contested(
         "vector-unknown-file-version",
         "the vector file has format version 2",
-        "DVSTO-003",
+        "DVSTO-003 DVDESC-020",
         _file(lambda data: b"\x02" + data[1:]),
         base=VECTORS,
         reason="no clause has a reader look at the version; the descriptor finds the vector",
@@ -151,7 +151,7 @@ MUTATIONS: Final = (
     _BYTES.contested(
         "vector-false-frame-size",
         "the size before a stored vector is not that of the descriptor",
-        "DVSTO-005 DVDESC-009",
+        "DVSTO-005 DVDESC-009 DVDESC-020",
         _file(lambda data: data[:1] + struct.pack(">I", 7) + data[5:]),
         base=VECTORS,
         reason="the size in the descriptor finds the vector without the one in the file",
@@ -298,7 +298,7 @@ MUTATIONS: Final = (
     _DESCRIPTORS.contested(
         "vector-wrong-cardinality",
         "the cardinality is not the number of rows in the vector",
-        "DVDESC-010",
+        "DVDESC-010 DVDESC-020",
         _descriptor(_INLINE, cardinality=5),
         base=VECTORS_INLINE,
         reason="the vector itself says which rows go; the count may be checked or not",
@@ -306,7 +306,7 @@ MUTATIONS: Final = (
     _DESCRIPTORS.contested(
         "vector-inline-with-offset",
         "an inline vector has an offset",
-        "DVDESC-008",
+        "DVDESC-008 DVDESC-020",
         _descriptor(_INLINE, offset=1),
         base=VECTORS_INLINE,
         reason="the offset has no meaning for the text of an inline vector",

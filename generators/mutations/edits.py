@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name, json_text
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.mutations.mutation import Change
 
 __all__ = [

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.log_files import write_commit
+from generators.materialise.log.files import write_commit
 from generators.mutations.bases import (
     CHANGE_FEED,
     MAPPED_BY_ID,

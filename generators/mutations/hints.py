@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.hints import json_checksum
+from generators.materialise.log.hints import json_checksum
 from generators.mutations.bases import CHECKPOINTED, CHECKSUMMED, PLAIN
 from generators.mutations.edits import delete, edit_bytes, log_path, write_file
 from generators.mutations.mutation import Change, Chapter, Mutation
@@ -31,7 +31,7 @@ def _hint(slug: str, title: str, requirements: str, change: Change) -> Mutation:
     return _HINTS.survived(
         f"hint-{slug}",
         title,
-        requirements,
+        f"{requirements} LAST-004",
         change,
         base=CHECKPOINTED,
         noticed_by="audit",
@@ -116,13 +116,13 @@ MUTATIONS: Final = (
     _hint(
         "names-missing-checkpoint",
         "the hint names a checkpoint that does not exist",
-        "LAST-001 LASTS-002",
+        "LAST-003 LASTS-002",
         _hint_fields(version=3),
     ),
     _hint(
         "names-future-version",
         "the hint names a version that was never committed",
-        "LAST-001 LASTS-002",
+        "LAST-003 LASTS-002",
         _hint_fields(version=99),
     ),
     _hint(

@@ -59,7 +59,7 @@ MUTATIONS: Final = (
     _CHAPTER.refused(
         "log-empty-directory",
         "the log directory holds no file",
-        "REC-002 REC-003 LOG-001",
+        "REC-003 REC-002 LOG-001",
         delete("*"),
         base=PLAIN,
         kind="not_found",
@@ -75,7 +75,7 @@ MUTATIONS: Final = (
     _CHAPTER.contested(
         "log-action-over-lines",
         "actions of a commit spread over several lines",
-        "LOG-004",
+        "LOG-004 LOG-006",
         edit_bytes("*02.json", _several_lines),
         base=PLAIN,
         reason="a parser that goes on to the next value wherever it stands finds every action",
@@ -133,14 +133,14 @@ MUTATIONS: Final = (
     _CHAPTER.refused(
         "log-empty-first",
         "commit 0 is a file of zero bytes",
-        "META-001 REC-002 REC-003",
+        "META-001 REC-003 REC-002",
         edit_bytes("*00.json", lambda _data: b""),
         base=PLAIN,
     ),
     _CHAPTER.contested(
         "log-empty-last",
         "the last commit is a file of zero bytes",
-        "LOG-004 LOG-007",
+        "LOG-004 LOG-006 LOG-007",
         write_file(f"_delta_log/{5:020d}.json", b""),
         base=PLAIN,
         reason="a commit without actions changes nothing, or is a write that never finished",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from generators.delta_schema import ID_KEY, PHYSICAL_NAME_KEY
 from generators.mutations.bases import MAPPED, MAPPED_BY_ID, PARTITIONED, PLAIN
 from generators.mutations.edits import (
     drop_action,
@@ -17,6 +16,7 @@ from generators.mutations.edits import (
     without,
 )
 from generators.mutations.mutation import Change, Chapter
+from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY
 
 __all__ = ["MUTATIONS"]
 

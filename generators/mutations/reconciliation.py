@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
-from generators.materialise.deletion_vectors import inline_descriptor
-from generators.materialise.log_files import write_commit
+from generators.materialise.data.deletion_vectors import inline_descriptor
+from generators.materialise.log.files import write_commit
 from generators.mutations.bases import PLAIN, VECTORS
 from generators.mutations.edits import add_line, add_lines, commit_path
 from generators.mutations.mutation import Change, Chapter
@@ -92,7 +92,7 @@ MUTATIONS: Final = (
     _CHAPTER.contested(
         "reconcile-add-and-remove",
         "a commit adds and removes one logical file",
-        "WLOG-001 REC-008",
+        "WLOG-001",
         _remove_of_own_add,
         base=PLAIN,
         reason=_OPEN,
@@ -101,7 +101,7 @@ MUTATIONS: Final = (
     _CHAPTER.contested(
         "reconcile-two-vectors",
         "a commit adds one path with a deletion vector and without",
-        "FA-012 REC-006",
+        "FA-012 REC-021",
         _second_vector,
         base=VECTORS,
         reason=_OPEN,
@@ -110,7 +110,7 @@ MUTATIONS: Final = (
     _CHAPTER.contested(
         "reconcile-two-metadata",
         "a commit has two metaData actions",
-        "WLOG-002 REC-003",
+        "WLOG-002",
         _repeat(0, "metaData"),
         base=PLAIN,
         reason=_OPEN,
@@ -118,7 +118,7 @@ MUTATIONS: Final = (
     _CHAPTER.contested(
         "reconcile-two-protocols",
         "a commit has two protocol actions",
-        "WLOG-003 REC-002",
+        "WLOG-003",
         _repeat(0, "protocol"),
         base=PLAIN,
         reason=_OPEN,

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from generators.delta_schema import DataType, Decimal, Primitive, Struct
-from generators.filters import column, node
-from generators.literals import literal
+from generators.oracle.delta_schema import DataType, Decimal, Primitive, Struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
 from generators.strategies.values import values
 
 __all__ = ["filters"]

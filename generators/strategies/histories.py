@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from generators.delta_schema import Decimal, Field, Primitive, Struct
-from generators.operations import (
+from generators.oracle.delta_schema import Decimal, Field, Primitive, Struct
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from generators.delta_schema import Primitive, Struct
-from generators.model import Row
+from generators.oracle.delta_schema import Primitive, Struct
+from generators.oracle.model import Row
 from generators.strategies.values import partition_values, values
 
 __all__ = ["rows"]

@@ -11,7 +11,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from generators.delta_schema import (
+from generators.oracle.delta_schema import (
     PRIMITIVE_NAMES,
     Array,
     DataType,

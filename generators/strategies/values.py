@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from generators.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct
+from generators.oracle.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct
 
 __all__ = ["INTEGER_BITS", "SPECIAL_STRINGS", "partition_values", "values"]
 

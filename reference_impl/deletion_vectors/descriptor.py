@@ -9,7 +9,7 @@ from uuid import UUID
 
 from reference_impl.deletion_vectors.z85 import decode_z85
 from reference_impl.errors import InvalidDeletionVector
-from reference_impl.places import decode_path
+from reference_impl.places import decode_path, is_absolute
 
 __all__ = ["Descriptor"]
 
@@ -44,6 +44,7 @@ class Descriptor:
                 vector has an offset.
 
         """
+        # Obeys DVDESC-012.
         storage_type, text = struct.get("storageType"), struct.get("pathOrInlineDv")
         offset = struct.get("offset")
         size, cardinality = struct.get("sizeInBytes"), struct.get("cardinality")
@@ -77,6 +78,7 @@ class Descriptor:
     @property
     def unique_id(self) -> str:
         """The id that tells logical files of one data file apart (section Derived Fields)."""
+        # Obeys DVDESC-013 DVDESC-014.
         name = self.storage_type + self.path_or_inline_dv
         return name if self.offset is None else f"{name}@{self.offset}"
 
@@ -85,16 +87,24 @@ class Descriptor:
         """The decoded path of the vector's file: relative to the table root, or absolute.
 
         Raises:
-            InvalidDeletionVector: the vector is inline, or its UUID does not decode.
+            InvalidDeletionVector: the vector is inline, its UUID does not decode, or its prefix
+                leads elsewhere than below the table root.
 
         """
+        # Obeys DV-005 DVDESC-015 DVDESC-016.
         match self.storage_type:
             case "p":
                 return decode_path(self.path_or_inline_dv, action="add")
             case "u":
                 prefix = self.path_or_inline_dv[:-_UUID_LETTERS]
                 name = f"deletion_vector_{UUID(bytes=self._uuid_bytes())}.bin"
-                return f"{prefix}/{name}" if prefix else name
+                path = f"{prefix}/{name}" if prefix else name
+                if is_absolute(path):
+                    raise InvalidDeletionVector(
+                        f"the prefix {prefix[:80]!r} makes of a relative path another",
+                        requirement="DVDESC-003",
+                    )
+                return path
             case _:
                 raise InvalidDeletionVector(
                     "an inline vector has no path", requirement="DVDESC-017"

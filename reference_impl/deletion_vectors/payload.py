@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,9 @@ _OFFSETS_FROM = 4
 _ARRAY_LIMIT = 4096
 _MAX_BUCKET = 1 << 31
 
+_RUNS = 1 << 20
+"""Runs that are looked at together, about."""
+
 _LEAST = 12
 """Bytes of a bucket at least: its key or size, and a bitmap without containers."""
 
@@ -74,7 +77,7 @@ def decode(payload: bytes) -> Bitmap:
     """Parse a serialized vector, older layout included.
 
     Raises:
-        LimitExceeded: it has more buckets than the limits allow.
+        LimitExceeded: it has more buckets or containers than the limits allow.
         InvalidDeletionVector: the magic number is another, or the bitmap breaks its format.
 
     """
@@ -107,16 +110,16 @@ def decode(payload: bytes) -> Bitmap:
 def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[_Bucket]:
     (count,) = _unpack("<Q", payload, 4)
     _refuse_many(count, len(payload))
-    at, last, buckets = 12, -1, []
+    at, last, before, buckets = 12, -1, 0, []
     for _ in range(count):
         (key,) = _unpack("<I", payload, at)
         if key <= last:
             raise _broken(f"bucket {key} follows bucket {last}", "DVFMT-004")
         if key >= _MAX_BUCKET:
             raise _broken(f"bucket {key} has its top bit set", "DVFMT-006")
-        bucket = _bucket(payload, data, at + 4, key)
+        bucket = _bucket(payload, data, at + 4, key, before)
         buckets.append(bucket)
-        at, last = bucket.end, key
+        at, last, before = bucket.end, key, before + len(bucket.keys)
     _refuse_rest(payload, at)
     return buckets
 
@@ -130,20 +133,22 @@ def _refuse_many(count: int, size: int) -> None:
 def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[_Bucket]:
     (count,) = _unpack(f"{order}I", payload, 4)
     _refuse_many(count, len(payload))
-    at, buckets = 8, []
+    at, before, buckets = 8, 0, []
     for key in range(count):
         (size,) = _unpack(f"{order}I", payload, at)
-        bucket = _bucket(payload, data, at + 4, key)
+        bucket = _bucket(payload, data, at + 4, key, before)
         if bucket.end != at + 4 + size:
             raise _broken(f"bucket {key} has {bucket.end - at - 4} bytes, not {size}", "DVFMT-011")
         buckets.append(bucket)
-        at = bucket.end
+        at, before = bucket.end, before + len(bucket.keys)
     _refuse_rest(payload, at)
     return buckets
 
 
-def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> _Bucket:
-    """Parse one standard 32-bit bitmap that starts at byte ``at``."""
+def _bucket(
+    payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int, before: int
+) -> _Bucket:
+    """Parse one standard 32-bit bitmap that starts at byte ``at``, after so many containers."""
     begin = at
     (cookie,) = _unpack("<I", payload, at)
     runs = cookie & 0xFFFF == _WITH_RUNS
@@ -160,6 +165,8 @@ def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> 
         is_run = np.zeros(size, np.bool_)
     else:
         raise _broken(f"a bitmap starts with {cookie}", "DVFMT-005")
+    if before + size > budget().limits.vector_containers:
+        raise exceeded("vector_containers", f"the vector has {before + size} containers and more")
     header = _slice(data, at, 4 * size).view("<u2").reshape(-1, 2).astype(np.int64)
     at += 4 * size
     keys, counts = header[:, 0], header[:, 1] + 1
@@ -169,10 +176,10 @@ def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> 
     kinds[is_run] = RUN
     table = None
     if not runs or size >= _OFFSETS_FROM:
-        table = _slice(data, at, 4 * size).view("<u4")
+        table = _slice(data, at, 4 * size).view("<u4").astype(np.int64) + begin
         at += 4 * size
-    starts, lengths, end = _layout(data, at, kinds, counts)
-    if table is not None and (table != starts - begin).any():
+    starts, lengths, end = _layout(data, at, kinds, counts, table)
+    if table is not None and (table != starts).any():
         raise _broken("the offset table does not point at the containers", "DVFMT-005")
     offsets = starts + np.where(kinds == RUN, 2, 0)
     cardinality = int(counts.sum())
@@ -183,21 +190,37 @@ def _bucket(payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int) -> 
 
 
 def _layout(
-    data: npt.NDArray[np.uint8], at: int, kinds: npt.NDArray[np.uint8], counts: _Column
+    data: npt.NDArray[np.uint8],
+    at: int,
+    kinds: npt.NDArray[np.uint8],
+    counts: _Column,
+    table: _Column | None,
 ) -> tuple[_Column, _Column, int]:
-    """Give where each container starts, the bytes that it takes, and the end."""
+    """Give where each container starts, the bytes that it takes, and the end.
+
+    Args:
+        data: the whole vector.
+        at: where the first container starts.
+        kinds: of the containers.
+        counts: their values.
+        table: where they start by the table of offsets, if there is one.
+
+    """
     lengths = np.where(kinds == BITMAP, BITMAP_BYTES, 2 * counts)
     starts = at + np.cumsum(lengths) - lengths
-    # Only the runs themselves tell how long a run container is: walk from one to the next.
-    shift = 0
-    for index in np.flatnonzero(kinds == RUN).tolist():
-        begin = int(starts[index]) + shift
-        (low, high) = _slice(data, begin, 2).tolist()
-        length = 2 + 4 * (low + 256 * high)
-        shift += length - int(lengths[index])
-        lengths[index] = length
-    if shift:
-        starts = at + np.cumsum(lengths) - lengths
+    # Only the runs themselves tell how long a run container is: the table leads to them all at
+    # once, and without it there are few to walk over.
+    runs = np.flatnonzero(kinds == RUN)
+    if table is not None:
+        if (table[runs] + 2 > len(data)).any():
+            raise _broken("the offset table does not point at the containers", "DVFMT-005")
+        lengths[runs] = 2 + 4 * _shorts(data, table[runs])
+    else:
+        for index in runs.tolist():
+            starts = at + np.cumsum(lengths) - lengths
+            _slice(data, int(starts[index]), 2)
+            lengths[index] = 2 + 4 * int(_shorts(data, starts[index]))
+    starts = at + np.cumsum(lengths) - lengths
     end = at + int(lengths.sum())
     if end > len(data):
         raise _broken("a bitmap ends before its last container", "DVFMT-011")
@@ -225,10 +248,8 @@ def _check_values(
             words = data[begin : end + BITMAP_BYTES].view("<u8").reshape(last - first, -1)
             good = bool((np.bitwise_count(words).sum(axis=1) == counts[first:last]).all())
         else:
-            good = all(
-                _runs_fit(data[int(offsets[i]) :][: int(lengths[i]) - 2], int(counts[i]))
-                for i in range(first, last)
-            )
+            runs = (lengths[first:last] - 2) // 4
+            good = _runs_fit(data, offsets[first:last], runs, counts[first:last])
         if not good:
             raise _broken("a container does not hold the values that it counts", "DVFMT-007")
 
@@ -240,11 +261,34 @@ def _arrays_ascend(segment: npt.NDArray[np.uint8], counts: _Column) -> bool:
     return bool(ascends.all())
 
 
-def _runs_fit(segment: npt.NDArray[np.uint8], count: int) -> bool:
-    runs = segment.view("<u2").reshape(-1, 2).astype(np.int64)
-    starts, ends = runs[:, 0], runs[:, 0] + runs[:, 1]
-    apart = bool((starts[1:] > ends[:-1]).all()) and int(ends.max(initial=0)) < CONTAINER_ROWS
-    return apart and int((ends - starts + 1).sum()) == count
+def _runs_fit(
+    data: npt.NDArray[np.uint8], offsets: _Column, runs: _Column, counts: _Column
+) -> bool:
+    """Tell whether the runs of containers ascend, stay apart and hold so many values."""
+    if not runs.all():
+        return False
+    through = np.cumsum(runs)
+    edges = np.searchsorted(through, np.arange(_RUNS, through[-1], _RUNS))
+    for part in np.split(np.arange(len(runs)), edges):
+        if not len(part):
+            continue
+        many = runs[part]
+        first = np.cumsum(many) - many
+        at = np.repeat(offsets[part] - 4 * first, many) + 4 * np.arange(int(many.sum()))
+        starts, more = _shorts(data, at), _shorts(data, at + 2)
+        ends = starts + more
+        apart = starts[1:] > ends[:-1]
+        apart[first[1:] - 1] = True
+        if not apart.all() or (ends >= CONTAINER_ROWS).any():
+            return False
+        if (np.add.reduceat(more + 1, first) != counts[part]).any():
+            return False
+    return True
+
+
+def _shorts(data: npt.NDArray[np.uint8], at: Any) -> Any:
+    """Give the 16-bit numbers at places."""
+    return data[at].astype(np.int64) + 256 * data[at + 1].astype(np.int64)
 
 
 def _unpack(code: str, payload: bytes, at: int) -> tuple[int, ...]:

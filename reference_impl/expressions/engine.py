@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from reference_impl.errors import LimitExceeded, SchemaMismatch
-from reference_impl.expressions.limits import SqlLimits, current_limits
+from reference_impl.errors import SchemaMismatch
+from reference_impl.limits import Limits, budget, exceeded
 
 if TYPE_CHECKING:
     import duckdb
@@ -76,7 +76,7 @@ def _database(memory_bytes: int) -> duckdb.DuckDBPyConnection:
 
 def connect() -> duckdb.DuckDBPyConnection:
     """Give a connection to the database, under the limits in force; the caller closes it."""
-    return _database(current_limits().memory_bytes).cursor()
+    return _database(budget().limits.sql_memory).cursor()
 
 
 @dataclass(slots=True)
@@ -118,7 +118,9 @@ class _Query:
         for batch in reader:
             size += batch.nbytes
             if size > self.allowed:
-                raise _exceeded("sql_result_bytes", self.allowed, "gives more bytes than")
+                raise exceeded(
+                    "sql_result", f"an SQL expression gives more than {self.allowed} bytes"
+                )
             if self.stopped:
                 break
             batches.append(batch)
@@ -140,9 +142,9 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
     """
     import duckdb  # noqa: PLC0415  as above
 
-    limits = current_limits()
+    limits = budget().limits
     given = sum(rows.nbytes for rows in relations.values())
-    allowed = max(limits.result_bytes, _GROWTH * given)
+    allowed = max(limits.sql_result, _GROWTH * given)
     asked = _Query(connect(), query, relations, allowed)
     _await(asked, limits)
     match asked.error:
@@ -150,7 +152,7 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
             assert asked.found is not None
             return asked.found
         case duckdb.OutOfMemoryException():
-            raise _exceeded("sql_memory_bytes", limits.memory_bytes, "needs more bytes than")
+            raise exceeded("sql_memory", "an SQL expression needs more memory")
         case duckdb.Error() | pa.ArrowInvalid() | pa.ArrowNotImplementedError() as error:
             raise not_evaluated(text, error) from None
         case UnicodeEncodeError() as error:
@@ -159,28 +161,19 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
             raise error
 
 
-def _await(asked: _Query, limits: SqlLimits) -> None:
+def _await(asked: _Query, limits: Limits) -> None:
     """Wait for a query; interrupt it when the time is over, or the wait itself is interrupted."""
     # No daemon: one that is inside of the database when the interpreter ends aborts the process.
     threading.Thread(target=asked.work, name="sql").start()
     finished = False
     try:
-        finished = asked.done.wait(limits.seconds)
+        finished = asked.done.wait(limits.sql_seconds)
     finally:
         if not finished:
             asked.interrupt()
             asked.done.wait(_PATIENCE)
     if not finished:
-        raise _exceeded("sql_seconds", int(limits.seconds), "takes more seconds than")
-
-
-def _exceeded(limit: str, allowed: int, what: str) -> LimitExceeded:
-    return LimitExceeded(
-        f"an SQL expression {what} the limit {limit} of {allowed}",
-        limit=limit,
-        allowed=allowed,
-        hint="raise the limit if the rows and the expression are trusted",
-    )
+        raise exceeded("sql_seconds", "an SQL expression is not done")
 
 
 def not_evaluated(text: str, error: Exception) -> SchemaMismatch:

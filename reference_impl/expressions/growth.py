@@ -14,10 +14,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import LimitExceeded
-from reference_impl.expressions.limits import current_limits
 from reference_impl.expressions.render import Find
 from reference_impl.expressions.tree import Node
+from reference_impl.limits import budget, exceeded
 
 __all__ = ["Texts", "check_texts", "texts_of"]
 
@@ -70,14 +69,8 @@ def check_texts(texts: Texts, relations: Mapping[str, pa.Table]) -> None:
     size = count * texts.constant
     for (relation, *path), times in texts.columns:
         size += times * count * _longest(relations[relation], path)
-    allowed = current_limits().memory_bytes
-    if size > allowed:
-        raise LimitExceeded(
-            f"an SQL expression builds text beyond the limit sql_memory_bytes of {allowed}",
-            limit="sql_memory_bytes",
-            allowed=allowed,
-            hint="raise the limit if the rows and the expression are trusted",
-        )
+    if size > budget().limits.sql_memory:
+        raise exceeded("sql_memory", f"an SQL expression builds {size} bytes of text at once")
 
 
 def _longest(rows: pa.Table, path: list[str]) -> int:

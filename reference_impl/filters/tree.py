@@ -27,7 +27,7 @@ from reference_impl.filters.nodes import (
     Or,
     StartsWith,
 )
-from reference_impl.partition_values import parse_values
+from reference_impl.model.partition_values import parse_values
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import (
     BINARY,

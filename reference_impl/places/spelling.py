@@ -51,6 +51,7 @@ def decode_path(path: str, *, action: str = "add") -> str:
             empty or holds a NUL character.
 
     """
+    # Obeys REM-002 CDC-006.
     try:
         decoded = unquote_to_bytes(_BARE_PERCENT.sub("%25", path)).decode() if "%" in path else path
         if not decoded.isascii():
@@ -136,6 +137,7 @@ def encode_path(path: str) -> str:
     A colon is always escaped, because ahead of the first slash it would end a scheme. A path
     that would be taken for a URL once it is decoded begins with ``./``.
     """
+    # Obeys ADD-004.
     return quote(f"./{path}" if _SCHEME.match(path) else path, safe=_SAFE)
 
 

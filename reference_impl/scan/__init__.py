@@ -13,16 +13,17 @@ import pyarrow as pa
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
 from reference_impl.filters import bind_filter, columns_of
-from reference_impl.limits import Account, within_limits
-from reference_impl.row_tracking import RowTracking
+from reference_impl.limits import budget, within_limits
 from reference_impl.scan.reader import FileReader, kept_within, threads_for
-from reference_impl.scan.tasks import FileTask, file_tasks, table_schema
-from reference_impl.skipping import may_match
-from reference_impl.threads import in_order
+from reference_impl.scan.row_tracking import RowTracking
+from reference_impl.scan.skipping import may_match
+from reference_impl.scan.tasks import file_tasks
+from reference_impl.snapshot.table_schema import table_schema
+from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Field, Struct
 
 if TYPE_CHECKING:
-    from reference_impl.snapshot import Snapshot
+    from reference_impl.snapshot.snapshot import Snapshot
 
 __all__ = ["scan"]
 
@@ -50,22 +51,21 @@ def scan(
         DeltaError: a subclass that says what is wrong with the table, or with the request.
 
     """
-    with within_limits(snapshot.limits) as allowed:
-        return _scan(snapshot, columns, filter, Account(allowed.limits), row_ids=row_ids)
+    with within_limits(snapshot.limits):
+        return _scan(snapshot, columns, filter, row_ids=row_ids)
 
 
 def _scan(
     snapshot: Snapshot,
     columns: Sequence[str] | None,
     given: Mapping[str, Any] | str | None,
-    account: Account,
     *,
     row_ids: bool,
 ) -> pa.Table:
     table = table_schema(snapshot.protocol, snapshot.metadata)
     if columns is not None and not columns:
         # Arrow counts rows by columns: read one, and drop it from rows that are counted.
-        one = _scan(snapshot, table.columns.names[:1], given, account, row_ids=row_ids)
+        one = _scan(snapshot, table.columns.names[:1], given, row_ids=row_ids)
         return one.drop_columns(list(table.columns.names[:1]))
     wanted = project(table.columns, columns)
     condition = None if given is None else bind_filter(given, table.columns)
@@ -88,11 +88,13 @@ def _scan(
         files = files.filter(may_match(files, condition, table))
     tasks = file_tasks(files, partition, table.mode)
 
-    def read(task: FileTask) -> list[pa.RecordBatch]:
-        return list(kept_within(account, reader.read(task, account), task.path))
-
-    reads = in_order(read, tasks, threads_for(files))
-    batches = [batch for found in reads for batch in found]
+    with budget().account.holding() as hold:
+        reads = in_order(
+            lambda task: list(kept_within(hold, reader.read(task), task.path)),
+            tasks,
+            threads_for(files),
+        )
+        batches = [batch for found in reads for batch in found]
     return pa.Table.from_batches(batches, schema=reader.schema)
 
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.column_mapping import Mode, field_id, physical_name
 from reference_impl.errors import DeltaError, InvalidDataFile
+from reference_impl.model.column_mapping import Mode, field_id, physical_name
 from reference_impl.scan.shredded import unshred
 from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow
 from reference_impl.types.model import (
@@ -58,6 +58,7 @@ def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> in
         InvalidDataFile: the file has the column twice.
 
     """
+    # Obeys CM-024 CM-025 CM-029 CM-032.
     if mode == "id":
         wanted = str(field_id(column)).encode()
         found = [i for i, f in enumerate(candidates) if (f.metadata or {}).get(_FIELD_ID) == wanted]
@@ -71,6 +72,7 @@ def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> in
 
 def missing(column: Field, length: int) -> pa.Array:
     """Give the nulls of a column that a file lacks."""
+    # Obeys CM-028 CM-031 VOID-002 DFT-004.
     return pa.nulls(length, arrow_type(column.type))
 
 
@@ -264,6 +266,7 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
 
 
 def _variant(stored: pa.DataType, place: str) -> Converter | None:
+    # Obeys VAR-004 VAR-005.
     if not pa.types.is_struct(stored):
         raise _unreadable(stored, VARIANT, place)
     names = {stored.field(i).name: i for i in range(stored.num_fields)}

@@ -7,17 +7,17 @@ null, columns that the table lacks are ignored.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference_impl.column_mapping import Mode
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
-from reference_impl.limits import Account, budget, exceeded, out_of_memory
-from reference_impl.parquet_bounds import Bounded, open_parquet
+from reference_impl.limits import budget, exceeded, out_of_memory
+from reference_impl.model.column_mapping import Mode
+from reference_impl.parquet.bounds import Bounded, open_parquet
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, DataType, Field, children
@@ -89,7 +89,6 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
     *,
     width: int = 0,
     kept: Kept = lambda _start, _length: None,
-    account: Account | None = None,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     """Read columns of a file in physical order.
 
@@ -105,7 +104,6 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         width: bytes that the caller adds to each row.
         kept: tells which rows of a batch the caller keeps, by the position of the first row and
             their number; ``None`` for all.
-        account: counts what is decoded, while it is there.
 
     Yields:
         The position of the first row, the number of rows, and an array per column and per
@@ -120,47 +118,39 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
     with (
         at_file(path),
         storage.open_input(path) as source,
-        open_parquet(
-            source,
-            coerce_int96_timestamp_unit="us",
-            # What is in memory already need not be fetched ahead.
-            pre_buffer=not isinstance(source, pa.MemoryMappedFile),
-        ) as file,
+        open_parquet(source, coerce_int96_timestamp_unit="us") as file,
     ):
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
-        yield from _batches(source, file, _Columns(file, wanted), width, kept, account)
+        yield from _batches(source, file, _Columns(file, wanted), width, kept)
 
 
-def _batches(  # noqa: PLR0913, PLR0917  each argument is one fact about what is read
+def _batches(
     source: pa.NativeFile,
     file: pq.ParquetFile,
     columns: _Columns,
     width: int,
     kept: Kept,
-    account: Account | None,
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     limits, size = budget().limits, int(source.size())
     limit = max(limits.data_file, limits.data_file_growth * size)
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
     bounded = Bounded(source, file, limit, columns.names or _smallest(file), name="data_file")
     start = unfolded = 0
-    reserved = nullcontext() if account is None else account.reserve(bounded.most, "one file")
-    with reserved:
-        for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
-            budget().check_time()
-            try:
-                arrays = columns.take(batch)
-            except InvalidDataFile:
-                rows = kept(start, batch.num_rows)
-                if rows is None:
-                    raise
-                arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
-            unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
-            if unfolded > limit:
-                found = f"{size} bytes unfold to {unfolded} and more"
-                raise exceeded("data_file", found, error=DataFileTooLarge)
-            yield start, batch.num_rows, arrays
-            start += batch.num_rows
+    for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
+        budget().check_time()
+        try:
+            arrays = columns.take(batch)
+        except InvalidDataFile:
+            rows = kept(start, batch.num_rows)
+            if rows is None:
+                raise
+            arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
+        unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
+        if unfolded > limit:
+            found = f"{size} bytes unfold to {unfolded} and more"
+            raise exceeded("data_file", found, error=DataFileTooLarge)
+        yield start, batch.num_rows, arrays
+        start += batch.num_rows
     if start != file.metadata.num_rows:
         raise InvalidDataFile(f"the footer promises {file.metadata.num_rows} rows, not {start}")
 

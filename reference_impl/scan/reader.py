@@ -6,7 +6,7 @@ row ids count physical rows, whatever is projected or filtered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,15 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.column_mapping import Mode
 from reference_impl.deletion_vectors import Bitmap, VectorStore
 from reference_impl.filters import Node, evaluate
-from reference_impl.limits import Account
-from reference_impl.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
+from reference_impl.model.column_mapping import Mode
 from reference_impl.scan.data_file import at_file, read_batches
+from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.tasks import FileTask
 from reference_impl.storage import Storage
-from reference_impl.threads import MAX_THREADS
+from reference_impl.storage.threads import MAX_THREADS
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Field
 
@@ -65,14 +64,13 @@ class FileReader:
         fields = [arrow_field(f) for f in (*self.columns, *self.extra)]
         return pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if self.tracking else []))
 
-    def read(self, task: FileTask, account: Account | None = None) -> Iterator[pa.RecordBatch]:
+    def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
         """Give the rows of a logical file, in physical order.
 
         A vector may name rows beyond the end of its file: there is nothing to leave out.
 
         Args:
             task: the file.
-            account: counts what is decoded on the way, while it is there.
 
         Raises:
             LimitExceeded: the file takes more than the limits allow.
@@ -82,6 +80,7 @@ class FileReader:
             InvalidDeletionVector: the deletion vector is malformed.
 
         """
+        # Obeys DVDESC-020 DVDESC-021.
         deleted = self._vector(task.deletion_vector, task)
         only = self._vector(task.only, task)
         read = [*self.columns, *self.filter_columns]
@@ -102,7 +101,6 @@ class FileReader:
             hidden,
             width=width,
             kept=partial(_kept, deleted, only),
-            account=account,
         ):
             found = iter(arrays)
             columns = [
@@ -127,11 +125,12 @@ class FileReader:
             yield batch if kept is None else batch.filter(kept)
 
     def _vector(self, wire: Mapping[str, Any] | None, task: FileTask) -> Bitmap | None:
+        # Obeys DV-004.
         return None if wire is None else self.vectors.load(wire, task.path)
 
 
 def kept_within(
-    account: Account, batches: Iterable[pa.RecordBatch], path: str
+    hold: Callable[[int, str], None], batches: Iterable[pa.RecordBatch], path: str
 ) -> Iterator[pa.RecordBatch]:
     """Hand batches on that the caller keeps, counting them.
 
@@ -141,7 +140,7 @@ def kept_within(
     """
     with at_file(path):
         for batch in batches:
-            account.take(batch.nbytes, "what is read")
+            hold(batch.nbytes, "what is read")
             yield batch
 
 

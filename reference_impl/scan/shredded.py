@@ -55,6 +55,7 @@ def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
         InvalidDataFile: the parts do not fit together.
 
     """
+    # Obeys SHRED-006.
     # Below a null variant the parts may hold anything, even where they are declared not null.
     gone = values.is_null().to_pylist()
     names = [

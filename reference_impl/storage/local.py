@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from reference_impl.errors import PlaceRefused
 from reference_impl.places import LocalRoot, Locator, Place, Policy
 from reference_impl.storage import protocol, staging
 from reference_impl.storage.object_store import ObjectStorage
@@ -123,7 +124,7 @@ class LocalStorage:
             return other.get(place.address)
         with self._open(place.address, path) as file:
             protocol.refuse_large(path, os.fstat(file.fileno()).st_size)
-            return file.read()
+            return file.read() or b""  # nothing where it would have to wait, as in /proc
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -133,7 +134,7 @@ class LocalStorage:
         with self._open(place.address, path) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(min(start, size))
-            return file.read(min(length, max(size - start, 0)))
+            return file.read(min(length, max(size - start, 0))) or b""
 
     def open_input(self, path: str) -> Any:
         """Open a file for pyarrow. It is not mapped: a file may be cut off while it is read."""
@@ -145,11 +146,15 @@ class LocalStorage:
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
-        staging.replace(self._root.own(path), data)
+        target = self._root.own(path)
+        with _unobstructed(path):
+            staging.replace(target, data)
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
-        staging.create(self._root.own(path), data)
+        target = self._root.own(path)
+        with _unobstructed(path):
+            staging.create(target, data)
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
@@ -171,6 +176,20 @@ class LocalStorage:
         except FileNotFoundError:
             return None
         return Identity(stat.st_dev, stat.st_ino, S_ISDIR(stat.st_mode))
+
+
+@contextmanager
+def _unobstructed(path: str) -> Iterator[None]:
+    """Refuse to write where something that is no folder, or a folder, has the name."""
+    try:
+        yield
+    except (NotADirectoryError, IsADirectoryError) as error:
+        raise PlaceRefused(
+            f"a file cannot be written there: {error.strerror}",
+            path=path[:500],
+            stage="commit",
+            hint="what stands in its way is no part of the table",
+        ) from error
 
 
 def _entry(path: str, stat: os.stat_result, *, link: bool = False) -> Entry:

@@ -42,7 +42,7 @@ class ObjectStorage:
         """Bind to a URL; ``store`` hands in an obstore store whose root is the table root.
 
         Raises:
-            PlaceRefused: no store is known for the URL's scheme.
+            PlaceRefused: no store is known for the URL's scheme, or the URL names none.
 
         """
         self._location = location
@@ -51,7 +51,7 @@ class ObjectStorage:
         self._root = ObjectRoot(location, self._policy)
         scheme, colon, rest = location.partition(":")
         spelled = opened_as(scheme.lower()) + colon + rest
-        self._store = store if store is not None else from_url(spelled, config=self._options)
+        self._store = store if store is not None else _open_url(spelled, self._options)
         self._others: dict[str, Any] = {}
 
     @classmethod
@@ -84,7 +84,7 @@ class ObjectStorage:
         if not isinstance(given, Mapping):
             return given
         base = f"{opened_as(address.scheme)}://{quote(address.authority, safe=':@')}"
-        return from_url(base, config=given)
+        return _open_url(base, given)
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
         """List the files right in a directory, sorted by name; empty when there is none."""
@@ -197,6 +197,14 @@ class _Reader(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         with _as_os_error(self._path):
             return bytes(self._reader.read(None if size < 0 else size))
+
+
+def _open_url(url: str, options: Mapping[str, str]) -> Any:
+    try:
+        return from_url(url, config=dict(options))
+    except (BaseError, ValueError) as error:
+        told = str(error).partition("\n")[0]
+        raise PlaceRefused(f"no store can be opened there: {told}", path=url[:500]) from error
 
 
 @contextmanager

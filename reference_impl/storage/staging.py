@@ -76,8 +76,12 @@ def _make_folders(folder: str) -> None:
         above.append(folder)
         folder = os.path.dirname(folder)  # noqa: PTH120  as in replace
     for new in reversed(above):
-        with suppress(FileExistsError):  # another writer makes it as well
+        try:
             os.mkdir(new)  # noqa: PTH102  as in replace
+        except FileExistsError:
+            # Another writer makes it as well, or what has the name is no folder.
+            if not os.path.isdir(new):  # noqa: PTH112  as in replace
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), new) from None
         _flush_folder(os.path.dirname(new))  # noqa: PTH120  as in replace
 
 

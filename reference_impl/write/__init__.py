@@ -1,5 +1,5 @@
 """Writing: transactions, and the operations that stand on them.
 
 Serves every writer requirement of the protocol. An operation reads a snapshot, stages actions on
-a :class:`~reference_impl.write.transaction.Transaction` and commits them as one version.
+a :class:`~reference_impl.write.commit.transaction.Transaction` and commits them as one version.
 """

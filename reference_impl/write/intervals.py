@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from reference_impl.errors import InvalidMetadata
-from reference_impl.ranges import INT64
+from reference_impl.model.ranges import INT64
 
 __all__ = ["DELETED_FILE_RETENTION", "LOG_RETENTION", "duration"]
 

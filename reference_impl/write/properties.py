@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reference_impl.errors import InvalidMetadata
-from reference_impl.ranges import INT32
+from reference_impl.model.ranges import INT32
 
 __all__ = ["CHECKPOINT_INTERVAL", "INDEXED_COLUMNS", "lenient", "validate_number"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 import pyarrow.parquet as pq
 
+from reference_impl.model.ranges import INT64
 from reference_impl.places import decode_path
-from reference_impl.ranges import INT64
 from reference_impl.scan.data_file import at_file
 from reference_impl.storage import Storage
 from reference_impl.write.statistics import parse_exact, statistics_json

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.adapter import Adapter, Claims, Ok, Refused, Scan, Snapshot, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.refusals import Refusals, Rule
+from conformance.adapters.sql.refusals import Refusals, Rule
 
 
 class EngineError(Exception):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Adapter, Ok, Refused, Scan, Snapshot
-from conformance.resolve import resolve
+from conformance.workers.resolve import resolve
 
 PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "SnapshotReader.java"
 SCHEMA = json.dumps(

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from conformance.adapters.sqltext import (
+from conformance.adapters.sql.text import (
     CLICKHOUSE,
     DATAFUSION,
     DUCKDB,
@@ -21,7 +21,7 @@ from conformance.adapters.sqltext import (
     query,
     render,
 )
-from generators.filters import node
+from generators.oracle.filters import node
 
 DIALECTS = (CLICKHOUSE, DATAFUSION, DUCKDB, SPARK)
 PRIMITIVES = {

@@ -61,9 +61,12 @@ def _changed(lake: Any, rows: pa.Table | None) -> None:
 
 
 FAULTS: dict[str, tuple[set[str], Plant]] = {
-    "a type is narrowed": ({"TW-004"}, lambda x: _widened(x, "short", _change("long", "short"))),
+    "a type is narrowed": (
+        {"TW-003", "TW-004"},
+        lambda x: _widened(x, "short", _change("long", "short")),
+    ),
     "a decimal loses digits": (
-        {"TW-005"},
+        {"TW-003", "TW-005"},
         lambda x: _widened(x, "decimal(10,4)", _change("decimal(10,2)", "decimal(10,4)")),
     ),
     "the last type change is not to the type": (
@@ -75,7 +78,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _widened(x, ARRAY, _change("byte", "short", fieldPath="element")),
     ),
     "a type changes and nothing says so": (
-        {"TW-006"},
+        {"TW-002", "TW-006"},
         lambda x: _retyped(x, "integer", "long"),
     ),
     "a type change is of nothing": (
@@ -95,7 +98,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _clustered(x, [["ghost"]], {}),
     ),
     "a clustering column is a variant": (
-        {"VAR-006"},
+        {"VAR-006", "CLUS-009"},
         lambda x: _clustered(
             x, [["v"]], {"nullCount": {"v": 0}}, x.field("v", "variant"), x.field("id")
         ),
@@ -133,7 +136,8 @@ def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
 
 
 def test_right_uses_are_clean(lake: Any) -> None:
-    _clustered(lake, ["id", ["name"]], {"nullCount": {"id": 0, "name": 2}})
+    bounds = {"minValues": {"id": 1}, "maxValues": {"id": 2}}
+    _clustered(lake, ["id", ["name"]], {"nullCount": {"id": 0, "name": 2}, **bounds})
     assert lake.audit() == []
 
 

@@ -161,7 +161,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
             ),
         ),
     ),
-    "a file with a vector has no row count": ({"STAT-002"}, lambda x: _vector(x, stats="{}")),
+    "a file with a vector has no row count": (
+        {"DVDESC-022", "STAT-002"},
+        lambda x: _vector(x, stats="{}"),
+    ),
     "a vector deletes more rows than there are": (
         {"DVDESC-010"},
         lambda x: _vector(x, lambda d: d.update(cardinality=9)),
@@ -276,7 +279,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _vector(x, deletionVector=x.vector([7])),
     ),
     "an inline vector has another magic": (
-        {"DVFMT-008"},
+        {"DVDESC-005", "DVFMT-008"},
         lambda x: _vector(
             x,
             deletionVector={

@@ -1,60 +1,111 @@
-"""The audit judges tables of the reference implementation, and parses no value by its code."""
+"""The audit judges tables of the reference implementation, and parses nothing by its code."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import conformance.audit
 
-ROOT = Path(conformance.audit.__file__).parent
+AUDIT = Path(conformance.audit.__file__).parent
+ROOT = AUDIT.parents[1]
 
 SHARED = {
-    # Names and places of files, and what listing and opening them takes.
-    "reference_impl.log_names",
-    "reference_impl.places",
-    "reference_impl.storage",
-    "reference_impl.sidecars",
+    # What listing and opening files takes, and which of them are looked at.
+    "reference_impl.places": {"OUTSIDE", "SAME_STORE", "Outside"},
+    "reference_impl.storage": {"Entry", "Storage", "open_storage"},
     # What may be decoded of a file that nobody vouches for.
-    "reference_impl.limits",
-    "reference_impl.checkpoint_bounds",
-    "reference_impl.parquet_bounds",
-    "reference_impl.errors",
+    "reference_impl.limits": {
+        "DEFAULT_LIMITS", "Limits", "budget", "exceeded", "out_of_memory", "within_limits",
+    },
+    "reference_impl.log.checkpoints.bounds": {"bounded", "refuse_bomb"},
+    "reference_impl.parquet.bounds": {"Bounded", "open_parquet"},
+    "reference_impl.errors": {
+        "DataFileTooLarge", "DeltaError", "InvalidFilter", "LimitExceeded", "PlaceRefused",
+        "UnknownColumn",
+    },
     # JSON as such, under bounds.
-    "reference_impl.untrusted",
+    "reference_impl": {"untrusted"},
     # The table of features.
-    "reference_impl.features",
+    "reference_impl.model.features": {"FEATURES", "find"},
+}  # fmt: skip
+"""What the audit may share, name by name; none of it reads a value or a name of a table."""
+
+SQL = {
+    "reference_impl.expressions.sql": {"Expression", "parse_expression"},
+    "reference_impl.types.arrow": {"arrow_type"},
+    "reference_impl.types.model": {"DataType"},
+    "reference_impl.types.schema": {"parse_schema", "parse_type"},
 }
-"""What the audit may share; none of it reads a value of a table."""
+"""What evaluates Spark SQL in `rules.py`, whose meaning is no clause of the protocol."""
 
-SQL = {"reference_impl.sql", "reference_impl.types.arrow", "reference_impl.types.model"} | {
-    "reference_impl.types.schema"
-}
-"""What evaluates Spark SQL, whose meaning is no clause of the protocol."""
+OURS = ("reference_impl", "generators")
 
 
-def _imports(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        names = {alias.name for alias in getattr(node, "names", ())}
-        if isinstance(node, ast.ImportFrom) and node.module:
-            whole = node.module == "reference_impl"
-            found |= {f"reference_impl.{name}" for name in names} if whole else {node.module}
+def _imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield module and name of every import; a name is empty where a module is imported whole."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            found |= names
-    return {name for name in found if name.split(".")[0] in ("reference_impl", "generators")}
+            yield from ((alias.name, "") for alias in node.names)
 
 
-def test_the_audit_shares_no_parser_of_values() -> None:
+def _foreign(path: Path, allowed: dict[str, set[str]]) -> list[str]:
+    return sorted(
+        f"{module}:{name}"
+        for module, name in _imports(path)
+        if module.split(".")[0] in OURS and name not in allowed.get(module, ())
+    )
+
+
+def _module(name: str) -> Path | None:
+    """Give the file of a module of this project; ``None`` where it is none."""
+    place = ROOT.joinpath(*name.split("."))
+    return next(
+        (each for each in (place / "__init__.py", place.with_suffix(".py")) if each.is_file()), None
+    )
+
+
+def _reached() -> set[Path]:
+    """Give every file that the audit imports of `conformance` and `schemas`, far ones included."""
+    waiting, seen = sorted(AUDIT.rglob("*.py")), set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for module, name in _imports(path):
+            if module.split(".")[0] in ("conformance", "schemas"):
+                names = (module, f"{module}.{name}") if name else (module,)
+                waiting += [found for each in names if (found := _module(each)) is not None]
+    return seen
+
+
+def test_the_audit_shares_no_parser() -> None:
     foreign = {
-        path.relative_to(ROOT).as_posix(): sorted(beyond)
-        for path in sorted(ROOT.rglob("*.py"))
-        if (beyond := _imports(path) - SHARED - (SQL if path.name == "rules.py" else set()))
+        path.relative_to(AUDIT).as_posix(): beyond
+        for path in sorted(AUDIT.rglob("*.py"))
+        if (beyond := _foreign(path, SHARED | (SQL if path.name == "rules.py" else {})))
     }
     assert foreign == {}
 
 
+def test_what_the_audit_imports_elsewhere_shares_no_parser_either() -> None:
+    reached = {path for path in _reached() if AUDIT not in path.parents}
+    assert reached
+    assert {str(path): beyond for path in reached if (beyond := _foreign(path, SHARED))} == {}
+
+
+@pytest.mark.parametrize("word", ["importlib", "__import__", "eval(", "exec("])
+def test_nothing_is_imported_in_a_way_that_imports_do_not_show(word: str) -> None:
+    assert [path for path in AUDIT.rglob("*.py") if word in path.read_text(encoding="utf-8")] == []
+
+
 def test_the_list_of_what_is_shared_is_no_longer_than_it_has_to_be() -> None:
-    used = {name for path in ROOT.rglob("*.py") for name in _imports(path)}
-    assert sorted((SHARED | SQL) - used) == []
+    used = {each for path in AUDIT.rglob("*.py") for each in _imports(path)}
+    listed = {(module, name) for module, names in (SHARED | SQL).items() for name in names}
+    assert sorted(listed - used) == []

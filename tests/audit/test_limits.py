@@ -136,6 +136,22 @@ def test_nesting_is_checked_or_beyond_the_limit(place: str, depth: int, lake: An
     assert not any("not JSON" in each.message for each in found)
 
 
+_WIDE: dict[str, tuple[str, bool]] = {
+    "deep": ('{"a":' * 300 + "[" + "1," * 100_000 + "1]" + "}" * 300, True),
+    "a long key": (f'{{"{"k" * 100_000}":[{"1," * 5_000}1]}}', True),
+    "many": ("[" + "1," * 50_000 + "1]", False),
+    "half of a surrogate pair": ('{"\\ud800":"\\udfff"}', False),
+}
+
+
+@pytest.mark.parametrize("kind", _WIDE)
+def test_what_a_checksum_goes_over_is_spelled_or_beyond_the_limit(kind: str, lake: Any) -> None:
+    value, beyond = _WIDE[kind]
+    lake.basic().write("_last_checkpoint", f'{{"version":2,"checksum":"{0:032}","x":{value}}}')
+    (found,) = (each for each in lake.audit(data=False) if each.requirement == "SUM-001")
+    assert found.limit == ("hint" if beyond else "")
+
+
 def test_a_schema_of_41_structs_is_no_finding(lake: Any) -> None:
     _nested(41)["schema"](lake)
     assert lake.audit() == []

@@ -129,7 +129,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"COMP-013"},
         lambda x: _rename(x, f"{1:020d}.{1:020d}.compacted.json"),
     ),
-    "a version is missing": ({"SNAP-001"}, lambda x: _drop(x, 1)),
+    "a version is missing": ({"LOG-003", "SNAP-001"}, lambda x: _drop(x, 1)),
     "a version is missing below a checkpoint": ({"SNAP-001"}, _gap_below_checkpoint),
     "the beginning is gone": ({"CKPT-011"}, _cut_log_without_checkpoint),
     "a checkpoint is ahead of its commit": (
@@ -176,7 +176,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "an action lacks a field": ({"TXN-002"}, lambda x: _more(x, {"txn": {"appId": "a"}})),
     "an action is not an object": ({"LOG-004"}, lambda x: _more(x, {"protocol": 3})),
     "a checkpoint action is in a commit": (
-        {"CKM-001"},
+        {"CKM-001", "REC-019"},
         lambda x: _more(x, {"checkpointMetadata": {"version": 3}}),
     ),
     "a path is added twice": (
@@ -201,7 +201,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a path is not escaped": ({"ADD-004"}, _unescaped),
     "a path has a broken escape": (
-        {"ADD-001"},
+        {"ADD-004"},
         lambda x: _more(x, x.file("c%.parquet")),
     ),
     "a vector comes without statistics": (

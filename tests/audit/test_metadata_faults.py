@@ -146,7 +146,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "version 0 has no protocol": ({"REC-002"}, lambda x: _create(x, x.metadata())),
     "the protocol is newer": ({"PROTO-005"}, lambda x: _schema(x, protocol=x.protocol(reader=4))),
     "a feature is unknown": ({"FEAT-003"}, lambda x: _schema(x, protocol=x.protocol("r:futures"))),
-    "data files are not Parquet": ({"META-015"}, _other_format),
+    "data files are not Parquet": ({"META-012", "META-015"}, _other_format),
     "the schema is not JSON": ({"SCH-001"}, lambda x: _raw_schema(x, "{")),
     "the schema breaks a rule": (
         {"SCH-024"},
@@ -233,7 +233,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"IDN-001"},
         lambda x: _schema(x, x.field("a", **{"delta.identity.step": 1})),
     ),
-    "a constraint has no feature": ({"CHK-001"}, lambda x: _schema(x, constraints__c="id > 0")),
+    "a constraint has no feature": (
+        {"CHK-001", "CHK-007"},
+        lambda x: _schema(x, constraints__c="id > 0"),
+    ),
     "enabled vectors have no feature": (
         {"DV-001"},
         lambda x: _schema(x, enableDeletionVectors="true"),
@@ -265,7 +268,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _schema(x, protocol=x.protocol("columnMapping", "r:vacuumProtocolCheck")),
     ),
     "a clustered table has partitions": (
-        {"CLUS-004"},
+        {"CLUS-004", "CLUS-006"},
         lambda x: _create(
             x, x.protocol("clustering", "domainMetadata"), x.metadata(partition=["name"])
         ),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from conformance.audit import audit, run_audit_cli
-from conformance.registry import SELECTIONS, load_registry
+from conformance.requirements.registry import SELECTIONS, load_registry
 
 
 def _several(lake: Any) -> None:

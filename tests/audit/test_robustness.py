@@ -13,8 +13,8 @@ import pytest
 
 from conformance.audit import AuditError, audit
 from generators.damage import BOMBS
-from generators.materialise.footers import edit_footer
-from generators.materialise.thrift import Record
+from generators.materialise.data.footers import edit_footer
+from generators.materialise.data.thrift import Record
 
 JUNK = (None, 0, -1, 2**70, 1.5, True, "", "%", "\x00", [], {}, [None], {"path": {}}, "9" * 30)
 JUNK += (10**400, 1e300, "\ud800")

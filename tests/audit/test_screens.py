@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from conformance.audit import AuditError, audit, engine, raw
+from conformance.audit import AuditError, audit, engine
+from conformance.audit.read import raw
 
 HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "golden-tables"

@@ -207,16 +207,16 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a checkpoint lacks a live file": ({"CKC-004"}, lambda x: _checkpoint(x, _without("add"))),
     "a checkpoint has a dead file": (
-        {"CKPT-006"},
+        {"CKPT-005", "CKPT-006"},
         lambda x: _checkpoint(x, lambda rows: [*rows, _add("b.parquet")]),
     ),
     "a checkpoint invents a tombstone": (
         {"CKPT-006"},
         lambda x: _checkpoint(x, lambda rows: [*rows, x.remove("z.parquet")]),
     ),
-    "a checkpoint lacks a fresh tombstone": ({"CKC-005"}, _fresh_tombstone),
+    "a checkpoint lacks a fresh tombstone": ({"CKC-005", "CKPT-007"}, _fresh_tombstone),
     "a checkpoint lacks a tombstone of thirty hours": (
-        {"CKC-005"},
+        {"CKC-005", "CKPT-007"},
         lambda x: _aged_tombstone(x, 30, "interval 1 day 12 hours"),
     ),
     "a checkpoint has another size of a file": (
@@ -274,7 +274,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"CKPT-V2-002"},
         lambda x: _v2(x, lambda rows: [rows[0], *rows]),
     ),
-    "a UUID-named checkpoint has no mark": ({"CKPT-015"}, lambda x: _v2(x, lambda rows: rows[1:])),
+    "a UUID-named checkpoint has no mark": (
+        {"CKPT-015", "CKPT-N-013"},
+        lambda x: _v2(x, lambda rows: rows[1:]),
+    ),
     "a V2 checkpoint names another version": (
         {"CKM-003"},
         lambda x: _v2(x, _set("checkpointMetadata", version=7)),
@@ -288,7 +291,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _multipart(x, x.protocol("r:v2Checkpoint")),
     ),
     "a multi-part checkpoint is in V2 form": (
-        {"CKPT-026", "CKPT-V1-002", "CKPT-V2-001"},
+        {"CKPT-026", "CKPT-N-013", "CKPT-V1-002", "CKPT-V2-001"},
         lambda x: _multipart(x, x.protocol(), {"checkpointMetadata": {"version": 0}}),
     ),
     "a sidecar has another size": (
@@ -373,10 +376,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         ),
     ),
     "row ids overlap": ({"RT-029", "RT-039"}, _overlap),
-    "the mark is missing": ({"RT-037"}, lambda x: _tracked(x, base=0, mark=None)),
+    "the mark is missing": ({"RT-033"}, lambda x: _tracked(x, base=0, mark=None)),
     "the mark is too low": ({"RT-037"}, lambda x: _tracked(x, base=0, mark=0)),
     "the mark is not JSON": ({"RT-034", "RT-037"}, lambda x: _tracked(x, base=0, mark="{")),
-    "the mark has another key": ({"RT-034", "RT-037"}, lambda x: _tracked(x, base=0, mark="{}")),
+    "the mark has another key": ({"RT-035", "RT-037"}, lambda x: _tracked(x, base=0, mark="{}")),
     "enabled tracking has no feature": (
         {"RT-041"},
         lambda x: x.commit(x.protocol("domainMetadata"), _tracking(x)[1]),
@@ -394,7 +397,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"RT-009"},
         lambda x: x.commit(*_tracking(x, rowTrackingSuspended="true")),
     ),
-    "enabled tracking has files without ids": ({"RT-045"}, _untracked_live_file),
+    "enabled tracking has files without ids": ({"RT-045", "RT-046"}, _untracked_live_file),
 }
 
 

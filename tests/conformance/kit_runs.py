@@ -9,8 +9,8 @@ import pytest
 import yaml
 from tiny import READ, write_case
 
-from conformance.results import Results, read_results
-from conformance.status import Status
+from conformance.base.status import Status
+from conformance.report.results import Results, read_results
 
 HERE = Path(__file__).parent
 WRONG: dict[str, Any] = {"scan": {"rows": []}}

@@ -10,11 +10,11 @@ from fakes import EVERYTHING
 from kit_runs import OTHER_WRONG, UNCLAIMED, WRONG, Kit, known, make_kit
 from tiny import READ
 
-from conformance.baseline import UNTRIAGED, Entry
-from conformance.baseline_writing import Outcomes, merged
-from conformance.claims import as_document
-from conformance.outcomes import FAILING
-from conformance.status import Status
+from conformance.base.outcomes import FAILING
+from conformance.base.status import Status
+from conformance.judging.claims import as_document
+from conformance.report.baseline import UNTRIAGED, Entry
+from conformance.report.baseline_writing import Outcomes, merged
 
 pytest_plugins = ["pytester"]
 

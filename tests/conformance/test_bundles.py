@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,24 +15,24 @@ import pytest
 import schemas
 from conformance.adapter import Answer, Description, Ok, Refused, Request, Scan, Write
 from conformance.adapters import ours
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.base.status import Status
 from conformance.cli import main
-from conformance.generated import ReadHistory
-from conformance.generated_recipes import WrittenHistory
-from conformance.items import ALL_REVISIONS, Item
-from conformance.judge import Judge
-from conformance.judged import Judged
-from conformance.outcomes import Hazard, Outcome, Verdict
+from conformance.items.generated import ReadHistory
+from conformance.items.items import ALL_REVISIONS, Item
+from conformance.items.recipes import WrittenHistory
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from conformance.replay.bundle import BundleError, read_bundle
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import Limit, shrink, way_of
-from conformance.status import Status
-from conformance.tables import TableStore
-from generators.delta_schema import field, struct
-from generators.filters import column, node
+from conformance.requirements.judged import Judged
 from generators.histories.groups import Drawn
-from generators.literals import literal
 from generators.materialise.layouts import LAYOUTS
-from generators.operations import (
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import (
     Append,
     Compact,
     Create,
@@ -289,6 +290,27 @@ def test_what_is_no_bundle_is_refused_by_name(
         read_bundle(path)
     assert main(["replay", str(path), "--impl=ours"]) == Status.CORPUS
     assert name in capsys.readouterr().out
+
+
+ODD: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a link to a pipe of the kernel": lambda path: path.symlink_to("/proc/kmsg"),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a folder": Path.mkdir,
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["bundle.json", "history.json"])
+def test_what_is_no_file_of_a_bundle_holds_nobody_up(
+    tmp_path: Path, store: TableStore, name: str, odd: str
+) -> None:
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    (path / name).unlink()
+    ODD[odd](path / name)
+    with pytest.raises(BundleError, match=name):
+        read_bundle(path)
 
 
 def test_an_unknown_layout_and_an_unknown_implementation_are_refused(

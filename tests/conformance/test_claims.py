@@ -10,9 +10,9 @@ import pytest
 
 from conformance.adapter import Claims, Description
 from conformance.adapters import ours
-from conformance.claims import CAPABILITIES, WORDS, as_document, claims_faults, fewer_claims
-from conformance.recipe_needs import capabilities_of, features_asked
-from conformance.wire import WireError, decode_description, encode_description
+from conformance.judging.claims import CAPABILITIES, WORDS, as_document, claims_faults, fewer_claims
+from conformance.judging.recipes.needs import capabilities_of, features_asked
+from conformance.workers.wire import WireError, decode_description, encode_description
 
 PLAIN = Claims(3, 7, operations=frozenset({"scan", "append"}))
 

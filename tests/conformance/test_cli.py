@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tiny import READ, write_case
 
+from conformance.base.options import OPTIONS, long_names, short_name
+from conformance.base.status import Status
 from conformance.cli import main
-from conformance.options import OPTIONS, long_names, short_name
-from conformance.status import Status
 
 HERE = Path(__file__).parent
 

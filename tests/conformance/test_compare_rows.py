@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from conformance.compare import compare_rows
+from conformance.judging.compare import compare_rows
 
 UTC_MICROS = pa.timestamp("us", tz="UTC")
 NAIVE_MICROS = pa.timestamp("us")

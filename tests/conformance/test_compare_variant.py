@@ -7,8 +7,8 @@ import struct
 import pyarrow as pa
 import pytest
 
-from conformance.compare import compare_rows
-from conformance.compare.variant import VariantError, variant_value
+from conformance.judging.compare import compare_rows
+from conformance.judging.compare.variant import VariantError, variant_value
 
 EMPTY = b"\x01\x00\x00"
 VARIANT = pa.struct(

@@ -8,9 +8,9 @@ import pytest
 from kit_runs import UNCLAIMED, WRONG, Kit, make_kit
 from tiny import READ, READ_V1, SNAPSHOT_SPEC
 
-from conformance.breaker import MOST_FAULTS, Breaker
-from conformance.session import SUITE
-from conformance.status import Status
+from conformance.base.status import Status
+from conformance.plugin.session import SUITE
+from conformance.run.breaker import MOST_FAULTS, Breaker
 
 pytest_plugins = ["pytester"]
 
@@ -225,3 +225,23 @@ def test_failures_that_say_the_same_are_printed_once(kit: Kit) -> None:
     assert "12 cases: table-features/case-00/read-latest, " in kit.output
     assert "and 9 more" in kit.output
     assert len(kit.output.splitlines()) < 40
+
+
+@pytest.mark.parametrize(
+    "option", ["--tck-baseline=", "--tck-results=", "--tck-corpus=", "--tck-witness="]
+)
+def test_an_empty_value_is_refused(kit: Kit, option: str) -> None:
+    kit.case("right")
+    assert kit(option) is Status.USAGE
+    assert "an empty value asks for nothing" in kit.output
+
+
+def test_a_corpus_that_lacks_cases_of_its_manifest_is_refused(kit: Kit) -> None:
+    kit.case("right")
+    (kit.corpus / "manifest.json").write_text('{"cases": {"table-features/right": {}}}')
+    assert kit() is Status.OK
+    (kit.corpus / "manifest.json").write_text('{"cases": {"table-features/left-out": {}}}')
+    assert kit() is Status.CORPUS
+    assert "lists 1 cases that are not there, as table-features/left-out" in kit.output
+    (kit.corpus / "manifest.json").write_text("[]")
+    assert kit() is Status.CORPUS

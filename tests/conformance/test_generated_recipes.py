@@ -10,13 +10,13 @@ import pytest
 
 from conformance.adapter import Answer, Claims, Description, Request, Write
 from conformance.adapters import ours
-from conformance.generated import Plan
-from conformance.generated_recipes import generated_recipes
-from conformance.judge import Judge
-from conformance.outcomes import Hazard, Outcome
-from conformance.tables import TableStore
-from generators.delta_schema import field, struct
-from generators.operations import AddColumn, Keep
+from conformance.base.outcomes import Hazard, Outcome
+from conformance.items.generated import Plan
+from conformance.items.recipes import generated_recipes
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.operations import AddColumn, Keep
 from generators.steps import recipe_step
 
 

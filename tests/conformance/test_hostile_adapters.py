@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from conformance.adapter import Ok, Refused, Scan, Snapshot
-from conformance.faults import AdapterError
-from conformance.process import ProcessAdapter
-from conformance.process_tree import MARK
-from conformance.rows_file import RowsError, read_rows, write_rows
+from conformance.base.faults import AdapterError
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.process_tree import MARK
+from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
 PROGRAM = """\
 import ctypes, json, os, signal, subprocess, sys, time

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from tiny import READ, write_case
 
+from conformance.base.status import Status
 from conformance.cli import main
-from conformance.status import Status
 
 Spoil = Callable[[Path], None]
 

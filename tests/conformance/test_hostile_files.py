@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from conformance.baseline import load_baseline
-from conformance.faults import BaselineError, KitError
+from conformance.base.faults import BaselineError, KitError
+from conformance.base.terminal import printable
+from conformance.base.untrusted import DocumentError, parse_json
 from conformance.report import run_diff_cli, run_report_cli
-from conformance.untrusted import DocumentError, parse_json, printable
+from conformance.report.baseline import load_baseline
 
 NEST = 200_000
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.options import PACKAGES
-from conformance.status import Status
+from conformance.base.options import PACKAGES
+from conformance.base.status import Status
 
 HOME = Path(__file__).parents[2]
 LOCAL = """

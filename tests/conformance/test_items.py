@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from conformance.adapters.ours import create
-from conformance.cases import Expected
-from conformance.corpus import load_corpus
-from conformance.faults import CorpusError, EmptySelectionError, SelectionError
-from conformance.generated import Plan, generated_items
-from conformance.generated_recipes import generated_recipes
-from conformance.items import ALL_REVISIONS, Item, golden_items
-from conformance.judge import Judge
-from conformance.mutated import mutated_items
-from conformance.outcomes import Outcome
-from conformance.registry import Registry, load_registry
-from conformance.selection import Selection, select
-from conformance.tables import TableStore
+from conformance.base.faults import CorpusError, EmptySelectionError, SelectionError
+from conformance.base.outcomes import Outcome
+from conformance.golden.cases import Expected
+from conformance.golden.corpus import load_corpus
+from conformance.items.generated import Plan, generated_items
+from conformance.items.items import ALL_REVISIONS, Item, golden_items
+from conformance.items.mutated import mutated_items
+from conformance.items.recipes import generated_recipes
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
+from conformance.requirements.registry import Registry, load_registry
+from conformance.run.selection import Selection, select
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ from fakes import EVERYTHING, Told
 from tiny import READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
 
 from conformance.adapter import Claims, Scan
-from conformance.corpus import load_corpus
-from conformance.judge import Judge
-from conformance.limits import InProcessLimit
-from conformance.outcomes import Hazard, Outcome, Verdict
-from conformance.tables import TableStore
+from conformance.base.limits import InProcessLimit
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.corpus import load_corpus
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 
 
 @pytest.fixture

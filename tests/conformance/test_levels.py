@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.levels import METRICS, ROWS_READ, ROWS_WRITTEN, weighed
-from conformance.outcomes import Hazard, Outcome, Verdict
-from conformance.registry import load_registry
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.requirements.levels import METRICS, ROWS_READ, ROWS_WRITTEN, weighed
+from conformance.requirements.registry import load_registry
 
 
 def failed(hazard: Hazard = Hazard.SILENT_WRONG_DATA, broken: str | None = None) -> Verdict:
@@ -58,3 +58,10 @@ def test_what_did_not_fail_keeps_its_outcome_and_names_what_was_judged() -> None
     assert (verdict.outcome, verdict.requirement) == (Outcome.PASS, "REC-018")
     failed_audit = weighed(failed(), "CDC-009", "audit", load_registry())
     assert failed_audit.outcome is Outcome.FAIL
+
+
+def test_what_is_not_in_force_is_not_named() -> None:
+    verdict = weighed(failed(broken="CHK-006"), "CHK-011", "writer", load_registry(), "2021")
+    assert verdict.requirement == "CHK-011"
+    verdict = weighed(failed(broken="CHK-006"), "CHK-011", "writer", load_registry(), "2025")
+    assert verdict.requirement == "CHK-006"

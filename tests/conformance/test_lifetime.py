@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tiny import READ, write_case
 
-from conformance.scratch import Scratch, sweep
-from conformance.status import Status
+from conformance.base.scratch import Scratch, sweep
+from conformance.base.status import Status
 
 ADAPTER = """
 import os, pathlib, sys, time
@@ -132,7 +132,8 @@ def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
 def _asked(project: Project, isolation: str) -> subprocess.Popen[str]:
     process = project.start(f"--tck-isolation={isolation}")
     end = time.monotonic() + HANG_SECONDS
-    while not (project.folder / "mypackage" / "asked").exists():
+    asked = project.folder / "mypackage" / "asked"
+    while not asked.exists() or not asked.read_text():
         assert process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.05)

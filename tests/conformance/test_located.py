@@ -12,10 +12,10 @@ from fakes import EVERYTHING, Told
 from tiny import write_case
 
 from conformance.audit import audit
-from conformance.corpus import load_corpus
-from conformance.judge import Judge
-from conformance.outcomes import Outcome, Verdict
-from conformance.tables import TableStore
+from conformance.base.outcomes import Outcome, Verdict
+from conformance.golden.corpus import load_corpus
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 
 OPEN = {"absolute-removed-relative", "absolute-added-twice"}
 LOG = "_delta_log/00000000000000000000.json"

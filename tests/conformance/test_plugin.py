@@ -11,9 +11,9 @@ from kit_runs import OTHER_WRONG, WRONG, Kit, known, make_kit
 from tiny import READ, READ_V1, REFUSED, write_json
 
 from conformance.adapter import READ_OPERATIONS
-from conformance.results import ResultsError, read_results
-from conformance.session import SUITE
-from conformance.status import Status
+from conformance.base.status import Status
+from conformance.plugin.session import SUITE
+from conformance.report.results import ResultsError, read_results
 
 pytest_plugins = ["pytester"]
 

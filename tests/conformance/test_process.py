@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from conformance.adapter import Ok, Refused, Scan, Snapshot, Txn, Write
-from conformance.faults import AdapterError, AdapterStartError, ResolveError
-from conformance.process import ProcessAdapter
-from conformance.resolve import Limits, resolve
+from conformance.base.faults import AdapterError, AdapterStartError, ResolveError
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.resolve import Limits, resolve
 
 HERE = Path(__file__).parent
 
@@ -61,6 +61,18 @@ def test_a_fault_costs_one_request(
         scripted.run(Scan(table))
     assert caught.value.kind == reason
     assert isinstance(scripted.run(Scan("/fine")), Ok)
+
+
+@pytest.mark.parametrize(("table", "kept"), [("/raise", True), ("/exit", False)])
+def test_an_adapter_that_makes_its_engine_anew_keeps_its_process(
+    monkeypatch: pytest.MonkeyPatch, table: str, *, kept: bool
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    with closing(resolve("python:fakes:renewed")) as adapter:
+        before = adapter.run(Txn("/t", "process"))
+        with pytest.raises(AdapterError):
+            adapter.run(Scan(table))
+        assert (adapter.run(Txn("/t", "process")) == before) is kept
 
 
 def test_a_hang_costs_one_request(monkeypatch: pytest.MonkeyPatch) -> None:

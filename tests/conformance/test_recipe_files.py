@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.file_digests import digests
-from conformance.recipe_files import Seen
+from conformance.golden.file_digests import digests
+from conformance.judging.recipes.files import Seen
 
 LOG = "_delta_log"
 FIRST, SECOND, THIRD = (f"{LOG}/{number:020d}" for number in range(3))

@@ -17,12 +17,12 @@ import pytest
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.adapters import ours
-from conformance.cases import Accepted, Contested, Expected, ExpectedError, Spec
-from conformance.outcomes import Hazard, Outcome, Verdict
-from conformance.recipes import AdapterFaultError, replay_recipe, unclaimed_operations
-from generators.delta_schema import field, struct
-from generators.materialise.arrow_rows import arrow_table
-from reference_impl import Sql, Table
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
+from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe, unclaimed_operations
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import field, struct
+from reference_impl import Snapshot, Sql, Table
 
 SCHEMA = struct(field("id", "long"), field("part", "string"))
 CREATE = {
@@ -163,7 +163,7 @@ def _break_the_log(request: Write) -> Answer | None:
         (_forget_properties, "owner is None"),
         (_forget_partitioning, r"partitionColumns is \[\]"),
         (_rewrite_history, "1.json was written again"),
-        (_write_over_a_removed_file, "version 1, read again at the end: rows"),
+        (_write_over_a_removed_file, "is written over"),
         (_lead_to_an_old_version_wrongly, "version 1, read again at the end: rows"),
         (_leave_a_wrong_checksum, "the audit finds CRC-008"),
         (_break_the_log, "the table cannot be read"),
@@ -536,3 +536,48 @@ def test_a_fault_of_the_adapter_is_the_judges_to_report(tmp_path: Path) -> None:
 def test_operations_that_are_not_claimed_are_named() -> None:
     claims = Claims(operations=frozenset({"create", "append"}))
     assert unclaimed_operations(recipe(CREATE, APPEND, DELETE), claims) == ["delete"]
+
+
+def test_each_step_loads_as_many_versions_as_the_one_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int | None] = []
+    load = Snapshot.__init__
+
+    def counted(snapshot: Snapshot, *given: Any, **named: Any) -> None:
+        load(snapshot, *given, **named)
+        loaded.append(snapshot.version)
+
+    monkeypatch.setattr(Snapshot, "__init__", counted)
+
+    def loads(appends: int) -> int:
+        loaded.clear()
+        rows = partial(arrow_table, SCHEMA, [{"id": 1, "part": "a"}] * appends)
+        steps = [CREATE, *[{**APPEND, "rows": [ONE]}] * appends]
+        expectation = Expected({"versions": len(steps)}, rows)
+        verdict = judged(tmp_path / str(appends), recipe(*steps, expectation=expectation))
+        assert verdict == Verdict(Outcome.PASS)
+        return len(loaded)
+
+    few, more, most = map(loads, (2, 4, 6))
+    assert most - more == more - few
+    # The writer loads one, the judge one after the step and one by time travel.
+    assert more - few <= 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("said", "judges"), [({}, "META-011"), ({"1": "CM-012"}, "CM-012")], ids=["by-itself", "said"]
+)
+def test_a_step_that_is_refused_is_named_by_what_it_judges(
+    tmp_path: Path, said: dict[str, str], judges: str
+) -> None:
+    step = {"operation": "set_properties", "properties": {"owner": "you"}}
+    spec = recipe(CREATE, step)
+    spec = replace(spec, parameters={**spec.parameters, "judged": said})
+
+    def refusing(request: Write) -> Answer | None:
+        asked = request.operation == "set_properties"
+        return Refused("invalid_table", "commit", "no") if asked else None
+
+    verdict = judged(tmp_path, spec, refusing)
+    assert (verdict.hazard, verdict.requirement) == (Hazard.WRONG_REFUSAL, judges)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Claims
-from conformance.claims import as_document
-from conformance.outcomes import MEANINGS, Outcome
+from conformance.base.outcomes import MEANINGS, Outcome
+from conformance.judging.claims import as_document
 from conformance.report import run_diff_cli, run_report_cli
-from conformance.results import ResultsWriter
+from conformance.report.results import ResultsWriter
 
 
 def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:
@@ -300,3 +300,17 @@ def test_runs_of_two_implementations_are_not_compared(
     new = _file(tmp_path / "b", [_record("log/one/read", "pass")], name="theirs")
     assert run_diff_cli([str(old), str(new)]) == 2
     assert "implementation" in capsys.readouterr().err
+
+
+def test_names_in_results_do_not_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = "a/\x1b[2J\u202e\ud800\nregressed: none"
+    before = _file(tmp_path / "before", [_record(odd, "pass")], name=odd)
+    after = _file(tmp_path / "after", [_record(odd, "fail", message=odd)], name=odd)
+    for form in ("text", "markdown", "json"):
+        run_diff_cli([str(before), str(after), f"--format={form}"])
+        said = "".join(capsys.readouterr())
+        assert said
+        assert not {"\x1b", "\u202e", "\ud800"} & set(said)
+        assert "\nregressed: none" not in said

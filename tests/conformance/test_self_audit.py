@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from fakes import EVERYTHING, Told
 
-from conformance.judge import Judge
-from conformance.outcomes import Outcome
-from conformance.self_audit import judge_mutation
-from conformance.tables import TableStore
+from conformance.base.outcomes import Outcome
+from conformance.items.self_audit import judge_mutation
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 from generators.mutations import MUTATIONS, Mutation
 
 NOTICED = {m.id: m for m in MUTATIONS if m.noticed_by in ("audit", "both")}
@@ -34,4 +34,4 @@ def test_a_finding_about_something_else_does_not_count(judge: Judge) -> None:
     mutation = replace(NOTICED["reconcile-sidecar-in-commit"], requirements=("PQ-001",))
     verdict = judge_mutation(mutation, judge)
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.message == "the audit finds SCA-001 alone"
+    assert verdict.message == "the audit finds REC-019, SCA-001 alone"

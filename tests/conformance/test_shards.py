@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from kit_runs import WRONG, Kit, make_kit
 
+from conformance.base.status import Status
 from conformance.cli import main
-from conformance.results import read_results
-from conformance.status import Status
+from conformance.report.results import read_results
 
 pytest_plugins = ["pytester"]
 
@@ -89,7 +89,7 @@ def test_parts_that_do_not_belong_together_are_refused(
         ((first, other), "different runs: revision"),
     ):
         assert merged(kit, *given) is Status.USAGE
-        assert words in capsys.readouterr().out
+        assert words in capsys.readouterr().err
 
 
 def test_a_shard_that_is_none_is_refused(kit: Kit) -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from conformance.adapter import Answer, Claims, Description, Ok, Refused, Request
 from conformance.adapters import ours
-from conformance.generated import Plan
-from conformance.generated_recipes import generated_recipes
-from conformance.judge import Judge
-from conformance.outcomes import Outcome, Verdict
-from conformance.tables import TableStore
-from conformance.witness import Witness
+from conformance.base.outcomes import Outcome, Verdict
+from conformance.items.generated import Plan
+from conformance.items.recipes import generated_recipes
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
+from conformance.judging.witness import Witness
 from reference_impl import Table
 
 ROWS = pa.table({"id": [1, 2]})

@@ -13,7 +13,7 @@ from scenarios import ALL, ALWAYS, SCHEMA, Row, Rows, rows
 from conformance.audit import audit
 from reference_impl import Table, read_table
 from reference_impl.errors import TableNotFound
-from reference_impl.snapshot import Snapshot
+from reference_impl.snapshot.snapshot import Snapshot
 
 _RANDOM = ("delta.rowTracking.materialized", "delta.inCommitTimestampEnablementTimestamp")
 

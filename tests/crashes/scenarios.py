@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from reference_impl import Table
 from reference_impl.storage import LocalStorage
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
 
 Row = dict[str, Any]
 Rows = list[Row]

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 import pytest
 
-from generators.delta_schema import field, struct
 from generators.materialise.builder import START, STEP, TableBuilder
-from generators.materialise.data_files import FileLayout
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name, read_commit
-from generators.materialise.protocols import FEATURES, Protocol, protocol_for
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, read_commit
+from generators.materialise.log.protocols import FEATURES, Protocol, protocol_for
 from generators.materialise.staging import StageOptions
+from generators.oracle.delta_schema import field, struct
 
 SCHEMA = struct(field("id", "long"), field("name", "string"))
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.delta_schema import field, struct
 from generators.materialise.builder import TableBuilder
-from generators.materialise.checkpoints import CheckpointStyle
-from generators.materialise.hints import canonical_json, json_checksum
-from generators.materialise.log_files import LOG_DIRECTORY
-from generators.materialise.spark_hash import murmur3_text, positive_modulo
+from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
+from generators.materialise.log.checkpoints import CheckpointStyle
+from generators.materialise.log.files import LOG_DIRECTORY
+from generators.materialise.log.hints import canonical_json, json_checksum
 from generators.materialise.staging import StageOptions
+from generators.oracle.delta_schema import field, struct
 
 SCHEMA = struct(field("id", "long"), field("p", "date"), field("s", "string"))
 

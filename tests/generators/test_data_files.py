@@ -12,7 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.delta_schema import (
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.materialise.data.data_files import ExtraColumn, FileLayout, write_data_file
+from generators.materialise.data.partition_values import (
+    hive_directory,
+    number_text,
+    serialize,
+    stored_value,
+)
+from generators.materialise.data.paths import encode_path
+from generators.materialise.data.statistics import dump_statistics, file_statistics
+from generators.oracle.delta_schema import (
     DataType,
     Struct,
     array,
@@ -22,16 +32,6 @@ from generators.delta_schema import (
     struct,
     type_of,
 )
-from generators.materialise.arrow_rows import arrow_table
-from generators.materialise.data_files import ExtraColumn, FileLayout, write_data_file
-from generators.materialise.partition_values import (
-    hive_directory,
-    number_text,
-    serialize,
-    stored_value,
-)
-from generators.materialise.paths import encode_path
-from generators.materialise.statistics import dump_statistics, file_statistics
 
 SCHEMA = struct(
     field("id", "long", nullable=False),

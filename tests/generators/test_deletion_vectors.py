@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from generators.materialise.deletion_vectors import (
+from generators.materialise.data.deletion_vectors import (
     MAGIC,
     StoredVector,
     decode_uuid_name,
@@ -24,7 +24,7 @@ from generators.materialise.deletion_vectors import (
     write_vector_file,
     z85_encode,
 )
-from generators.materialise.log_state import dv_unique_id
+from generators.materialise.log.state import dv_unique_id
 from generators.profiles import profile
 
 SAMPLE_ROWS = [3, 4, 7, 11, 18, 29]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from generators.delta_schema import (
+from generators.oracle.delta_schema import (
     Array,
     Decimal,
     Map,

@@ -10,7 +10,7 @@ import pytest
 
 from generators.__main__ import main
 from generators.export import export_histories, export_mutations
-from generators.materialise.log_files import LOG_DIRECTORY
+from generators.materialise.log.files import LOG_DIRECTORY
 from generators.mutations import by_id
 from generators.spec_files import spec_files
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.delta_schema import DataType, type_of
-from generators.filters import FilterError, column, columns_of, evaluate, keep, node
-from generators.literals import decode, encode, literal
+from generators.oracle.delta_schema import DataType, type_of
+from generators.oracle.filters import FilterError, column, columns_of, evaluate, keep, node
+from generators.oracle.literals import decode, encode, literal
 from generators.profiles import profile
 from generators.strategies import data_types, filters, rows, schemas, values
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.audit import audit
-from generators.delta_schema import field, struct
-from generators.filters import column, node
-from generators.literals import literal
-from generators.materialise.arrow_rows import arrow_table
+from generators.materialise.data.arrow_rows import arrow_table
 from generators.materialise.histories import write_history
 from generators.materialise.layouts import LAYOUTS, Layout, lay_out
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
-from generators.operations import (
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from generators import filters as filters_module
-from generators.delta_schema import array, field, map_of, struct, type_of
-from generators.filters import column, node
-from generators.literals import literal
 from generators.materialise.histories import apply_operation, write_history
 from generators.materialise.staging import FileStage, LiveFile
-from generators.model import Oracle, normalized, normalized_row
-from generators.operations import Append, Create, Delete, History, Overwrite, Update, replay
+from generators.oracle import filters as filters_module
+from generators.oracle.delta_schema import array, field, map_of, struct, type_of
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.model import Oracle, normalized, normalized_row
+from generators.oracle.operations import Append, Create, Delete, History, Overwrite, Update, replay
 
 SCHEMA = struct(field("id", "long", nullable=False), field("p", "string"))
 

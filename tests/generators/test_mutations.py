@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 from generators.mutations import BASES, MUTATIONS, Base, Mutation, by_id
 from generators.mutations.bases import PLAIN
 from generators.mutations.mutation import Chapter, unique

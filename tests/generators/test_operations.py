@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from generators.delta_schema import array, field, struct, type_of
-from generators.filters import node
-from generators.operations import (
+from generators.oracle.delta_schema import array, field, struct, type_of
+from generators.oracle.filters import node
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Create,

@@ -10,12 +10,28 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from generators.delta_schema import DataType, Decimal, Primitive, Struct, array, field, struct
-from generators.filters import evaluate
 from generators.histories.drawing import draw_histories
-from generators.materialise.arrow_rows import arrow_table
-from generators.model import normalized_row
-from generators.operations import Append, Checkpoint, Create, Delete, History, RenameColumn, replay
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import (
+    DataType,
+    Decimal,
+    Primitive,
+    Struct,
+    array,
+    field,
+    struct,
+)
+from generators.oracle.filters import evaluate
+from generators.oracle.model import normalized_row
+from generators.oracle.operations import (
+    Append,
+    Checkpoint,
+    Create,
+    Delete,
+    History,
+    RenameColumn,
+    replay,
+)
 from generators.profiles import PROFILES, profile
 from generators.strategies import (
     data_types,

@@ -12,9 +12,9 @@ import pytest
 
 from generators.golden import cli
 from generators.golden.build import build_corpus, check_corpus, read_manifest, write_manifest
-from generators.golden.canonical import differences, digest
-from generators.golden.case import CaseError
-from generators.golden.catalog import Chapter, Definition
+from generators.golden.cases.canonical import differences, digest
+from generators.golden.cases.case import CaseError
+from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import all_definitions
 
 _SELECTED = ("transaction-identifiers", "last-checkpoint-file/minimal", "deletion-vectors/inline")

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.delta_schema import array, field, map_of, struct
-from generators.golden.case import Accepted, CaseError, CaseInfo, CaseWriter, Refusal
-from generators.golden.filters import compare
+from generators.golden.cases.case import Accepted, CaseError, CaseInfo, CaseWriter, Refusal
+from generators.golden.cases.filters import compare
+from generators.oracle.delta_schema import array, field, map_of, struct
 
 _SCHEMA = struct(field("id", "long", nullable=False), field("name", "string"))
 _ROWS = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]

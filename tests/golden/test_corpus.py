@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import schemas
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 from generators.golden.build import CORPUS, check_corpus, read_manifest
 from generators.golden.chapters import all_definitions
 from generators.spec_files import FOLDERS, spec_folder

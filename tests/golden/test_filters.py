@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 import schemas
-from generators.golden.filters import (
+from generators.golden.cases.filters import (
     Filter,
     all_of,
     any_of,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from generators.golden.build import CORPUS, read_manifest
-from generators.golden.replay import replay_differences
+from generators.golden.cases.replay import replay_differences
 
 _WRITTEN = sorted(
     case_id

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from generators.delta_schema import (
+from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.data.deletion_vectors import inline_descriptor
+from generators.oracle.delta_schema import (
     Struct,
     array,
     assign_column_mapping,
@@ -17,9 +20,6 @@ from generators.delta_schema import (
     map_of,
     struct,
 )
-from generators.golden.table import GoldenTable, add, feature_protocol, remove
-from generators.materialise.data_files import FileLayout
-from generators.materialise.deletion_vectors import inline_descriptor
 
 _PAIR = struct(field("id", "long"), field("name", "string"))
 

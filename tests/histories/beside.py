@@ -20,15 +20,16 @@ from objections import broken_rule, iceberg_fault, is_on, removed_rows
 from tally import Counted, Tally, in_use
 
 from conformance.audit import audit
-from conformance.compare import compare_rows
-from conformance.recipe_traces import Traces
-from generators.delta_schema import DataType, Field, Struct, from_json
-from generators.materialise.arrow_rows import arrow_table
-from generators.model import Oracle
-from generators.operations import Operation, Restore, Tree, apply
+from conformance.judging.compare import compare_rows
+from conformance.judging.recipes.traces import Traces
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import DataType, Field, Struct, from_json
+from generators.oracle.model import Oracle
+from generators.oracle.operations import Operation, Restore, Tree, apply
 from reference_impl import DeltaError, Table, read_table
-from reference_impl.features import supported
-from reference_impl.snapshot import Snapshot
+from reference_impl.model.features import supported
+from reference_impl.scan import scan
+from reference_impl.snapshot.snapshot import Snapshot
 
 __all__ = ["SideBySide"]
 
@@ -83,6 +84,7 @@ class SideBySide(RuleBasedStateMachine):
         rules: SQL of the table's rules to their trees.
         clusterings: the clustering columns of every version, by their paths now.
         marks: identity column to the furthest value that it ever had.
+        now: the latest version, as it was read after the last change.
         oldest: the first version that is promised.
 
     """
@@ -99,6 +101,7 @@ class SideBySide(RuleBasedStateMachine):
         self.clusterings: list[tuple[tuple[str, ...], ...]] = []
         self.marks: dict[str, int] = {}
         self.traces = Traces(self.folder / "table")
+        self.now: Snapshot | None = None
         self.oldest = 0
 
     @property
@@ -116,7 +119,7 @@ class SideBySide(RuleBasedStateMachine):
 
     def supported(self) -> frozenset[str]:
         """Give the features that the protocol supports."""
-        return supported(self.table.snapshot().protocol) if self.oracle.versions else frozenset()
+        return frozenset() if self.now is None else supported(self.now.protocol)
 
     def attempt(  # noqa: PLR0913  what is known ahead has this many sides
         self,
@@ -174,9 +177,10 @@ class SideBySide(RuleBasedStateMachine):
         self.oracle = trial
         self.clustered = self.clustered if clustered is None else clustered
         self.clusterings.append(self.clustered)
-        self.compare(version)
-        self._look(feed=feed and not isinstance(work, Restore))
-        self.tally.update(f"feature {name}" for name in in_use(self.table.snapshot()))
+        former, self.now = self.now, Table(self.location).snapshot()
+        self.compare(self.now)
+        self._look(former, self.now, feed=feed and not isinstance(work, Restore))
+        self.tally.update(f"feature {name}" for name in in_use(self.now))
         return True
 
     def _objection(self, trial: Oracle, new: frozenset[str], *, grows: bool) -> str | None:
@@ -232,13 +236,13 @@ class SideBySide(RuleBasedStateMachine):
             assert (value - start) // step >= 0, f"{name} has {value}"
             assert mark is None or (value - mark) * step > 0, f"{name} has {value} after {mark}"
 
-    def compare(self, version: int) -> None:
+    def compare(self, snapshot: Snapshot) -> None:
         """Hold a version against the oracle's."""
+        version = snapshot.version
         wanted = self.oracle.versions[version]
         rows = arrow_table(wanted.schema, [row.values for row in wanted.rows])
-        difference = compare_rows(rows, read_table(self.location, version=version))
+        difference = compare_rows(rows, scan(snapshot))
         assert difference is None, f"version {version}: {difference}"
-        snapshot = self.table.snapshot(version)
         assert {k: t.version for k, t in snapshot.txns.items()} == dict(wanted.transactions)
         domains = {
             k: d.configuration
@@ -257,12 +261,11 @@ class SideBySide(RuleBasedStateMachine):
         assert _described(held) == _described(wanted.schema)
         assert _clustering(snapshot, held) == self.clusterings[version]
 
-    def _look(self, *, feed: bool) -> None:
+    def _look(self, former: Snapshot | None, now: Snapshot, *, feed: bool) -> None:
         """Compare changes and row ids of the latest version, and audit log and files."""
+        assert now.version == self.version
         if feed:
             self._compare_feed()
-        before, table = self.traces.version, Table(self.location)
-        former, now = table.snapshot(before) if before >= 0 else None, table.snapshot()
         operation = "" if feed else "restore"
         fault = self.traces.after(former, now, self.oracle.versions[-1], operation)
         assert fault is None, fault
@@ -294,7 +297,7 @@ class SideBySide(RuleBasedStateMachine):
         """Read every version again that is promised."""
         try:
             for version in range(self.oldest, self.version + 1):
-                self.compare(version)
+                self.compare(self.table.snapshot(version))
         finally:
             shutil.rmtree(self.folder)
 

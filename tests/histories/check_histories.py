@@ -19,11 +19,11 @@ from machine import WriterMachine
 from tally import Tally, missed, told
 
 from conformance.adapter import Ok, Scan
-from conformance.compare import compare_rows
-from conformance.witness import claims_to_read
-from generators.materialise.arrow_rows import arrow_table
+from conformance.judging.compare import compare_rows
+from conformance.judging.witness import claims_to_read
+from generators.materialise.data.arrow_rows import arrow_table
 from reference_impl import Snapshot
-from reference_impl.log_names import LOG_DIR, parse
+from reference_impl.log.names import LOG_DIR, parse
 
 COUNT = int(os.environ.get("DELTA_TCK_HISTORIES", "200"))
 STEPS = 25

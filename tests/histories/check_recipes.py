@@ -9,13 +9,13 @@ import pytest
 from check_histories import ENGINES
 
 from conformance.adapters import ours
-from conformance.corpus import load_corpus
-from conformance.generated import Plan
-from conformance.generated_recipes import generated_recipes
-from conformance.items import golden_items
-from conformance.judge import Judge
-from conformance.tables import TableStore
-from conformance.witness import Witness
+from conformance.golden.corpus import load_corpus
+from conformance.items.generated import Plan
+from conformance.items.items import golden_items
+from conformance.items.recipes import generated_recipes
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
+from conformance.judging.witness import Witness
 
 _MAPPED = "expected 'b', got null"
 KNOWN: dict[str, dict[str, str]] = {

@@ -15,8 +15,8 @@ from objections import (
 from operation import only_if, operation
 from row_rules import RowRules
 
-from generators.delta_schema import Array, DataType, Decimal, Field, Primitive, Struct
-from generators.operations import (
+from generators.oracle.delta_schema import Array, DataType, Decimal, Field, Primitive, Struct
+from generators.oracle.operations import (
     AddColumn,
     DropColumn,
     RenameColumn,

@@ -13,11 +13,11 @@ from typing import Any
 from draws import default_of
 from objections import generations
 
-from generators.delta_schema import Decimal, Primitive, Struct
-from generators.filters import evaluate
-from generators.literals import literal
-from generators.model import Row, normalized_row
-from generators.operations import Tree
+from generators.oracle.delta_schema import Decimal, Primitive, Struct
+from generators.oracle.filters import evaluate
+from generators.oracle.literals import literal
+from generators.oracle.model import Row, normalized_row
+from generators.oracle.operations import Tree
 
 __all__ = ["completed", "identities", "inserted", "stored", "updated"]
 

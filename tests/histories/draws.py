@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from generators.delta_schema import (
+from generators.oracle.delta_schema import (
     Array,
     DataType,
     Decimal,
@@ -27,9 +27,9 @@ from generators.delta_schema import (
     struct,
     type_of,
 )
-from generators.filters import column, node
-from generators.literals import literal
-from generators.operations import Tree
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import Tree
 
 __all__ = [
     "CREATED_WITH",

@@ -20,13 +20,13 @@ from objections import CONSTRAINT, GENERATED, is_on
 from operation import draw_operation, operation
 from table_rules import TableRules
 
-from conformance.adapters.sqltext import SPARK, render
-from generators.delta_schema import Field, Struct, field, struct
-from generators.filters import column, columns_of, node
-from generators.literals import literal
-from generators.materialise.arrow_rows import arrow_table
-from generators.model import Oracle, Row
-from generators.operations import Create
+from conformance.adapters.sql.text import SPARK, render
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import Field, Struct, field, struct
+from generators.oracle.filters import column, columns_of, node
+from generators.oracle.literals import literal
+from generators.oracle.model import Oracle, Row
+from generators.oracle.operations import Create
 
 __all__ = ["WriterMachine"]
 

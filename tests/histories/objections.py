@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from generators.delta_schema import Array, DataType, Field, Map, Primitive, Struct
-from generators.filters import columns_of, evaluate
-from generators.model import Oracle
-from generators.operations import Tree
+from generators.oracle.delta_schema import Array, DataType, Field, Map, Primitive, Struct
+from generators.oracle.filters import columns_of, evaluate
+from generators.oracle.model import Oracle
+from generators.oracle.operations import Tree
 
 __all__ = [
     "ACTIVATIONS",

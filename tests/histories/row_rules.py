@@ -25,20 +25,12 @@ from hypothesis import strategies as st
 from objections import generations
 from operation import only_if, operation
 
-from conformance.adapters.sqltext import SPARK, render
-from generators.delta_schema import Field, Struct
-from generators.filters import column, evaluate, node
-from generators.literals import literal
-from generators.materialise.arrow_rows import arrow_table
-from generators.operations import (
-    Append,
-    Delete,
-    Merge,
-    MergeClause,
-    Overwrite,
-    Tree,
-    Update,
-)
+from conformance.adapters.sql.text import SPARK, render
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import Field, Struct
+from generators.oracle.filters import column, evaluate, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import Append, Delete, Merge, MergeClause, Overwrite, Tree, Update
 from reference_impl import Sql, When
 
 __all__ = ["RowRules"]

@@ -20,10 +20,10 @@ from objections import (
 )
 from operation import operation
 
-from conformance.adapters.sqltext import SPARK, render
-from generators.delta_schema import Array, DataType, Field, Struct
-from generators.model import Oracle
-from generators.operations import (
+from conformance.adapters.sql.text import SPARK, render
+from generators.oracle.delta_schema import Array, DataType, Field, Struct
+from generators.oracle.model import Oracle
+from generators.oracle.operations import (
     Keep,
     Restore,
     SetDomain,
@@ -32,8 +32,8 @@ from generators.operations import (
     UnsetProperties,
 )
 from reference_impl import DeltaError, Table
-from reference_impl.features import FEATURES as REGISTRY
-from reference_impl.write.checkpoint import Style
+from reference_impl.model.features import FEATURES as REGISTRY
+from reference_impl.write.checkpoints.write import Style
 
 __all__ = ["TableRules"]
 
@@ -219,7 +219,7 @@ class TableRules(ColumnRules):
             done = True
         assert done == allowed, style
         self.tally[f"checkpoint {style}"] += done
-        self.compare(self.version)
+        self.compare(self.table.snapshot(self.version))
         self.audit()
 
     def _commits(self) -> list[Path]:
@@ -232,7 +232,7 @@ class TableRules(ColumnRules):
         if len(held) > 1:
             start = data.draw(st.integers(held[0], held[-2]))
             self.table.compact_log(start, data.draw(st.integers(start + 1, held[-1])))
-            self.compare(self.version)
+            self.compare(self.table.snapshot(self.version))
             self.audit()
 
     @operation(how=st.sampled_from(("plain", "dry", "at once")))
@@ -244,7 +244,7 @@ class TableRules(ColumnRules):
             self.table.vacuum(dry_run=how == "dry")
         if how == "at once" or (brief and how == "plain"):
             self.oldest = self.version
-        self.compare(self.version)
+        self.compare(self.table.snapshot(self.version))
         self.audit()
 
     @operation(aged=st.booleans())
@@ -258,7 +258,7 @@ class TableRules(ColumnRules):
         self.oldest = max([self.oldest, *(version + 1 for version in gone)])
         self.traces.after(None, Table(self.location).snapshot(), None, "cleanup")
         for version in range(self.oldest, self.version + 1):
-            self.compare(version)
+            self.compare(self.table.snapshot(version))
         self.audit()
 
     @operation(2)

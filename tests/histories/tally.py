@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from reference_impl import Snapshot, Table
-from reference_impl.features import FEATURES, active, supported
+from reference_impl.model.features import FEATURES, active, supported
 from reference_impl.types.model import DataType, children
 
 __all__ = ["Counted", "Tally", "in_use", "missed", "told", "wanted"]

@@ -1,6 +1,14 @@
-"""A few random histories of the writer, the same in every run; ``check_histories.py`` has more."""
+"""A few random histories of the writer, the same in every run; ``check_histories.py`` has more.
+
+They come in parts, so that test processes share them. Together they reach all that the writer
+does, which the part that ends last finds out: each leaves its counts to the others.
+"""
 
 from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, seed, settings
@@ -8,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from machine import WriterMachine
 from tally import Tally, missed, told
 
-COUNT, STEPS = 60, 25
+SEEDS, COUNT, STEPS = (17, 18, 19, 20), 15, 25
 
 
 @pytest.fixture(autouse=True)
@@ -17,11 +25,24 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
-def test_the_writer_does_what_the_oracle_does(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder that all test processes of a run see."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "histories"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize("number", SEEDS)
+def test_the_writer_does_what_the_oracle_does(
+    number: int, counts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tally = Tally()
     monkeypatch.setattr(WriterMachine, "tally", tally)
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        seed(17)(WriterMachine),
+        seed(number)(WriterMachine),
         settings=settings(
             max_examples=COUNT,
             stateful_step_count=STEPS,
@@ -31,4 +52,9 @@ def test_the_writer_does_what_the_oracle_does(monkeypatch: pytest.MonkeyPatch) -
             suppress_health_check=list(HealthCheck),
         ),
     )
-    assert missed(tally) == [], told(tally)
+    (counts / f"{number}.part").write_text(json.dumps(tally))
+    (counts / f"{number}.part").rename(counts / f"{number}.json")
+    done = [counts / f"{each}.json" for each in SEEDS]
+    if all(path.exists() for path in done):
+        total = sum((Tally(json.loads(path.read_text())) for path in done), Tally())
+        assert missed(total) == [], told(total)

@@ -19,19 +19,19 @@ import pyarrow.parquet as pq
 
 from conformance.adapter import Answer, Description, Request
 from conformance.adapters import ours
-from reference_impl import cdf, segment, skipping, snapshot
-from reference_impl.actions import DomainMetadata, Sidecar
-from reference_impl.checkpoints import CheckpointReader
-from reference_impl.checksum import read_checksum
-from reference_impl.commit_lines import Lines
-from reference_impl.commits import parse_commit
 from reference_impl.deletion_vectors.bitmap import Bitmap
 from reference_impl.errors import MalformedCommit
-from reference_impl.history import History
-from reference_impl.row_tracking import RowTracking
-from reference_impl.scan import conform, data_file, reader, tasks
-from reference_impl.segment import Listing
-from reference_impl.wire import Place
+from reference_impl.log.checkpoints.reader import CheckpointReader
+from reference_impl.log.commit_lines import Lines
+from reference_impl.log.commits import parse_commit
+from reference_impl.model.actions import DomainMetadata, Sidecar
+from reference_impl.model.wire import Place
+from reference_impl.scan import cdf, conform, data_file, reader, skipping, tasks
+from reference_impl.scan.row_tracking import RowTracking
+from reference_impl.snapshot import segment, snapshot
+from reference_impl.snapshot.checksum import read_checksum
+from reference_impl.snapshot.history import History
+from reference_impl.snapshot.segment import Listing
 
 __all__ = ["FAULTS", "FaultyOurs"]
 

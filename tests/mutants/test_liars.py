@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from liars import LIES, liar
 
-from conformance.corpus import Corpus, load_corpus
-from conformance.judge import Judge
-from conformance.outcomes import Outcome
-from conformance.tables import TableStore
+from conformance.base.outcomes import Outcome
+from conformance.golden.corpus import Corpus, load_corpus
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 
 CAUGHT_BY = {
     "a-row-too-many": "transaction-identifiers/latest-per-application",

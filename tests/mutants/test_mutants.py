@@ -14,11 +14,11 @@ import pytest
 from faulty_ours import FAULTS, FaultyOurs
 from tiny_reader import TinyReader
 
-from conformance.cases import Case, Spec
-from conformance.corpus import Corpus, load_corpus
-from conformance.judge import Judge
-from conformance.outcomes import Outcome, Verdict
-from conformance.tables import TableStore
+from conformance.base.outcomes import Outcome, Verdict
+from conformance.golden.cases import Case, Spec
+from conformance.golden.corpus import Corpus, load_corpus
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 
 MUTANTS = {
     "decodes-paths-twice": "ADD-003",

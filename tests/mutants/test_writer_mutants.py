@@ -20,11 +20,11 @@ from wrong_rules import RULES
 from wrong_writers import MUTANTS as WRITERS
 from wrong_writers import WrongWriter, writing_wrong
 
-from conformance.cases import Case, Spec
-from conformance.corpus import Corpus, load_corpus
-from conformance.judge import Judge
-from conformance.outcomes import Outcome
-from conformance.tables import TableStore
+from conformance.base.outcomes import Outcome
+from conformance.golden.cases import Case, Spec
+from conformance.golden.corpus import Corpus, load_corpus
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
 
 MUTANTS = {**WRITERS, **RULES, **MARKS}
 

@@ -31,7 +31,7 @@ from conformance.adapter import (
     Snapshot,
     Txn,
 )
-from generators.delta_schema import arrow_schema, from_json
+from generators.oracle.delta_schema import arrow_schema, from_json
 
 COMMIT = re.compile(r"(\d{20})\.json")
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")

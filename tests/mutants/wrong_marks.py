@@ -6,7 +6,7 @@ from typing import Any
 
 from wrong_writers import Mutant, gives, wrong
 
-from reference_impl.write.row_ids import ROW_TRACKING_DOMAIN
+from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 
 
 def _row_mark_of_then(_right: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,13 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Claims
-from conformance.claims import as_document
-from conformance.results import ResultsWriter
+from conformance.judging.claims import as_document
+from conformance.report.results import ResultsWriter
+
+HERE = Path(__file__).parent
+for folder in (HERE, HERE.parent / "conformance"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
 
 CLAIMS = as_document(Claims(operations=frozenset({"scan"})))
 HAZARDS = {"fail": "silent wrong data"}

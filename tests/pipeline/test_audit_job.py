@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.faults import SelectionError
+from conformance.base.faults import SelectionError
 from conformance.pipeline.audit import job, run_audit_job
 from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.places import tables_of

@@ -37,6 +37,14 @@ def test_writers_at_once_add_each_progress_once(tmp_path: Path) -> None:
     assert set(table.progress().values()) == {1}
 
 
+def test_rows_of_progress_that_is_recorded_in_part_come_in_once(tmp_path: Path) -> None:
+    table = StoredTable(str(tmp_path / "t"), LATER)
+    rows = [{"name": str(number), "size": number} for number in range(1, 7)]
+    table.add(rows[:4], "app", 4, "size")
+    assert table.add(rows, "app", 6, "size")
+    assert table.read().column("size").to_pylist() == [1, 2, 3, 4, 5, 6]
+
+
 def test_no_rows_are_progress_as_well(tmp_path: Path) -> None:
     table = StoredTable(str(tmp_path / "t"), SCHEMA)
     table.add([], "app", 3)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline.track.releases import release_key
 from conformance.pipeline.track.store import Store
-from conformance.status import Status
 
 Write = Callable[..., Path]
 Asked = Callable[..., Any]
@@ -162,8 +162,8 @@ def test_a_new_text_of_the_protocol_names_its_cases(
 
 def drifted(names: list[str]) -> Callable[..., Any]:
     """Give a drift in which some requirements have lost their sentence."""
-    from conformance.drift import Drift, Drifted  # noqa: PLC0415  beside its one use
-    from conformance.registry import load_registry  # noqa: PLC0415  as above
+    from conformance.requirements.drift import Drift, Drifted  # noqa: PLC0415  beside its one use
+    from conformance.requirements.registry import load_registry  # noqa: PLC0415  as above
 
     rows = tuple(Drifted(row, ()) for row in load_registry() if row.id in names)
     return lambda *_, **__: Drift("2025", rows, 1, ())

@@ -10,11 +10,11 @@ from pathlib import Path
 from racer import PROPERTIES, SCHEMA, Note, race
 
 from conformance.audit import audit
-from conformance.compare import compare_rows
-from generators.delta_schema import field, struct
-from generators.filters import keep
-from generators.materialise.arrow_rows import arrow_table
-from generators.model import Oracle
+from conformance.judging.compare import compare_rows
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import keep
+from generators.oracle.model import Oracle
 from reference_impl import Table, read_table
 
 MODEL = struct(field("id", "long"), field("part", "string"), field("n", "integer"))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from reference_impl.errors import SchemaMismatch, UnsupportedExpression
-from reference_impl.sql import parse_expression
+from reference_impl.expressions.sql import parse_expression
 from reference_impl.types.arrow import from_arrow
 
 SCHEMA = pa.schema(

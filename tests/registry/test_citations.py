@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.citations import (
+from conformance.base.home import PACKAGE
+from conformance.requirements.citations import (
     Citation,
     CitationError,
     cited_in_corpus,
     cited_in_project,
     cited_in_source,
+    cited_in_steps,
+    found_in_tables,
 )
 
 
@@ -90,10 +93,16 @@ def test_a_project_is_its_corpus_and_its_packages(tmp_path: Path) -> None:
     write_case(tmp_path / "corpus", "toys/ball", ["TOY-001"], read=["TOY-001"])
     for package, kind in [
         ("generators/mutations", "mutation"),
-        ("conformance/suite", "property"),
+        ("conformance/plugin/suite", "property"),
         ("conformance/audit", "audit"),
     ]:
         (tmp_path / package).mkdir(parents=True)
         (tmp_path / package / "toys.py").write_text(f"{kind.upper()} = 'TOY-001'\n")
     kinds = [found.kind for found in cited_in_project(tmp_path, tmp_path / "corpus")]
     assert kinds == ["golden", "mutation", "property", "audit"]
+
+
+def test_the_modules_that_look_at_steps_of_recipes_name_rows() -> None:
+    named = {name for each in cited_in_steps(PACKAGE) for name in each.requirements}
+    assert {"CRC-037", "CKPT-N-007", "DVD-002", "RT-047", "TF-012"} <= named
+    assert named - {"SNAP-007"} <= found_in_tables()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.clauses import ClauseIndex, digest, words
+from conformance.requirements.clauses import ClauseIndex, digest, quotes, sentences, words
 
 PLAIN = "Every box in the `toy_room` must carry a label (see it), e.g. red."
 
@@ -69,3 +69,18 @@ def test_an_empty_text_holds_nothing() -> None:
 def test_every_sentence_of_a_list_is_found(sentences: list[str]) -> None:
     text = "\n".join(f"* {sentence.strip()}." for sentence in sentences)
     assert ClauseIndex.of(text).missing(map(digest, sentences)) == frozenset()
+
+
+def test_a_sentence_is_found_again_as_it_is_spelled() -> None:
+    text = "* A `Ball` must be **round**\n  and [red](colours.md). Boxes stand.\n| x | Y z |\n"
+    ball, cell = digest("a ball must be round and red"), digest("y z")
+    assert quotes(text, [ball, cell, digest("nothing of it")]) == {
+        ball: "A `Ball` must be **round** and red.",
+        cell: "Y z",
+    }
+
+
+def test_sentences_of_a_text_are_known_by_digest() -> None:
+    found = sentences("One is red. Two are blue.\n\n- Three!\n")
+    assert list(found.values()) == ["One is red.", "Two are blue.", "Three!"]
+    assert digest("two are blue") in found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.citations import Citation, Kind
-from conformance.coverage import (
+from conformance.requirements.citations import Citation, Kind
+from conformance.requirements.coverage import (
     Coverage,
     Tally,
     measure,
@@ -18,8 +19,8 @@ from conformance.coverage import (
     render_text,
     run_coverage_cli,
 )
-from conformance.gaps import Gap, GapList, faults_of, read_gaps, render_gaps
-from conformance.registry import Registry, RegistryError, load_registry
+from conformance.requirements.gaps import Gap, GapList, faults_of, read_gaps, render_gaps
+from conformance.requirements.registry import Registry, RegistryError, load_registry
 
 CITATIONS = [
     Citation("toys/ball/read", ("TOY-001",), "golden"),
@@ -111,17 +112,18 @@ def test_a_revision_counts_only_what_binds_under_it(registry: Registry) -> None:
 
 
 def test_the_tables_show_the_figures(registry: Registry) -> None:
-    coverage = measured(registry)
+    coverage = replace(measured(registry), proved=frozenset({"TOY-001"}))
     text = render_text(coverage, registry).splitlines()
     assert text[0] == (
-        "2 of 3 MUST requirements are covered, 1 of them by an audit check alone; "
-        "0 more are named by cases that judge another one "
+        "2 of 3 MUST requirements are cited by what judges them, 1 of them by an audit check "
+        "alone, and 1 are proved by a wrong implementation or a planted fault; 0 more "
+        "are named by cases that judge another one "
         "(1 golden, 0 recipe, 1 mutation, 0 property, 1 audit)."
     )
-    assert text[4].split() == ["Toys", "2/3", "0/1", "1/2", "1"]
+    assert text[4].split() == ["Toys", "2/3", "0/1", "1/2", "1", "1"]
     assert render_markdown(coverage, registry).splitlines()[4:] == [
-        "| Toys | 2/3 | 0/1 | 1/2 |  | 1 |",
-        "| All | 2/3 | 0/1 | 1/2 |  | 1 |",
+        "| Toys | 2/3 | 0/1 | 1/2 |  | 1 | 1 |",
+        "| All | 2/3 | 0/1 | 1/2 |  | 1 | 1 |",
     ]
 
 

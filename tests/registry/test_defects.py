@@ -1,22 +1,46 @@
-"""One defect has one ruling, wherever a golden table or a mutation plants it."""
+"""One defect has one ruling for each role, wherever a table, a mutation or a recipe plants it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from conformance.cases import Case, Contested, ExpectedError
-from conformance.corpus import load_corpus
-from conformance.defects import Defect, load_defects, ruling_of_case, ruling_of_mutation
+from conformance.audit import audit
+from conformance.golden.cases import Case, Contested, ExpectedError
+from conformance.golden.corpus import load_corpus
+from conformance.items.items import Item, golden_items, judged_by
+from conformance.items.mutated import mutated_items
+from conformance.judging.tables import TableStore
+from conformance.requirements.defects import (
+    Defect,
+    load_defects,
+    ruling_of_case,
+    ruling_of_findings,
+    ruling_of_mutation,
+    ruling_of_recipe,
+    spec_of_case,
+)
+from conformance.requirements.registry import load_registry
 from generators.mutations import MUTATIONS
 
 DEFECTS = load_defects()
+REGISTRY = load_registry()
 
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
     return {case.id: case for case in load_corpus(validate=False).cases}
+
+
+@pytest.fixture(scope="module")
+def items() -> dict[str, Item]:
+    found = (
+        *golden_items(load_corpus(validate=False)),
+        *mutated_items(REGISTRY, audited=False),
+    )
+    return {item.id: item for item in found}
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
@@ -26,8 +50,68 @@ def test_all_that_plant_a_defect_take_the_same_from_a_reader(
     mutations = {each.id: each for each in MUTATIONS}
     found = {name: ruling_of_case(cases[name]) for name in defect.golden}
     found |= {name: ruling_of_mutation(mutations[name]) for name in defect.mutations}
-    assert found
+    assert found or defect.recipes
     assert found == dict.fromkeys(found, defect.reader)
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_all_that_plant_a_defect_judge_one_requirement(
+    defect: Defect, cases: dict[str, Case], items: dict[str, Item]
+) -> None:
+    asked = {spec.id for name in defect.golden if (spec := spec_of_case(cases[name]))}
+    asked |= {f"mutations/{name}/read" for name in defect.mutations}
+    found = {name: items[name].requirement("upstream") for name in asked}
+    assert found == dict.fromkeys(found, defect.requirement)
+
+
+@pytest.mark.parametrize(
+    "defect", [each for each in DEFECTS if each.reader], ids=lambda defect: defect.name
+)
+def test_all_that_plant_a_defect_take_the_same_from_a_writer(
+    defect: Defect, cases: dict[str, Case], tmp_path: Path
+) -> None:
+    if defect.writer is None:
+        assert defect.name in ("log-empty-directory", "table-specification-no-log")
+        return
+    tables = {}
+    store = TableStore()
+    for name in defect.golden:
+        tables[name] = store.table(cases[name])
+    for each in MUTATIONS:
+        if each.id in defect.mutations:
+            each.build(tmp_path / each.id)
+            tables[each.id] = tmp_path / each.id
+    found = {
+        name: ruling_of_findings(audit(str(table)), defect.breaks) for name, table in tables.items()
+    }
+    store.close()
+    assert found == dict.fromkeys(found, defect.writer)
+    assert (defect.breaks is None) == (defect.writer == "allowed")
+
+
+@pytest.mark.parametrize(
+    "defect", [each for each in DEFECTS if each.recipes], ids=lambda defect: defect.name
+)
+def test_all_recipes_that_ask_for_a_defect_take_the_same_from_a_writer(
+    defect: Defect, cases: dict[str, Case]
+) -> None:
+    specs = [spec for name in defect.recipes for spec in cases[name].specs if spec.type == "write"]
+    assert len(specs) == len(defect.recipes)
+    rulings = {spec.id: ruling_of_recipe(spec, REGISTRY) for spec in specs}
+    assert {ruling for ruling, _ in rulings.values()} == {defect.writer}
+    assert {obeyed for _, obeyed in rulings.values()} <= {defect.breaks, None}
+    assert {judged_by(spec).in_revision("upstream") for spec in specs} == {defect.breaks}
+
+
+def test_every_recipe_that_may_be_refused_names_its_defect(cases: dict[str, Case]) -> None:
+    listed = {name for defect in DEFECTS for name in defect.recipes}
+    refusable = {
+        case.id
+        for case in cases.values()
+        for spec in case.specs
+        if spec.type == "write" and isinstance(spec.expectation, ExpectedError | Contested)
+    }
+    assert refusable == listed
 
 
 def test_names_are_unique_and_nothing_is_listed_twice() -> None:
@@ -35,6 +119,7 @@ def test_names_are_unique_and_nothing_is_listed_twice() -> None:
         [defect.name for defect in DEFECTS],
         [name for defect in DEFECTS for name in defect.golden],
         [name for defect in DEFECTS for name in defect.mutations],
+        [name for defect in DEFECTS for name in defect.recipes],
     ):
         assert [name for name, count in Counter(listed).items() if count > 1] == []
 

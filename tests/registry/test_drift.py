@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from conformance.clauses import digest
-from conformance.drift import find_drift, render_drift, run_drift_cli
-from conformance.registry import Registry, load_registry
+from conformance.requirements.clauses import digest
+from conformance.requirements.drift import find_change, find_drift, render_drift, run_drift_cli
+from conformance.requirements.registry import Registry, load_registry
 
 OLD = """
 # Toys
@@ -75,7 +75,7 @@ def test_a_planted_change_is_named_with_its_cases(
     assert drift.drifted[0].cases == ("toys/one/read", "toys/two/read")
     report = render_drift(drift)
     assert report.startswith(
-        "1 requirements of 2025 have lost their sentence and 2 have kept it; 2 cases"
+        "1 requirements of 2025 have lost their sentence and 2 have kept it; 2 cases and"
     )
     assert "  - toys/two/read\n" in report
     assert "toys/other" not in report
@@ -119,6 +119,38 @@ def test_a_text_that_kept_one_sentence_reports_the_rest(
     arguments = [str(text), "--project", str(tmp_path), "--corpus", str(corpus)]
     assert run_drift_cli(arguments) == 1
     out = capsys.readouterr().out
-    assert "1 cases are affected" in out
+    assert "1 cases and" in out
     assert "toys/one/read" in out
     assert "REC-002" not in out
+
+
+def test_between_two_texts_what_is_gone_and_what_is_new_is_named(registry: Registry) -> None:
+    new = OLD.replace("A ball must be round.", "A ball must be red. A car must have wheels.")
+    drift = find_change(OLD, new.replace("# Toys", "# Toys\nMore toys."), registry)
+    assert [item.requirement.id for item in drift.drifted] == ["TOY-001"]
+    assert drift.kept == 2
+    assert drift.added == ("A ball must be red.", "A car must have wheels.")
+    assert "new: A car must have wheels.\n" in render_drift(drift)
+
+
+def test_a_row_that_the_old_text_does_not_hold_has_not_drifted(registry: Registry) -> None:
+    old = OLD.replace("A ball must be round. ", "")
+    assert find_change(old, old, registry).drifted == ()
+    assert find_change(old, old, registry).kept == 2
+
+
+def test_two_texts_are_compared_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = tmp_path / "old.md", tmp_path / "new.md"
+    old.write_text("* A single `protocol` action\n* A single `metaData` action\n")
+    new.write_text("* A single `protocol` action\n* A metaData action is required\n")
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    rest = ["--project", str(tmp_path), "--corpus", str(corpus)]
+    assert run_drift_cli([str(old), str(new), *rest]) == 1
+    out = capsys.readouterr().out
+    assert "REC-003" in out
+    assert "new: A metaData action is required" in out
+    assert run_drift_cli([str(old), str(old), *rest]) == 0
+    assert run_drift_cli([str(old), str(old), str(new), *rest]) == 2

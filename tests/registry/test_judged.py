@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from conformance.corpus import load_corpus
-from conformance.generated import Plan, generated_items
-from conformance.generated_recipes import generated_recipes
-from conformance.items import Item, golden_items
-from conformance.judged import Judged, judged_by
-from conformance.mutated import mutated_items
-from conformance.registry import SELECTIONS, load_registry
-from conformance.selection import Selection, select
+from conformance.golden.corpus import load_corpus
+from conformance.items.generated import Plan, generated_items
+from conformance.items.items import Item, golden_items
+from conformance.items.mutated import mutated_items
+from conformance.items.recipes import generated_recipes
+from conformance.requirements.judged import Judged, judged_by, judged_step
+from conformance.requirements.registry import SELECTIONS, load_registry
+from conformance.run.selection import Selection, select
 
 REVISIONS = tuple(SELECTIONS)
 
@@ -143,3 +143,45 @@ def test_readers_notice_by_a_clause_or_a_ruling() -> None:
         for row in registry
         if row.role != "reader" and "reader" in row.notice and row.ruling is None
     ] == []
+
+
+def test_a_step_is_held_to_what_the_recipe_says_and_else_to_what_it_is_carried_out_by() -> None:
+    assert judged_step("checkpoint").in_revision("upstream") == "CKPT-005"
+    assert judged_step("checkpoint", "CKPT-N-003").in_revision("upstream") == "CKPT-N-003"
+    assert judged_step("append").in_revision("2021") == "SNAP-008"
+    # A clause that is not in force yet judges nobody.
+    assert judged_step("cluster_by").in_revision("2021") == "SNAP-008"
+
+
+def test_every_step_judges_a_must_of_writers(items: tuple[Item, ...]) -> None:
+    registry = load_registry()
+    written = [item for item in items if item.judged.question == "write"]
+    assert len(written) > 200
+    for item in written:
+        assert item.steps, item.id
+        for revision in item.revisions:
+            for step in item.steps:
+                row = registry[str(step.in_revision(revision))]
+                assert row.level == "MUST", (item.id, row.id)
+                assert row.role != "reader", (item.id, row.id)
+
+
+def test_a_step_that_says_what_it_judges_is_one_of_the_recipe() -> None:
+    registry = load_registry()
+    recipes = {
+        spec.id: spec
+        for case in load_corpus(validate=False).cases
+        for spec in case.specs
+        if "judged" in spec.parameters
+    }
+    assert len(recipes) > 20
+    for identity, spec in recipes.items():
+        for number, name in spec.parameters["judged"].items():
+            assert int(number) < len(spec.parameters["operations"]), identity
+            assert name in spec.requirements, (identity, name)
+            assert registry[name].level == "MUST", (identity, name)
+
+
+def test_a_row_that_a_step_judges_selects_its_recipe(items: tuple[Item, ...]) -> None:
+    chosen = select(Selection(requirements=("RT-046",)), items, load_registry())
+    assert "row-tracking/write-enable/write" in {item.id for item in chosen}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.registry import (
+from conformance.requirements.registry import (
     Accepted,
     RegistryError,
     UnknownRequirementError,

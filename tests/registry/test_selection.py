@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.registry import Registry, load_registry
+from conformance.requirements.registry import Registry, load_registry
 
 
 @pytest.fixture

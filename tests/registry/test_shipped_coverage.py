@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.coverage import run_coverage_cli
+from conformance.requirements.coverage import run_coverage_cli
 
 
 def test_every_gap_is_listed_and_every_entry_is_needed(capsys: pytest.CaptureFixture[str]) -> None:

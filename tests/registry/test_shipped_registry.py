@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.registry import DEFAULT_FOLDER, Registry, load_registry
+from conformance.requirements.registry import DEFAULT_FOLDER, Registry, load_registry
 
 # Rows that were ever published. The number only grows, and an id is retired, never dropped.
 ROWS = 893

@@ -21,16 +21,21 @@ from conformance.adapter import (
     Snapshot,
     Write,
 )
-from conformance.baseline import Baseline
-from conformance.baseline_writing import BaselineFile, Outcomes
-from conformance.claims import WORDS, as_document
-from conformance.items import Item
-from conformance.judged import Judged
-from conformance.outcomes import FAILING, Hazard, Outcome, Verdict
-from conformance.results import ResultsWriter, record_of
-from conformance.selection import Selection
-from conformance.share import Share
-from conformance.wire import REQUEST_NAMES, encode_answer, encode_description, encode_request
+from conformance.base.outcomes import FAILING, Hazard, Outcome, Verdict
+from conformance.items.items import Item
+from conformance.judging.claims import WORDS, as_document
+from conformance.report.baseline import Baseline
+from conformance.report.baseline_writing import BaselineFile, Outcomes
+from conformance.report.results import ResultsWriter, record_of
+from conformance.report.share import Share
+from conformance.requirements.judged import Judged
+from conformance.run.selection import Selection
+from conformance.workers.wire import (
+    REQUEST_NAMES,
+    encode_answer,
+    encode_description,
+    encode_request,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "conformance" / "requirements").glob("*.yaml"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import schemas
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 
 def _cited(schema: Any) -> Iterator[str]:

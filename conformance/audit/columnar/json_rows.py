@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from conformance.audit.columnar.keys import file_key
 from conformance.audit.columnar.rows import ADD, COLUMNS, FLAGS, REMOVE, Rows, key_text, part_of
-from reference_impl.places import lenient_path
+from conformance.audit.grammar.uris import lenient_path
 
 __all__ = ["FEW", "JsonRows"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.columnar.rows import Mask, Rows, key_text, text_key
-from reference_impl.places import lenient_path
+from conformance.audit.grammar.uris import lenient_path
 
 __all__ = ["Body", "Codes", "Key", "Store", "dv_id", "file_key"]
 
@@ -230,6 +230,20 @@ class Store:
             lines = self._rows[at].read(np.sort(mine) - starts[at])
             found.update(zip(np.sort(mine).tolist(), (line.body for line in lines), strict=True))
         return [found[number] for number in numbers.tolist()]
+
+    def values(self, name: str, numbers: Codes) -> list[Any]:
+        """Give the values of a column for rows, from the files that have them alone."""
+        found: list[Any] = [None] * len(numbers)
+        starts = np.array(self._starts, np.int64)
+        of = np.searchsorted(starts, numbers, "right") - 1
+        by = np.argsort(of, kind="stable")
+        for some in np.split(by, np.flatnonzero(np.diff(of[by])) + 1):
+            if len(some):
+                at = int(of[some[0]])
+                column = self._rows[at].columns[name].take(pa.array(numbers[some] - starts[at]))
+                for place, value in zip(some.tolist(), column.to_pylist(), strict=True):
+                    found[place] = value
+        return found
 
     def column(self, name: str, numbers: Codes) -> pa.Array:
         """Give the values of a column for rows."""

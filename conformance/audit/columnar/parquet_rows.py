@@ -23,7 +23,7 @@ from conformance.audit.columnar.rows import (
     key_text,
     part_of,
 )
-from reference_impl.places import lenient_path
+from conformance.audit.grammar.uris import lenient_path
 
 __all__ = ["file_rows"]
 

@@ -34,9 +34,6 @@ _TOP_BIT: Final = 1 << 31
 _LEAST: Final = 12
 """Bytes of an empty bucket."""
 
-_MOST: Final = 1 << 22
-"""Containers of a vector, of which each takes far more memory than it may take bytes."""
-
 
 _Kind: TypeAlias = Literal["array", "bitmap", "run"]
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -93,6 +90,13 @@ class Rows:
             mask[values[values < count]] = False
         return None if mask is None else pa.array(mask)
 
+    def covers(self, other: Rows) -> bool:
+        """Tell whether every row of another set is in this one."""
+        return all(
+            bool(self.holds(_unfolded(*held) + key * _CONTAINER).all())
+            for key, held in other.containers.items()
+        )
+
     def holds(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Tell for each of some row indexes whether it is in the set."""
         found = np.zeros(len(rows), np.bool_)
@@ -128,6 +132,8 @@ def decode_rows(payload: bytes) -> Rows:
     reader = _Reader(payload)
     if magic == MAGIC:
         found = list(reader.portable())
+    elif swapped == MAGIC:
+        raise VectorFault("DVFMT-010", "the magic number is big endian")
     elif _NATIVE in (magic, swapped):
         found = list(reader.native("<" if magic == _NATIVE else ">"))
     else:
@@ -166,7 +172,11 @@ class _Reader:
     def portable(self) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
         last, count = -1, self._take("<Q")
         _refuse_many(count, len(self._payload))
-        for _ in range(count):
+        if count & 0xFFFF in (_WITH_RUNS, _WITHOUT_RUNS) and count > len(self._payload):
+            raise VectorFault("DVFMT-002", "a bitmap of 32 bits stands where buckets are counted")
+        for index in range(count):
+            if self.at == len(self._payload):
+                raise VectorFault("DVFMT-003", f"{count} buckets are counted, there are {index}")
             key = self._take("<I")
             if key <= last:
                 raise VectorFault("DVFMT-004", f"bucket {key} follows bucket {last}")
@@ -174,6 +184,21 @@ class _Reader:
                 raise VectorFault("DVFMT-006", f"bucket {key} has its top bit set")
             yield from self._bucket(key)
             last = key
+        self._refuse_more(last)
+
+    def _refuse_more(self, last: int) -> None:
+        """Refuse a bucket behind those that are counted."""
+        end, rest = self.at, len(self._payload) - self.at
+        if rest < _LEAST or not last < self._take("<I") < _TOP_BIT:
+            self.at = end
+            return
+        try:
+            for _ in self._bucket(0):
+                pass
+        except VectorFault:
+            self.at = end
+        else:
+            raise VectorFault("DVFMT-003", "there are more buckets than are counted")
 
     def native(self, order: str) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
         count = self._take(f"{order}I")
@@ -201,8 +226,9 @@ class _Reader:
         else:
             raise VectorFault("DVFMT-005", f"a bitmap begins with {cookie}")
         self._containers += size
-        if self._containers > _MOST:
-            raise exceeded("vector", f"a deletion vector has {self._containers} containers")
+        if self._containers > budget().limits.vector_containers:
+            found = f"a deletion vector has {self._containers} containers and more"
+            raise exceeded("vector_containers", found)
         header = self._slice(4 * size).view("<u2").reshape(-1, 2).tolist()
         offsets = None
         if not with_runs or size >= _OFFSETS_FROM:

@@ -11,18 +11,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
+from conformance.audit.grammar.uris import decode_path, is_absolute
 from conformance.audit.grammar.z85 import decode_z85
-from reference_impl.errors import DeltaError
 from reference_impl.limits import budget, exceeded
-from reference_impl.places import decode_path
 from reference_impl.storage import Storage
 
 __all__ = ["VECTOR_REQUIREMENTS", "load_vector", "vector_path"]
 
 VECTOR_REQUIREMENTS: Final = (
-    "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-004", "DVDESC-006", "DVDESC-007", "DVDESC-008",
-    "DVDESC-009", "DVDESC-010", "DVDESC-011", "DVFMT-004", "DVFMT-005", "DVFMT-006",
-    "DVFMT-008", "DVFMT-011", "DVSTO-003", "DVSTO-005", "DVSTO-006", "DVSTO-007",
+    "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-004", "DVDESC-005", "DVDESC-006", "DVDESC-007",
+    "DVDESC-008", "DVDESC-009", "DVDESC-010", "DVDESC-011", "DVFMT-002", "DVFMT-003", "DVFMT-004",
+    "DVFMT-005", "DVFMT-006", "DVFMT-008", "DVFMT-010", "DVFMT-011", "DVSTO-002", "DVSTO-003",
+    "DVSTO-005", "DVSTO-006", "DVSTO-007",
 )  # fmt: skip
 """Every requirement that a :class:`VectorFault` can name."""
 
@@ -50,7 +50,10 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
     if kind == "i":
         return None
     if kind == "p":
-        return _decoded(text)
+        path = _decoded(text)
+        if not is_absolute(path):
+            raise VectorFault("DVDESC-006", f"{text!r} is no absolute path")
+        return path
     if len(text) < _UUID:
         raise VectorFault("DVDESC-002", f"{text!r} is shorter than a UUID in Z85")
     prefix, name = text[:-_UUID], UUID(bytes=_z85(text[-_UUID:]))
@@ -60,8 +63,8 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
 def _decoded(text: str) -> str:
     try:
         return decode_path(text)
-    except DeltaError as error:
-        raise VectorFault("DVDESC-006", f"pathOrInlineDv: {error.message}") from None
+    except ValueError as error:
+        raise VectorFault("DVDESC-006", f"pathOrInlineDv: {error}") from None
 
 
 def _z85(text: str) -> bytes:
@@ -107,6 +110,20 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
     return rows
 
 
+def _sizes_differ(storage: Storage, path: str, begin: int, sizes: tuple[int, int]) -> VectorFault:
+    """Tell which of two sizes, that of the file and that of the descriptor, is wrong."""
+    stored, size = sizes
+    message = f"the file gives the vector {stored} bytes, sizeInBytes says {size}"
+    if stored == int.from_bytes(size.to_bytes(_FIELD, "big"), "little"):
+        return VectorFault("DVSTO-002", f"{message}: it is little endian", path)
+    if _FIELD <= stored <= budget().limits.vector:
+        framed = storage.get_range(path, begin + _FIELD, stored + _FIELD)
+        payload, checksum = framed[:stored], framed[stored:]
+        if zlib.crc32(payload).to_bytes(_FIELD, "big") == checksum:
+            return VectorFault("DVDESC-009", message, path)
+    return VectorFault("DVSTO-005", message, path)
+
+
 def _inline(text: str, size: int) -> bytes:
     _refuse_large(len(text))
     padded = _z85(text)
@@ -134,14 +151,15 @@ def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes
             _refuse_large(size)
         stored = int.from_bytes(storage.get_range(path, begin, _FIELD), "big")
         if stored != size:
-            message = f"the file gives the vector {stored} bytes, sizeInBytes says {size}"
-            raise VectorFault("DVSTO-005", message, path)
+            raise _sizes_differ(storage, path, begin, (stored, size))
         if not whole:
             raise VectorFault("DVSTO-006", "the file ends inside of the vector", path)
         framed = storage.get_range(path, begin + _FIELD, size + _FIELD)
     except FileNotFoundError:
         raise VectorFault("DVD-003", "the file of the vector does not exist", path) from None
     payload, checksum = framed[:size], int.from_bytes(framed[size:], "big")
+    if zlib.crc32(payload) == int.from_bytes(framed[size:], "little") != checksum:
+        raise VectorFault("DVSTO-002", "the checksum of the vector is little endian", path)
     if zlib.crc32(payload) != checksum:
         raise VectorFault("DVSTO-007", "the checksum of the vector is another", path)
     return payload

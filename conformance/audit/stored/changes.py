@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from conformance.audit.columns import read_columns
+from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
-from conformance.audit.raw import Line
+from conformance.audit.grammar.uris import decode_path
+from conformance.audit.read.raw import Line
+from conformance.audit.stored.columns import read_columns
 from conformance.audit.stored.places import places_of
 from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name, unfit
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import out_of_memory
-from reference_impl.parquet_bounds import open_parquet
-from reference_impl.places import decode_path
+from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
 __all__ = ["CHANGE_FILE_CHECKS", "ChangeView"]
@@ -34,6 +35,15 @@ class ChangeView:
 
     step: Step
     storage: Storage
+
+    @property
+    def rows(self) -> Rows:
+        """The commit's file actions as columns, for screens."""
+        return self.step.rows
+
+    def only(self, shown: Mask) -> ChangeView:
+        """Give the view with some of the commit's file actions."""
+        return replace(self, step=self.step.only(shown))
 
 
 def change_files(view: ChangeView) -> Findings:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.types as at
 
-from conformance.audit.layout import Layout
+from conformance.audit.read.layout import Layout
 
 __all__ = ["Place", "field_id", "places_of"]
 

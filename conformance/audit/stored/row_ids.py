@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conformance.audit.checks.high_water_marks import row_id_mark
 from conformance.audit.findings import Finding, finding
 from conformance.audit.grammar.roaring import Rows
-from conformance.audit.high_water_marks import row_id_mark
-from conformance.audit.state import Body
+from conformance.audit.read.state import Body
 from conformance.audit.subjects import VersionView
 
 __all__ = ["RowIds"]

@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from conformance.audit.findings import Finding, Severity, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
-from conformance.audit.layout import Column, Layout
-from conformance.audit.raw import parse_json
-from conformance.audit.state import Body
+from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.raw import parse_json
+from conformance.audit.read.state import Body
 from conformance.audit.stored.places import Place
 from conformance.audit.stored.statistics import plain
-from reference_impl.errors import DeltaError, LimitExceeded, UnknownColumn
-from reference_impl.sql import Expression, parse_expression
+from reference_impl.errors import DeltaError, InvalidFilter, LimitExceeded, UnknownColumn
+from reference_impl.expressions.sql import Expression, parse_expression
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import DataType
 from reference_impl.types.schema import parse_schema, parse_type
@@ -119,7 +119,10 @@ class Rules:
                 yield finding(absent, place, message, severity=severity)
             except DeltaError as error:
                 message = f"{rule.what} is not checked: {error.message}"
-                yield finding(rule.requirement, place, message, severity="info")
+                unread = isinstance(error, InvalidFilter) and rule.requirement == "CHK-005"
+                # It may be SQL that this audit does not know.
+                told, severity = ("CHK-003", "warning") if unread else (rule.requirement, "info")
+                yield finding(told, place, message, severity=severity)
 
     def _schema_string(self) -> str:
         return json.dumps(self._layout.schema)
@@ -198,6 +201,10 @@ def _type_of(column: Column) -> DataType:
 
 
 def _conditions(path: str, rule: _Rule, values: pa.ChunkedArray) -> Iterator[Finding]:
+    if not pa.types.is_boolean(values.type):
+        message = f"{rule.what} gives {values.type}, and not a boolean"
+        yield finding("CHK-003" if rule.requirement == "CHK-005" else "INV-003", path, message)
+        return
     wrong = pc.sum(pc.invert(values)).as_py() or 0
     if wrong:
         yield finding(rule.requirement, path, f"{rule.what} is false for {wrong} rows")

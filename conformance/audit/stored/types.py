@@ -13,7 +13,7 @@ import pyarrow.types as at
 
 from conformance.audit.findings import Severity
 from conformance.audit.grammar.types import decimal_of, is_primitive, widens
-from conformance.audit.layout import Layout
+from conformance.audit.read.layout import Layout
 from conformance.audit.stored.places import Place
 
 __all__ = ["Unfit", "type_name", "unfit"]

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from conformance.audit.layout import Layout
-from conformance.audit.state import Body
+from conformance.audit.checks.values import statistics_of
+from conformance.audit.read.layout import Layout
+from conformance.audit.read.state import Body
 from conformance.audit.summaries.parsed import (
     misnamed,
     wrong_partition_values,
     wrong_statistics,
 )
-from conformance.audit.values import statistics_of
 
 __all__ = ["add_differences", "comparable", "remove_differences"]
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from conformance.audit.grammar.types import BITS, decimal_of
-from conformance.audit.layout import Layout
+from conformance.audit.read.layout import Layout
 
 __all__ = ["misnamed", "same_value", "wrong_partition_values", "wrong_statistics"]
 

@@ -13,15 +13,16 @@ from functools import partial, reduce
 from operator import add
 from typing import Any, Final
 
-from conformance.audit.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
+from conformance.audit.checks.row_tracking import id_ranges, overlaps
+from conformance.audit.checks.transitions import Balance, unbalanced
 from conformance.audit.engine import CHECKS_OF_FILES, CHECKS_OF_LOG, Run
 from conformance.audit.findings import Finding
-from conformance.audit.log import Listing, Log, read_log
-from conformance.audit.raw import Document, Lines, json_lines
+from conformance.audit.read.log import Listing, Log, read_log
+from conformance.audit.read.raw import Document, Lines, json_lines
+from conformance.audit.read.state import State, file_key
 from conformance.audit.revisions import in_revision
-from conformance.audit.row_tracking import id_ranges, overlaps
-from conformance.audit.state import State, file_key
 from conformance.audit.subjects import Layouts, LogView, VersionView
+from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.pipeline.audit.split import Piece, Small, bucket_of, checkpoint_maker, put_together
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
@@ -84,6 +85,7 @@ class Parted:
 
     Attributes:
         measures: by version, see :class:`~conformance.audit.engine.Run`.
+        balances: by version, as there.
         ranges: of row ids.
         latest: the latest version; ``None`` where the log does not tell it.
         live: data files to look at.
@@ -92,6 +94,7 @@ class Parted:
     """
 
     measures: dict[int, Measure] = field(default_factory=dict)
+    balances: dict[int, Balance] = field(default_factory=dict)
     ranges: list[tuple[int, int, str]] = field(default_factory=list)
     latest: Latest | None = None
     live: list[Live] = field(default_factory=list)
@@ -154,7 +157,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
 
 
 def _left(run: Run, *, data: bool) -> Parted:
-    left = Parted(run.measures)
+    left = Parted(run.measures, run.balances)
     view = run.latest
     if view is None:
         return left
@@ -229,6 +232,9 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         found: list[Iterable[Finding]] = [
             check.run(LogView(storage, log)) for check in CHECKS_OF_LOG if check.whole
         ]
+        for version in sorted({version for each in left for version in each.balances}):
+            weighed = [each.balances[version] for each in left if version in each.balances]
+            found.append(unbalanced(log.commits[version].path, reduce(add, weighed)))
         for version in sorted({version for each in left for version in each.measures}):
             measure = reduce(add, (each.measures[version] for each in left))
             state = State()

@@ -20,15 +20,15 @@ from typing import Any, Final
 from conformance.audit import AuditError, audit
 from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE
 from conformance.audit.forms import FORMS
-from conformance.audit.log import list_log
-from conformance.faults import OutputError, SelectionError
+from conformance.audit.read.log import list_log
+from conformance.base.faults import OutputError, SelectionError
+from conformance.base.terminal import emit, printable
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
 from conformance.pipeline.session import add_spark_options, spark_options, spark_session
-from conformance.registry import SELECTIONS
-from conformance.terminal import emit, printable
+from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
 from reference_impl.places import OUTSIDE, SAME_STORE

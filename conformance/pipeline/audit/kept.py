@@ -15,7 +15,7 @@ import pyarrow as pa
 from conformance.audit.findings import Finding
 from conformance.audit.forms import counts
 from conformance.pipeline.store import StoredTable
-from conformance.registry import load_registry
+from conformance.requirements.registry import load_registry
 
 __all__ = ["Kept", "Outcome"]
 

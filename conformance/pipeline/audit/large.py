@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from conformance.audit.findings import SEVERITIES, Finding, collect
-from conformance.audit.log import Listing, list_log
+from conformance.audit.read.log import Listing, list_log, sidecar_path
 from conformance.pipeline.audit.buckets import (
     Latest,
     Live,
@@ -29,7 +29,6 @@ from conformance.pipeline.audit.buckets import (
 from conformance.pipeline.audit.split import Piece, Small, packed, pieces, read_file, unpacked
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
-from reference_impl.sidecars import sidecar_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,7 +80,7 @@ def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_
             try:
                 where = sidecar_path(storage, path)
                 found[where] = _Unit(where, storage.head(where).size, sidecar=True)
-            except (DeltaError, OSError):
+            except (DeltaError, OSError, ValueError):
                 continue
     return list(found.values())
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from conformance.faults import SelectionError
-from reference_impl.log_names import LOG_DIR
+from conformance.base.faults import SelectionError
+from reference_impl.log.names import LOG_DIR
 from reference_impl.storage import open_storage
 
 __all__ = ["tables_of"]

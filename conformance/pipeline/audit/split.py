@@ -17,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from conformance.audit.checks.row_tracking import highest_id
 from conformance.audit.columnar.rows import Rows
-from conformance.audit.log import Checkpoint
-from conformance.audit.raw import (
+from conformance.audit.grammar.uris import lenient_path
+from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.raw import (
     Fault,
     Line,
     Lines,
@@ -28,8 +30,6 @@ from conformance.audit.raw import (
     parquet_parts,
     read_lines,
 )
-from conformance.audit.row_tracking import highest_id
-from reference_impl.places import lenient_path
 from reference_impl.storage import Storage
 
 __all__ = [
@@ -58,7 +58,7 @@ class Small:
         path: of the file.
         small: place and line of each.
         faults: what cannot be read.
-        facts: of the whole file, see :class:`~conformance.audit.raw.Lines`.
+        facts: of the whole file, see :class:`~conformance.audit.read.raw.Lines`.
 
     """
 
@@ -115,6 +115,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Small | 
     small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
     highest = -1
+    added: str | None = None
     for lines in parts:
         counts += lines.counts()
         small += lines.small
@@ -122,8 +123,10 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Small | 
         if lines.rows.based.any() or any(line.action == "add" for _, line in lines.small):
             highest = max(highest, highest_id(line.body for line in lines.of("add")))
             lines.rows.forget()
+        added = added or lines.first_add
         yield from _pieces(path, lines.rows, buckets)
-    yield Small(path, small, tuple(faults), {"counts": dict(counts), "highest": highest})
+    facts = {"counts": dict(counts), "highest": highest, "added": added}
+    yield Small(path, small, tuple(faults), facts)
 
 
 def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from conformance.base.terminal import printable
 from conformance.report.page import STYLE
-from conformance.terminal import printable
 
 __all__ = ["FORMS", "Answer"]
 

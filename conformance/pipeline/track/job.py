@@ -11,18 +11,18 @@ from typing import Final
 
 import pyarrow as pa
 
-from conformance.drift import find_drift
-from conformance.faults import OutputError, SelectionError
+from conformance.base.faults import OutputError, SelectionError
+from conformance.base.status import Status
+from conformance.base.terminal import emit, printable
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.track import questions
 from conformance.pipeline.track.asking import Ask, here, on_spark
 from conformance.pipeline.track.forms import FORMS, Answer
 from conformance.pipeline.track.sides import side_of
 from conformance.pipeline.track.store import Store
-from conformance.registry import REVISIONS, load_registry
 from conformance.report.difference import Difference
-from conformance.status import Status
-from conformance.terminal import emit, printable
+from conformance.requirements.drift import find_drift
+from conformance.requirements.registry import REVISIONS, load_registry
 
 __all__ = ["run_track_job"]
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.faults import SelectionError
+from conformance.base.faults import SelectionError
 from conformance.pipeline.track.asking import Ask
-from conformance.results import Results
+from conformance.report.results import Results
 
 __all__ = ["Side", "side_of"]
 

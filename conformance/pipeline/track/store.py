@@ -16,14 +16,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.outcomes import MEANINGS, Hazard, Outcome, Verdict
+from conformance.base.outcomes import MEANINGS, Hazard, Outcome, Verdict
 from conformance.pipeline.store import StoredTable
 from conformance.pipeline.track.releases import release_key
 from conformance.pipeline.track.schema import TABLES
-from conformance.replay.shrink import way_of
-from conformance.results import Results, read_results
+from conformance.replay.shrink import way_words
+from conformance.report.results import Results, read_results
 
-__all__ = ["Store", "run_id_of", "way_words"]
+__all__ = ["Store", "run_id_of"]
 
 _ORDER: Final = ("results", "findings", "runs")
 """The run's own row comes last: without it, nothing else of the run counts."""
@@ -127,16 +127,17 @@ def _findings(run: str, results: Results) -> Iterator[dict[str, Any]]:
         meaning = MEANINGS[Outcome(record["outcome"])]
         if meaning.fails or meaning.strict:
             found = {key: value for key, value in record.items() if key in known}
-            yield {**found, "run_id": run, "case_id": case, "way": way_words(record)}
+            yield {**found, "run_id": run, "case_id": case, "way": _way(record)}
 
 
-def way_words(record: Mapping[str, Any]) -> str:
-    """Give what failures of one kind have in common, in words: no names, numbers and versions."""
+def _way(record: Mapping[str, Any]) -> str:
+    """Give what failures of one kind have in common."""
     hazard = record["hazard"]
-    verdict = Verdict(
-        Outcome(record["outcome"]),
-        record["message"],
-        hazard=Hazard(hazard) if hazard else None,
-        requirement=record["requirement"],
+    return way_words(
+        Verdict(
+            Outcome(record["outcome"]),
+            record["message"],
+            hazard=Hazard(hazard) if hazard else None,
+            requirement=record["requirement"],
+        )
     )
-    return ": ".join(str(part) for part in way_of(verdict)[1:] if part)

@@ -5,42 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from generators.golden.catalog import Chapter, Definition
-from generators.golden.chapters import (
-    catalog_managed,
+from generators.golden.cases.catalog import Chapter, Definition
+from generators.golden.chapters import reading
+from generators.golden.chapters.files import (
     changes,
-    checkpoints,
-    column_mapping,
     data_files,
     deletion_vectors,
-    evolution,
-    last_checkpoint,
-    lasting,
     located,
-    log_compaction,
-    log_entries,
-    metadata,
     partition_values,
     physical,
-    protocol,
-    reading,
-    reconciliation,
-    row_tracking,
     statistics,
-    time_travel,
     types,
-    v2_checkpoints,
     vector_format,
-    version_checksum,
-    writer_features,
-    writing,
-    writing_columns,
-    writing_features,
-    writing_layouts,
-    writing_operations,
-    writing_rules,
-    writing_state,
 )
+from generators.golden.chapters.log import (
+    catalog_managed,
+    checkpoints,
+    last_checkpoint,
+    reconciliation,
+    time_travel,
+    v2_checkpoints,
+    version_checksum,
+)
+from generators.golden.chapters.log import compaction as log_compaction
+from generators.golden.chapters.log import entries as log_entries
+from generators.golden.chapters.tables import (
+    column_mapping,
+    evolution,
+    metadata,
+    protocol,
+    row_tracking,
+)
+from generators.golden.chapters.writing import columns as writing_columns
+from generators.golden.chapters.writing import features as writing_features
+from generators.golden.chapters.writing import lasting
+from generators.golden.chapters.writing import layouts as writing_layouts
+from generators.golden.chapters.writing import operations as writing_operations
+from generators.golden.chapters.writing import rows as writing
+from generators.golden.chapters.writing import rules as writing_rules
+from generators.golden.chapters.writing import state as writing_state
+from generators.golden.chapters.writing import support as writer_features
 
 __all__ = ["all_chapters", "all_definitions"]
 
@@ -91,7 +95,7 @@ def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Defini
     """Give the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
     if builder == "deltalake":
         # Only here, because this hand needs its engine to be installed.
-        from generators.golden.delta_rs import DEFINITIONS  # noqa: PLC0415
+        from generators.golden.chapters.delta_rs import DEFINITIONS  # noqa: PLC0415
 
         return list(DEFINITIONS)
     definitions = [each for chapter in all_chapters() for each in chapter]

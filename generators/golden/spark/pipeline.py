@@ -12,76 +12,127 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pyspark.sql import SparkSession
 
 from generators.golden.build import CORPUS, build_corpus, write_manifest
-from generators.golden.canonical import question_digest
-from generators.golden.case import document_text
+from generators.golden.cases.canonical import question_digest
+from generators.golden.cases.case import document_text
 from generators.golden.spark.reading import Word, word_on
-from generators.golden.spark.session import spark_session, tool_versions
+from generators.golden.spark.recipe import Recipe
+from generators.golden.spark.session import MASTER, spark_session, tool_versions
 from generators.golden.spark.tables import RECIPES
 
 __all__ = ["main"]
 
 _ENGINE: Final = "spark"
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the steps; gives 0, or 2 when the request names nothing."""
-    parser = argparse.ArgumentParser(prog="python -m generators.golden.spark", description=__doc__)
+def main(argv: Sequence[str] | None = None, prog: str = "python -m generators.golden.spark") -> int:
+    """Run the steps; gives 0, or 2 when the request names nothing.
+
+    Raises:
+        FileNotFoundError: the folder of JARs holds none.
+
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=__doc__)
     parser.add_argument("steps", nargs="*", metavar="STEP", help="write, read; both by default")
     parser.add_argument("--only", action="append", default=[], metavar="CHAPTER[/CASE]")
     parser.add_argument("--force", action="store_true", help="do again what is done already")
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="the corpus folder")
+    parser.add_argument("--master", default=MASTER, help=f"Spark's master (default: {MASTER})")
+    parser.add_argument("--at-once", type=int, default=2, metavar="CASES", help="(default: 2)")
+    parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
     options = parser.parse_args(argv)
     steps = options.steps or ["write", "read"]
     if set(steps) - {"write", "read"}:
         parser.error("the steps are write and read")
+    corpus = options.corpus
     recipes = [each for each in RECIPES if _chosen(each.id, options.only)]
-    cases = [each for each in _cases(options.corpus) if _chosen(each, options.only)]
+    cases = [each for each in _cases(corpus) if _chosen(each, options.only)]
     if not recipes and not cases:
         sys.stderr.write(f"no case is named {', '.join(options.only)}\n")
         return 2
-    with tempfile.TemporaryDirectory() as scratch, spark_session(Path(scratch)) as session:
-        if "write" in steps:
-            missing = [
-                each for each in recipes if options.force or not (options.corpus / each.id).exists()
-            ]
-            for number, recipe in enumerate(missing, 1):
-                _say(f"write {number}/{len(missing)} {recipe.id}")
-                build_corpus([recipe.bind(session)], options.corpus, force=True)
-            cases = [each for each in _cases(options.corpus) if _chosen(each, options.only)]
+    missing = [
+        each
+        for each in recipes
+        if "write" in steps and (options.force or not (corpus / each.id).exists())
+    ]
+    unread = [
+        each
+        for each in cases
+        if "read" in steps
+        and (options.force or not _recorded(corpus / each, _identity(corpus / each)))
+    ]
+    _say(f"{len(missing)} tables to write, {len(unread)} of {len(cases)} cases to read")
+    if options.dry_run or not (missing or unread):
+        return 0
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        spark_session(Path(scratch), options.master) as session,
+    ):
+        spread = partial(_spread, session, options.at_once)
+        spread("write", missing, lambda own, recipe: _write(own, recipe, corpus))
         if "read" in steps:
-            _read_all(session, options.corpus, cases, Path(scratch), force=options.force)
-    write_manifest(options.corpus)
+            written = {each.id for each in missing}
+            unread = sorted({*unread, *(each for each in _cases(corpus) if each in written)})
+            words = spread(
+                "read", unread, lambda own, case: _read(own, corpus, case, Path(scratch))
+            )
+            counts = Counter(word.verdict for word in words if word is not None)
+            _say(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
+    write_manifest(corpus)
     return 0
 
 
-def _read_all(
-    session: SparkSession, corpus: Path, cases: Sequence[str], scratch: Path, *, force: bool
-) -> None:
+def _spread(
+    session: SparkSession,
+    at_once: int,
+    step: str,
+    items: Sequence[_T],
+    work: Callable[[SparkSession, _T], _R],
+) -> list[_R]:
+    """Do work on threads, each with settings of its own; gives the results in order."""
+
+    def alone(item: _T) -> _R:
+        # A table is written under settings that are the session's.
+        return work(session.newSession(), item)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        waiting = [pool.submit(alone, item) for item in items]
+        found = []
+        for number, (item, future) in enumerate(zip(items, waiting, strict=True), 1):
+            found.append(future.result())
+            said = found[-1] if isinstance(found[-1], Word) else None
+            name = item.id if isinstance(item, Recipe) else str(item)
+            note = f": {said.verdict} {said.note}".rstrip() if said else ""
+            _say(f"{step} {number}/{len(items)} {name}{note}")
+    return found
+
+
+def _write(session: SparkSession, recipe: Recipe, corpus: Path) -> None:
+    build_corpus([recipe.bind(session)], corpus, force=True)
+
+
+def _read(session: SparkSession, corpus: Path, case_id: str, scratch: Path) -> Word | None:
+    directory = corpus / case_id
+    word = word_on(session, directory, scratch)
+    if word is not None:
+        _record(directory, _identity(directory), word)
+    return word
+
+
+def _identity(directory: Path) -> dict[str, str]:
+    """Say who reads what: this Spark, and these very bytes."""
     version = ", ".join(f"{name} {number}" for name, number in sorted(tool_versions().items()))
-    verdicts: Counter[str] = Counter()
-    for number, case_id in enumerate(cases, 1):
-        directory = corpus / case_id
-        identity = {
-            "engine": _ENGINE,
-            "engine_version": version,
-            "digest": question_digest(directory),
-        }
-        record = None if force else _recorded(directory, identity)
-        if record is None:
-            word = word_on(session, directory, scratch)
-            if word is None:
-                continue
-            record = _record(directory, identity, word)
-            _say(f"read {number}/{len(cases)} {case_id}: {word.verdict} {word.note}".rstrip())
-        verdicts[record["verdict"]] += 1
-    _say(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
+    return {"engine": _ENGINE, "engine_version": version, "digest": question_digest(directory)}
 
 
 def _recorded(directory: Path, identity: dict[str, str]) -> dict[str, Any] | None:

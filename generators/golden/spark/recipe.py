@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 
 from pyspark.sql import SparkSession
 
-from generators.golden.case import REVISIONS, CaseInfo, CaseWriter
-from generators.golden.catalog import Definition
+from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
+from generators.golden.cases.catalog import Definition
 from generators.golden.spark.session import tool_versions
 from generators.golden.spark.table import SparkTable
 

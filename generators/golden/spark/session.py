@@ -16,10 +16,20 @@ from typing import Any, Final
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
-__all__ = ["JARS_VARIABLE", "open_session", "spark_session", "tool_versions", "with_delta"]
+__all__ = [
+    "JARS_VARIABLE",
+    "MASTER",
+    "open_session",
+    "spark_session",
+    "tool_versions",
+    "with_delta",
+]
 
 JARS_VARIABLE: Final = "DELTA_TCK_SPARK_JARS"
 """Environment variable with a folder of JARs to use in place of Maven Central."""
+
+MASTER: Final = "local[2]"
+"""Where Spark runs: two threads of this process."""
 
 # A snapshot of fifty partitions and two hundred shuffle partitions cost seconds per read of a
 # table of ten rows; one of each does not. Each query runs once, so compiling it costs more than
@@ -55,14 +65,14 @@ def tool_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("delta-spark", "pyspark")}
 
 
-def open_session(warehouse: Path) -> SparkSession:
-    """Open one Spark session on two local threads; its own files go below ``warehouse``.
+def open_session(warehouse: Path, master: str = MASTER) -> SparkSession:
+    """Open one Spark session; its own files go below ``warehouse``.
 
     Raises:
         FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.
 
     """
-    builder: Any = SparkSession.builder.master("local[2]").appName("delta-tck")
+    builder: Any = SparkSession.builder.master(master).appName("delta-tck")
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
@@ -87,9 +97,9 @@ def with_delta(builder: Any) -> Any:
 
 
 @contextmanager
-def spark_session(warehouse: Path) -> Iterator[SparkSession]:
+def spark_session(warehouse: Path, master: str = MASTER) -> Iterator[SparkSession]:
     """Hold a session of :func:`open_session` for the length of a ``with`` block."""
-    session = open_session(warehouse)
+    session = open_session(warehouse, master)
     try:
         yield session
     finally:

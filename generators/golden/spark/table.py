@@ -15,10 +15,10 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from generators.delta_schema import Struct
-from generators.golden.case import CaseError, CaseWriter
-from generators.materialise.arrow_rows import Row, arrow_table
-from generators.materialise.log_state import LogState
+from generators.golden.cases.case import CaseError, CaseWriter
+from generators.materialise.data.arrow_rows import Row, arrow_table
+from generators.materialise.log.state import LogState
+from generators.oracle.delta_schema import Struct
 
 __all__ = ["SparkTable"]
 

@@ -27,9 +27,9 @@ from conformance.adapter import (
     Snapshot,
     Write,
 )
-from conformance.claims import CAPABILITIES
-from conformance.compare import compare_rows
-from conformance.resolve import resolve
+from conformance.judging.claims import CAPABILITIES
+from conformance.judging.compare import compare_rows
+from conformance.workers.resolve import resolve
 
 CASE = Path(__file__).parents[3] / "golden-tables" / "action-reconciliation" / "newest-wins"
 ENGINES = ("deltalake", "duckdb", "polars", "chdb", "spark")

@@ -14,8 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schemas
-from generators.delta_schema import Field, Primitive, Struct, array, decimal, field, map_of, struct
-from generators.filters import column, node
 from generators.histories.document import (
     HistoryError,
     document_of,
@@ -24,8 +22,19 @@ from generators.histories.document import (
     schemas_of,
     text_of,
 )
-from generators.literals import literal
-from generators.operations import (
+from generators.oracle.delta_schema import (
+    Field,
+    Primitive,
+    Struct,
+    array,
+    decimal,
+    field,
+    map_of,
+    struct,
+)
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,

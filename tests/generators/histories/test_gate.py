@@ -16,16 +16,16 @@ from generators.histories.document import HistoryError, document_of
 from generators.histories.gate import FOLDER, MANIFEST, check_gate, gate_histories
 from generators.histories.groups import GROUPS, followable
 from generators.materialise.layouts import LAYOUTS, lay_out
-from generators.operations import replay
+from generators.oracle.operations import replay
 from generators.steps import HISTORY_ONLY
 
 ROOT = Path(__file__).resolve().parents[3]
 
 TELL = """
 import hashlib, json, sys
-import conformance.run
-from conformance.generated import Plan, generated_items
-from conformance.generated_recipes import generated_recipes
+import conformance.run.run
+from conformance.items.generated import Plan, generated_items
+from conformance.items.recipes import generated_recipes
 from generators.histories.document import document_of, text_of
 chosen = sys.argv[1:]
 told = [

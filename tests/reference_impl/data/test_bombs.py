@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -9,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.materialise.footers import chunks, edit_footer
-from generators.materialise.thrift import Record
-from reference_impl import read_table
+from generators.materialise.data.footers import chunks, edit_footer
+from generators.materialise.data.thrift import Record
+from reference_impl import LimitExceeded, Limits, Table, read_table
 from reference_impl.errors import DataFileTooLarge
 
 _STRINGS = {"type": "array", "elementType": "string", "containsNull": True}
@@ -48,6 +49,39 @@ def test_what_unfolds_beyond_measure_is_refused(name: str, table: Any) -> None:
     table.commit(table.add(build(), options={**options, "write_statistics": False}))
     with pytest.raises(DataFileTooLarge):
         read_table(table.root)
+
+
+_MEBI = 1 << 20
+
+
+@pytest.mark.parametrize("memory", [5, 12, 22, 32])
+@pytest.mark.parametrize("ask", ["read", "update", "delete", "changes"])
+@pytest.mark.parametrize("stored", [False, True], ids=["string", "dictionary"])
+def test_a_long_string_is_counted_before_it_unfolds(
+    ask: str, memory: int, table: Any, *, stored: bool
+) -> None:
+    table.create([("v", "string"), ("n", "long")])
+    rows = _repeats(10 * _MEBI, 20)
+    rows = rows.append_column("n", pa.array(range(20)))
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "store_schema": stored}
+    table.commit(table.add(rows, options={**options, "write_statistics": False}))
+    limited = Table(table.root, limits=Limits(memory=memory * _MEBI, batch=_MEBI))
+    asked: dict[str, Callable[[], object]] = {
+        "read": lambda: read_table(table.root, limits=limited.limits),
+        "update": lambda: limited.update({"v": "x"}, "n = 3"),
+        "delete": lambda: limited.delete("n = 3"),
+        "changes": lambda: limited.changes(0),
+    }
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(LimitExceeded, match="limit 'memory'"):
+            asked[ask]()
+    finally:
+        pa.set_memory_pool(usual)
+    assert pool.max_memory() <= memory * _MEBI
+    assert Table(table.root).latest_version() == 1
 
 
 def test_a_footer_that_lies_about_sizes_lets_nothing_unfold(table: Any) -> None:

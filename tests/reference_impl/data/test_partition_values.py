@@ -12,7 +12,7 @@ import pytest
 
 from reference_impl import read_table
 from reference_impl.errors import InvalidMetadata, InvalidPartitionValue
-from reference_impl.partition_values import format_value, parse_value
+from reference_impl.model.partition_values import format_value, parse_value
 from reference_impl.types.schema import parse_type
 
 CASES: list[tuple[str, str, Any]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from datetime import UTC, date, datetime
 from decimal import Decimal as Number
 from typing import Any
@@ -215,6 +216,24 @@ def test_a_row_survives_what_statistics_leave_out(
     table.create([("v", of)])
     table.commit(table.add(pa.table({"v": pa.array([value], arrow)}), stats=stats))
     assert read_table(table.root, filter=sql).num_rows == 1
+
+
+def test_a_long_text_is_compared_with_cut_bounds_in_little_memory(table: Any) -> None:
+    long = "a" * 20_000
+    cut = json.dumps(
+        {"numRecords": 1, "minValues": {"s": long[:32]}, "maxValues": {"s": long[:32]}}
+    )
+    table.create([("s", "string")])
+    table.commit(table.add(pa.table({"s": [long]}), stats=cut))
+    tree = {"op": "=", "args": [{"column": ["s"]}, {"literal": long, "type": "string"}]}
+    tracemalloc.start()
+    try:
+        found = read_table(table.root, filter=tree).num_rows
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == 1
+    assert peak < 1000 * len(long)
 
 
 def test_live_files_have_typed_statistics_and_partition_values(table: Any) -> None:

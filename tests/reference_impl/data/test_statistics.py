@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl import stats
-from reference_impl.stats import leaves, parse_statistics, to_struct
+from reference_impl.snapshot import stats
+from reference_impl.snapshot.stats import leaves, parse_statistics, to_struct
 from reference_impl.types.schema import parse_schema
 
 KINDS = {

@@ -14,8 +14,8 @@ from typing import Final
 import pyarrow as pa
 
 from reference_impl.errors import DeltaError
+from reference_impl.expressions.sql import conjuncts, parse_expression
 from reference_impl.filters import parse_predicate
-from reference_impl.sql import conjuncts, parse_expression
 from reference_impl.types.arrow import from_arrow
 
 ROWS: Final = pa.table(

@@ -10,11 +10,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from reference_impl import Table
+from reference_impl import Table, When
 from reference_impl.errors import DeltaError, LimitExceeded
 from reference_impl.expressions.engine import connect
-from reference_impl.expressions.limits import SqlLimits, sql_limits
-from reference_impl.sql import parse_expression, parse_pair
+from reference_impl.expressions.sql import parse_expression, parse_pair
+from reference_impl.limits import Limits, within_limits
 from reference_impl.types.arrow import from_arrow
 
 GUARD = 120
@@ -45,13 +45,13 @@ STATEMENTS = [
     "LOAD '{file}'",
     "IMPORT DATABASE '{folder}'",
 ]
-FAST = SqlLimits(seconds=0.3)
+FAST = Limits(sql_seconds=0.3)
 A = from_arrow(pa.schema([("a", pa.int64())]))
 NEVER = "target.a < source.a AND target.a * source.a < 0"
 SLOW = f"""
 import os, signal, threading, time
 import pyarrow as pa
-from reference_impl.sql import parse_pair
+from reference_impl.expressions.sql import parse_pair
 from reference_impl.types.arrow import from_arrow
 
 def interrupt():
@@ -95,12 +95,12 @@ def test_every_connection_has_the_locked_settings() -> None:
         "threads": "1",
         "TimeZone": "UTC",
     }
-    for limits in (SqlLimits(), SqlLimits(memory_bytes=64 << 20)):
-        with sql_limits(limits), connect() as connection:
+    for limits in (Limits(), Limits(sql_memory=64 << 20)):
+        with within_limits(limits), connect() as connection:
             found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
             assert {name: found[name] for name in wanted} == wanted
             assert found["memory_limit"] == (
-                "64.0 MiB" if limits.memory_bytes < 1 << 30 else "1.0 GiB"
+                "64.0 MiB" if limits.sql_memory < 1 << 30 else "1.0 GiB"
             )
 
 
@@ -122,7 +122,7 @@ def test_a_statement_that_a_table_carries_is_refused(statement: str, tmp_path: P
 def test_an_expression_that_takes_too_long_is_stopped() -> None:
     rows = pa.table({"a": pa.array(range(100_000), pa.int64())})
     pair = parse_pair(NEVER, {"target": A, "source": A})
-    with sql_limits(FAST), pytest.raises(LimitExceeded) as caught:
+    with within_limits(FAST), pytest.raises(LimitExceeded) as caught:
         pair.join(rows, rows)
     assert caught.value.limit == "sql_seconds"
     small = rows.slice(0, 10)
@@ -140,9 +140,9 @@ def test_an_interrupt_ends_a_running_expression() -> None:
 def test_a_join_beyond_the_memory_is_stopped() -> None:
     rows = pa.table({"a": pa.array(range(20_000), pa.int64())})
     pair = parse_pair("target.a = target.a", {"target": A, "source": A})
-    with sql_limits(SqlLimits(memory_bytes=32 << 20)), pytest.raises(LimitExceeded) as caught:
+    with within_limits(Limits(sql_memory=32 << 20)), pytest.raises(LimitExceeded) as caught:
         pair.join(rows, rows)
-    assert caught.value.limit == "sql_memory_bytes"
+    assert caught.value.limit == "sql_memory"
 
 
 @pytest.mark.parametrize(
@@ -157,15 +157,30 @@ def test_text_that_outgrows_the_memory_is_refused_before_it_is_built(text: str) 
     expression = parse_expression(text, from_arrow(rows.schema))
     with pytest.raises(LimitExceeded) as caught:
         expression.evaluate(rows)
-    assert caught.value.limit == "sql_memory_bytes"
+    assert caught.value.limit == "sql_memory"
 
 
 def test_a_result_beyond_the_limit_is_refused() -> None:
     rows = pa.table({"a": pa.array([1] * 300_000, pa.int8())})
     expression = parse_expression(f"concat('{'x' * 1_000}', 'y')", from_arrow(rows.schema))
-    with sql_limits(SqlLimits(result_bytes=1 << 20)), pytest.raises(LimitExceeded) as caught:
+    with within_limits(Limits(sql_result=1 << 20)), pytest.raises(LimitExceeded) as caught:
         expression.evaluate(rows)
-    assert caught.value.limit == "sql_result_bytes"
+    assert caught.value.limit == "sql_result"
+
+
+def test_what_a_merge_may_take_is_an_option(tmp_path: Path) -> None:
+    rows = pa.table({"a": pa.array(range(400_000), pa.int64())})
+    Table(tmp_path).create(rows.schema, rows=rows)
+
+    def merged(limits: Limits) -> int:
+        clause = When("matched", "delete")
+        return Table(tmp_path, limits=limits).merge(rows, "target.a = source.a", [clause])
+
+    with pytest.raises(LimitExceeded, match=r"raise it by limits=Limits\(sql_memory=") as caught:
+        merged(Limits(sql_memory=16 << 20))
+    assert caught.value.limit == "sql_memory"
+    assert merged(Limits(sql_memory=1 << 30)) == 1
+    assert Table(tmp_path).snapshot().files().num_rows == 0
 
 
 def test_the_package_is_imported_without_the_database() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reference_impl.errors import LimitExceeded
-from reference_impl.sql import parse_expression
+from reference_impl.expressions.sql import parse_expression
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import Struct
 

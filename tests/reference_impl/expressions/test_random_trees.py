@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reference_impl.sql import conjuncts, parse_expression
+from reference_impl.expressions.sql import conjuncts, parse_expression
 from reference_impl.types.arrow import from_arrow
 
 ROWS: list[dict[str, Any]] = [

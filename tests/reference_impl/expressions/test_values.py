@@ -18,7 +18,7 @@ from reference_impl.errors import (
     SchemaMismatch,
     UnsupportedExpression,
 )
-from reference_impl.sql import conjuncts, parse_expression
+from reference_impl.expressions.sql import conjuncts, parse_expression
 from reference_impl.types.arrow import from_arrow
 
 DAY = dt.date(2020, 2, 29)

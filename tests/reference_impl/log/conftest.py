@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reference_impl.snapshot import Snapshot
+from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.table import Table
 
 SCHEMA = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reference_impl.checksum import read_checksum, verify_checksum
 from reference_impl.errors import InvalidChecksum
+from reference_impl.snapshot.checksum import read_checksum, verify_checksum
 
 
 def _write(log: Any, version: int = 1, **over: Any) -> None:

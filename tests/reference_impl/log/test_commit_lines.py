@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl import segment, snapshot
-from reference_impl.commit_lines import sort_lines
-from reference_impl.log_names import LogFile, commit_name
-from reference_impl.segment import commit_groups
+from reference_impl.log.commit_lines import sort_lines
+from reference_impl.log.names import LogFile, commit_name
+from reference_impl.snapshot import segment, snapshot
+from reference_impl.snapshot.segment import commit_groups
 
 FILE_ACTIONS = ("add", "remove", "cdc")
 SEPARATORS = [(",", ":"), (", ", ": "), (" , ", " : "), (",", ":  ")]

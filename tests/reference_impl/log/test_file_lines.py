@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl.commit_lines import Lines
 from reference_impl.errors import DeltaError
-from reference_impl.file_lines import from_lines
-from reference_impl.wire import Place
+from reference_impl.log.commit_lines import Lines
+from reference_impl.log.file_lines import from_lines
+from reference_impl.model.wire import Place
 
 PLACE = Place("_delta_log/0.json", 0)
 LONGS = st.integers(-(2**63), 2**63 - 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference_impl.last_checkpoint import canonical_json, json_checksum, parse_hint
+from reference_impl.log.last_checkpoint import canonical_json, json_checksum, parse_hint
 
 SAMPLE = b"""{"k0":"'v 0'", "checksum": "adsaskfljadfkjadfkj", "k1":{"k2": 2, "k3": ["v3", [1, 2], {"k4": "v4", "k5": ["v5", "v6", "v7"]}]}}"""  # noqa: E501  as the text has it
 

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reference_impl import checkpoint_bounds, checkpoints
 from reference_impl.errors import InvalidAction
+from reference_impl.log.checkpoints import bounds as checkpoint_bounds
+from reference_impl.log.checkpoints import reader as checkpoints
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 ROWS = 2_500

@@ -16,7 +16,7 @@ from reference_impl.errors import (
     UnsupportedFormat,
     UnsupportedProtocolVersion,
 )
-from reference_impl.features import FEATURES, active, find, supported
+from reference_impl.model.features import FEATURES, active, find, supported
 
 
 @pytest.mark.parametrize(

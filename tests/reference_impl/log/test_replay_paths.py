@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl import replay_paths
-from reference_impl.replay_paths import Paths, PathSet, fingerprints
+from reference_impl.snapshot import paths as replay_paths
+from reference_impl.snapshot.paths import Paths, PathSet, fingerprints
 
 SHORT = st.lists(st.sampled_from(["x", "é", "%20", "%"]), min_size=1, max_size=3).map("".join)
 TEXTS = st.lists(SHORT | st.text("yz", min_size=5, max_size=70), max_size=30)

@@ -12,6 +12,8 @@ from reference_impl.errors import (
     TableNotFound,
     VersionNotFound,
 )
+from reference_impl.log.names import LogFile, checkpoint_name
+from reference_impl.snapshot.segment import Checkpoint, Listing, segments
 from reference_impl.table import Table
 
 
@@ -286,3 +288,24 @@ def test_a_damaged_commit_is_refused_whatever_the_compactions_hold(log: Any) -> 
     _compact(log, 1, 2, log.add("f1"), log.add("f2"))
     with pytest.raises(MalformedCommit):
         log.paths()
+
+
+class _Counted(dict[int, LogFile]):
+    asked = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.asked += 1
+        return super().__contains__(key)
+
+
+def test_a_gap_below_many_checkpoints_is_looked_for_once() -> None:
+    count = 500
+    commits = _Counted({n: LogFile(f"{n:020}.json", "commit", n, n) for n in range(count)})
+    del commits[count - 2]
+    checkpoints = {
+        n: (Checkpoint(n, (LogFile(checkpoint_name(n), "classic_checkpoint", n, n),)),)
+        for n in range(count - 3)
+    }
+    with pytest.raises(InvalidLogSegment, match=f"version {count - 2} is missing"):
+        list(segments(Listing(0, commits, checkpoints, {}, {})))
+    assert commits.asked <= 2 * count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from reference_impl.errors import FileTooLarge, PlaceRefused
-from reference_impl.last_checkpoint import read_hint
 from reference_impl.limits import Limits, within_limits
+from reference_impl.log.last_checkpoint import read_hint
 from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
 from reference_impl.table import Table
 
@@ -69,6 +70,12 @@ def test_what_is_no_regular_file_is_not_found(tmp_path: Path) -> None:
         for ask in (storage.get, storage.open_input, storage.head):
             with pytest.raises(FileNotFoundError):
                 ask(path)
+
+
+def test_a_file_that_would_have_to_be_waited_for_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("/proc/kmsg")
+    with suppress(PermissionError, FileNotFoundError):  # not everybody may read it
+        assert isinstance(LocalStorage(tmp_path).get("x"), bytes)
 
 
 def test_a_file_beyond_the_limit_is_not_read_as_a_whole(storage: Storage) -> None:

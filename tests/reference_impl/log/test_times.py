@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import DeltaError, Table, read_table
-from reference_impl.history import to_millis
+from reference_impl.snapshot.history import to_millis
 
 ASK: dict[str, Callable[[Path, Any], object]] = {
     "snapshot": lambda root, time: Table(root).snapshot(timestamp=time),

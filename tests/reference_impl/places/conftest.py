@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,9 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import Table
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the spellings
 
 PROPERTIES = {
     "delta.enableDeletionVectors": "true",

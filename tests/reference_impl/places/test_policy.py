@@ -214,7 +214,18 @@ def test_the_option_reaches_reader_table_and_audit(world: Any, capsys: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "location", ["hdfs://node/t", "FILE://host/t", "file://10.0.0.1/t", "ftp://x/t", "nope:/t"]
+    "location",
+    [
+        "hdfs://node/t",
+        "FILE://host/t",
+        "file://10.0.0.1/t",
+        "ftp://x/t",
+        "nope:/t",
+        "s3://",
+        "s3:///t",
+        "az://",
+        "gs://b//t",
+    ],
 )
 def test_a_location_that_no_store_is_known_for_is_refused(location: str) -> None:
     with pytest.raises(PlaceRefused):
@@ -252,7 +263,7 @@ def test_a_file_in_a_store_outlives_vacuum_in_every_spelling(
     spelled = text.replace(f'"{held}"', f'"{template.format(held)}"')
     table.storage.put(name, spelled.encode())
     table.storage.put("orphan.parquet", b"left by a crash")
-    monkeypatch.setattr("reference_impl.write.vacuum.now", lambda: 2**42)
+    monkeypatch.setattr("reference_impl.write.upkeep.vacuum.now", lambda: 2**42)
     assert table.vacuum() == ["orphan.parquet"]
     assert held in {entry.path for entry in table.storage.walk()}
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from reference_impl import DeltaError, Sql, Table, When
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
 
 Actions = dict[str, Any]
 """The actions of the planted commit: wire name to body, ``domainMetadata`` and ``add`` to lists."""

@@ -6,13 +6,16 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from reference_impl import Table, read_table
+from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import ConstraintViolation, InvalidMetadata, VersionNotFound
+from reference_impl.write.checkpoints.write import Style
 
 SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string())])
 PROPERTIES = {
@@ -142,6 +145,58 @@ def test_expired_log_files_go_and_every_promised_version_stays(
     clean()
 
 
+def _cut(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+def _spoil_pages(path: Path) -> None:
+    """Spoil the paths of a Parquet file, whose footer stays."""
+    data = bytearray(path.read_bytes())
+    groups = pq.ParquetFile(path).metadata
+    for number in range(groups.num_columns):
+        column = groups.row_group(0).column(number)
+        if column.path_in_schema == "add.path":
+            start = column.dictionary_page_offset or column.data_page_offset
+            for at in range(start, start + column.total_compressed_size):
+                data[at] ^= 0xFF
+    path.write_bytes(data)
+
+
+def _become_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [_cut, _spoil_pages, _become_folder, Path.unlink])
+@pytest.mark.parametrize(
+    "style", [Style(), Style(parts=2), Style("v2", "json", 2), Style("v2", "parquet", 1)]
+)
+def test_no_commit_goes_for_a_checkpoint_that_is_not_whole(
+    table: Table,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[Path], None],
+    style: Style,
+) -> None:
+    if spoil is _spoil_pages:  # of a checkpoint so large that not every column is read at once
+        monkeypatch.setattr("reference_impl.log.checkpoints.reader._FEW_ROWS", 1)
+    table.create(SCHEMA, features=["v2Checkpoint"] if style.spec == "v2" else [])
+    for number in range(4):
+        table.append(rows(number))
+        if number == 1:
+            table.checkpoint()
+    table.checkpoint(style)
+    log = root(table) / "_delta_log"
+    found = sorted((log / "_sidecars").glob("*")) or sorted(log.glob(f"{4:020d}.checkpoint*"))
+    spoil(found[-1])
+    table.append(rows(9))
+    age(table, 40 * DAY)
+    with suppress(DeltaError):  # it may give up, and then deletes nothing
+        table.clean_log()
+    for version in (2, 4, 5):
+        assert read_table(table.storage.location, version=version).num_rows == version
+
+
 def test_without_a_checkpoint_nothing_goes(table: Table) -> None:
     table.create(SCHEMA)
     table.append(rows(1))
@@ -178,7 +233,9 @@ def test_commits_that_come_to_nothing_get_no_compaction(
     clean()
 
 
-@pytest.mark.parametrize(("start", "end"), [(3, 3), (4, 2), (0, 99)])
+@pytest.mark.parametrize(
+    ("start", "end"), [(3, 3), (4, 2), (0, 99), (-1, 1), (0, 2**63), (1, 10**30)]
+)
 def test_impossible_compactions_are_refused(old: Table, start: int, end: int) -> None:
     with pytest.raises(VersionNotFound):
         old.compact_log(start, end)

@@ -19,8 +19,8 @@ from reference_impl.errors import (
     InvalidMetadata,
     UnknownColumn,
 )
-from reference_impl.write import columns
-from reference_impl.write.rows import append
+from reference_impl.write.alter import columns
+from reference_impl.write.rows.rows import append
 
 SCHEMA = pa.schema(
     [

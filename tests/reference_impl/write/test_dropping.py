@@ -11,7 +11,7 @@ import pytest
 from conformance.audit import audit
 from reference_impl import Sql, Table, read_table
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
-from reference_impl.features import supported
+from reference_impl.model.features import supported
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int32()), "name": ["a", "b", None]})
 KEPT = "delta.deletedFileRetentionDuration"

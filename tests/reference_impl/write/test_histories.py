@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from conformance.audit import audit
-from conformance.compare import compare_rows
-from generators.delta_schema import Struct
+from conformance.judging.compare import compare_rows
 from generators.histories.drawing import draw_histories
-from generators.materialise.arrow_rows import arrow_table
-from generators.operations import (
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import Struct
+from generators.oracle.operations import (
     AddColumn,
     Append,
     Checkpoint,
@@ -31,7 +31,7 @@ from generators.operations import (
     replay,
 )
 from reference_impl import Table, read_table
-from reference_impl.write.checkpoint import Style
+from reference_impl.write.checkpoints.write import Style
 
 
 def apply(table: Table, operation: Operation, schema: Struct) -> int:  # noqa: C901, PLR0911, PLR0912  one branch per operation

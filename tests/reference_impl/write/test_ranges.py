@@ -14,8 +14,8 @@ from hostile import BASES, SCHEMA, Variant, plant, with_schema
 
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import ConstraintError, ConstraintViolation, RangeExhausted
-from reference_impl.ranges import INT32, INT64
-from reference_impl.write.checkpoint import Style
+from reference_impl.model.ranges import INT32, INT64
+from reference_impl.write.checkpoints.write import Style
 
 LONG, INT = 2**63 - 1, 2**31 - 1
 IDENTITY = {"delta.identity.start": 1, "delta.identity.step": 1}

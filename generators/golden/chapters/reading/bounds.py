@@ -15,14 +15,14 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from generators.delta_schema import field, struct
-from generators.golden.case import Accepted, CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.types import local, utc
-from generators.golden.filters import compare, is_in, is_not_null, is_null, negate
-from generators.golden.publish import filtered, publish
-from generators.golden.table import GoldenTable, add, feature_protocol
-from generators.materialise.checkpoints import CheckpointStyle, write_classic
+from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in, is_not_null, is_null, negate
+from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol
+from generators.golden.chapters.files.types import local, utc
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
 

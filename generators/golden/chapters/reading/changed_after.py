@@ -11,15 +11,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from generators.delta_schema import field, struct
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.deletion_vectors import store
-from generators.golden.chapters.reconciliation import domain_spec, txn_spec
-from generators.golden.publish import files_spec, publish
-from generators.golden.table import GoldenTable, add, domain, feature_protocol, remove, txn
-from generators.materialise.checkpoints import write_classic, write_multi_part, write_v2
-from generators.materialise.hints import write_compaction, write_last_checkpoint
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import files_spec, publish
+from generators.golden.cases.table import GoldenTable, add, domain, feature_protocol, remove, txn
+from generators.golden.chapters.files.deletion_vectors import store
+from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
+from generators.materialise.log.checkpoints import write_classic, write_multi_part, write_v2
+from generators.materialise.log.hints import write_compaction, write_last_checkpoint
+from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
 

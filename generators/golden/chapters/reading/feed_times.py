@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from generators.delta_schema import field, struct
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.publish import publish
-from generators.golden.table import EPOCH, MINUTE, GoldenTable, add, remove
-from generators.materialise.log_files import LOG_DIRECTORY, commit_name
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import publish
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
 

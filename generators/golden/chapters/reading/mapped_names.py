@@ -11,7 +11,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from generators.delta_schema import (
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import Filter, all_of, compare, is_null
+from generators.golden.cases.publish import filtered, projected, publish
+from generators.golden.cases.table import GoldenTable, add
+from generators.golden.chapters.tables.column_mapping import MAPPED_PROTOCOL
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.oracle.delta_schema import (
     ID_KEY,
     PHYSICAL_NAME_KEY,
     DataType,
@@ -22,13 +29,6 @@ from generators.delta_schema import (
     map_of,
     struct,
 )
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.column_mapping import MAPPED_PROTOCOL
-from generators.golden.filters import Filter, all_of, compare, is_null
-from generators.golden.publish import filtered, projected, publish
-from generators.golden.table import GoldenTable, add
-from generators.materialise.checkpoints import CheckpointStyle, write_classic
 
 __all__ = ["CHAPTERS"]
 

@@ -11,14 +11,14 @@ import struct as packing
 import unicodedata
 from typing import Any, Final
 
-from generators.delta_schema import field, struct
-from generators.golden.case import CaseWriter
-from generators.golden.catalog import Chapter
-from generators.golden.chapters.reconciliation import txn_spec
-from generators.golden.filters import compare
-from generators.golden.publish import filtered, publish
-from generators.golden.table import GoldenTable, add, feature_protocol, remove, txn
-from generators.materialise.checkpoints import write_classic
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
+from generators.golden.chapters.log.reconciliation import txn_spec
+from generators.materialise.log.checkpoints import write_classic
+from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
 

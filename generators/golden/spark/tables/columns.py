@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from generators.delta_schema import Struct, field, struct
-from generators.golden.case import CaseWriter
+from generators.golden.cases.case import CaseWriter
 from generators.golden.spark.recipe import Recipe, Write
 from generators.golden.spark.table import SparkTable
+from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["TABLES"]
 

@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime
 from decimal import Decimal as DecimalValue
 from typing import Any
 
-from generators.delta_schema import array, decimal, field, map_of, struct
-from generators.golden.case import REVISIONS, CaseWriter
+from generators.golden.cases.case import REVISIONS, CaseWriter
 from generators.golden.spark.recipe import Recipe
 from generators.golden.spark.table import SparkTable
+from generators.oracle.delta_schema import array, decimal, field, map_of, struct
 
 __all__ = ["TABLES"]
 

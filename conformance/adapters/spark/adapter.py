@@ -1,0 +1,154 @@
+"""Adapter of Spark with Delta: one local session for the adapter's life.
+
+The JARs come from the folder that ``DELTA_TCK_SPARK_JARS`` names, or are resolved from Maven
+Central by the ``delta-spark`` package.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped,import-not-found,unused-ignore]
+from pyspark.errors import PySparkException
+
+from conformance.adapter import Claims
+from conformance.adapters.dispatch import EngineAdapter
+from conformance.adapters.spark.reading import SparkReader
+from conformance.adapters.spark.writing import SparkWriter
+from conformance.adapters.sql.refusals import Refusals, Rule
+from generators.golden.spark.session import open_session
+
+__all__ = ["create"]
+
+_FEATURES: Final = frozenset(
+    {
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantType",
+    }
+)
+_CLAIMS: Final = Claims(
+    reader_version=3,
+    writer_version=7,
+    reader_features=_FEATURES,
+    # Rows with variants do not reach Spark: they travel as structs, which it keeps apart.
+    writer_features=_FEATURES - {"variantType"}
+    | {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "clustering",
+        "domainMetadata",
+        "generatedColumns",
+        "icebergCompatV1",
+        "icebergCompatV2",
+        "identityColumns",
+        "inCommitTimestamp",
+        "invariants",
+        "rowTracking",
+    },
+    capabilities=frozenset(
+        {
+            "scan.version",
+            "scan.timestamp",
+            "scan.columns",
+            "scan.filter",
+            "scan.row_ids",
+            "snapshot.version",
+            "files.version",
+            "txn.version",
+            "domain_metadata.version",
+            "overwrite.filter",
+            "overwrite.partition",
+            "optimize.purge",
+        }
+    ),
+)
+_REFUSALS: Final = Refusals(
+    errors=(PySparkException, Py4JJavaError, NotImplementedError),
+    rules=(
+        Rule(re.compile(r"^NotImplementedError"), "unsupported"),
+        Rule(
+            re.compile(r"UNSUPPORTED_FEATURES_FOR_READ"),
+            "unsupported",
+            "load",
+        ),
+        Rule(re.compile(r"UNSUPPORTED_FEATURES_FOR_WRITE"), "unsupported", "commit"),
+        Rule(
+            re.compile(
+                r"VersionNotFoundException|DELTA_VERSION_NOT_FOUND|DELTA_TABLE_NOT_FOUND|"
+                r"DELTA_PATH_DOES_NOT_EXIST|PATH_NOT_FOUND|DELTA_TIMESTAMP_(GREATER|EARLIER)"
+            ),
+            "not_found",
+            "load",
+        ),
+        Rule(
+            re.compile(
+                r"DELTA_STATE_RECOVER_ERROR|DELTA_TRUNCATED_TRANSACTION_LOG|"
+                r"DELTA_VERSIONS_NOT_CONTIGUOUS|"
+                r"DELTA_MISSING_PART_FILES|DELTA_DUPLICATE_ACTIONS_FOUND"
+            ),
+            "invalid_table",
+            "load",
+        ),
+        Rule(re.compile(r"DeltaInvariantViolationException|DELTA_VIOLATE"), "constraint"),
+        Rule(re.compile(r"Concurrent\w+Exception|DELTA_CONCURRENT"), "conflict", "commit"),
+    ),
+    noise=re.compile(r"^\s*(at |\.\.\. \d+ more)"),
+    # Spark's and the JVM's own words for a broken invariant of their own.
+    crashes=re.compile(
+        r"\[INTERNAL_ERROR|java\.lang\.(NullPointer|ClassCast|IndexOutOfBounds)|"
+        r"java\.lang\.(Assertion|StackOverflow|OutOfMemory)Error|scala\.MatchError"
+    ),
+)
+
+
+_LOST: Final = re.compile(r"java\.lang\.(\w+Error\b)|Py4JNetworkError|SparkContext was shut down")
+"""What a JVM does not get over: errors of its own, or its end."""
+
+
+def create() -> EngineAdapter:
+    """Start Spark and give its adapter.
+
+    Raises:
+        FileNotFoundError: the folder of JARs holds none.
+
+    """
+    warehouse = tempfile.TemporaryDirectory(prefix="delta-tck-spark-")
+    spark = open_session(Path(warehouse.name))
+    spark.sparkContext.setLogLevel("ERROR")
+    # The first query loads half of Spark; it belongs to starting, not to the first case.
+    spark.range(1).toArrow()
+
+    def release() -> None:
+        spark.stop()
+        warehouse.cleanup()
+
+    reader = SparkReader(spark)
+
+    def renew(error: BaseException) -> bool:
+        """Go on with a session that knows nothing of what was; a JVM outlives its exceptions."""
+        if not isinstance(error, _REFUSALS.errors) or _LOST.search(f"{type(error)} {error}"):
+            return False
+        reader.renew()
+        return bool(reader.spark.range(1).toArrow().num_rows == 1)
+
+    return EngineAdapter(
+        name="spark",
+        engine_version=f"{metadata.version('delta-spark')} (Spark {spark.version})",
+        claims=_CLAIMS,
+        refusals=_REFUSALS,
+        reads=reader.operations(),
+        writes=SparkWriter(reader).operations(),
+        release=release,
+        renew=renew,
+    )

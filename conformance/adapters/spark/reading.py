@@ -1,0 +1,181 @@
+"""What Spark with Delta reads, for its adapter.
+
+What Spark's public interface does not tell (the file list, transaction versions, domain
+metadata) is asked of Delta's own snapshot in the JVM.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from delta import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from conformance.adapter import Changes, DomainMetadata, Files, History, Scan, Snapshot, Txn
+from conformance.adapters.sql.text import SPARK, render
+from generators.file_fields import FILE_FIELDS
+
+__all__ = ["SparkReader"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SparkReader:
+    """What Spark reads."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._opened: Any = None
+        self._frames: dict[Any, DataFrame] = {}
+        self._snapshots: dict[int | None, Any] = {}
+
+    def renew(self) -> None:
+        """Forget every table, and go on in a new session."""
+        self._opened = None
+        self.spark.sparkContext.cancelAllJobs()
+        self.spark.catalog.clearCache()
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001  the only way in
+        self.spark = self.spark.newSession()
+
+    def _share(self, table: str) -> None:
+        """Let questions of one table share what was loaded for it, until its log changes."""
+        opened = (table, _state_of(Path(table, "_delta_log")))
+        if opened != self._opened:
+            self._opened, self._frames, self._snapshots = opened, {}, {}
+
+    def operations(self) -> dict[str, Callable[[Any], Any]]:
+        """Give the reading operations by name."""
+        return {
+            "snapshot": self._snapshot,
+            "files": self._files,
+            "scan": self._scan,
+            "changes": self._changes,
+            "history": self._history,
+            "txn": self._txn,
+            "domain_metadata": self._domain_metadata,
+        }
+
+    def frame(self, table: str, **options: Any) -> DataFrame:
+        """Open a table; options that are ``None`` are not given."""
+        given = {key: str(value) for key, value in options.items() if value is not None}
+        self._share(table)
+        asked = tuple(given.items())
+        if asked not in self._frames:
+            self._frames[asked] = self.spark.read.format("delta").options(**given).load(table)
+        return self._frames[asked]
+
+    def _scan(self, request: Scan) -> pa.Table:
+        frame = self.frame(
+            request.table,
+            versionAsOf=request.version,
+            timestampAsOf=_timestamp_text(request.timestamp),
+        )
+        names = list(frame.columns if request.columns is None else request.columns)
+        if request.filter is not None:
+            frame = frame.where(render(request.filter, SPARK))
+        columns = [SPARK.identifier(name) for name in names]
+        if request.row_ids:
+            columns += [
+                "_metadata.row_id AS _row_id",
+                "_metadata.row_commit_version AS _row_commit_version",
+            ]
+        return _collected(frame.selectExpr(*columns))
+
+    def _changes(self, request: Changes) -> pa.Table:
+        frame = self.frame(
+            request.table,
+            readChangeFeed="true",
+            startingVersion=request.start,
+            endingVersion=request.end,
+        )
+        return _collected(frame)
+
+    def _history(self, request: History) -> list[dict[str, Any]]:
+        table = DeltaTable.forPath(self.spark, request.table)
+        frame = table.history() if request.limit is None else table.history(request.limit)
+        return [
+            {
+                "version": commit["version"],
+                "timestamp": (commit["timestamp"] - _EPOCH) // timedelta(milliseconds=1),
+                "operation": commit["operation"],
+            }
+            for commit in _collected(frame.select("version", "timestamp", "operation")).to_pylist()
+        ]
+
+    def log(self, table: str) -> Any:
+        """Give Delta's log of a table, in the JVM."""
+        deltas = self.spark._jvm.org.apache.spark.sql.delta  # noqa: SLF001  the only way in
+        return deltas.DeltaLog.forTable(self.spark._jsparkSession, table)  # noqa: SLF001  as above
+
+    def _version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
+        """Give Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
+        self.frame(request.table, versionAsOf=request.version)
+        if request.version not in self._snapshots:
+            self._snapshots[request.version] = self._snapshot_at(request.table, request.version)
+        return self._snapshots[request.version]
+
+    def _snapshot_at(self, table: str, version: int | None) -> Any:
+        log = self.log(table)
+        # Scala's default arguments have to be passed by whoever calls from outside.
+        if version is None:
+            return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
+        arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
+        return log.getSnapshotAt(version, *arguments)
+
+    def _snapshot(self, request: Snapshot) -> dict[str, Any]:
+        found = self._version(request)
+        return {
+            "version": found.version(),
+            "protocol": json.loads(found.protocol().json())["protocol"],
+            "metadata": json.loads(found.metadata().json())["metaData"],
+        }
+
+    def _files(self, request: Files) -> list[dict[str, Any]]:
+        lines = self._version(request).allFiles().toJSON().collectAsList()
+        return [_file(json.loads(line)) for line in lines]
+
+    def _txn(self, request: Txn) -> int | None:
+        found = self._version(request).transactions().get(request.app_id)
+        return found.get() if found.isDefined() else None
+
+    def _domain_metadata(self, request: DomainMetadata) -> str | None:
+        domains = self._version(request).domainMetadata()
+        for index in range(domains.size()):
+            if domains.apply(index).domain() == request.domain:
+                configuration: str = domains.apply(index).configuration()
+                return configuration
+        return None
+
+
+def _state_of(log: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """Give what tells whether a log is as it was: name, inode, size and time of each file."""
+    try:
+        found = [(each, each.stat()) for each in log.rglob("*")]
+    except OSError:
+        return ()
+    return tuple(sorted((str(path), at.st_ino, at.st_size, at.st_mtime_ns) for path, at in found))
+
+
+def _collected(frame: DataFrame) -> pa.Table:
+    # DataFrame.toArrow casts to a schema whose required fields below a null struct PyArrow
+    # rejects; these are the batches that it casts.
+    batches = frame._collect_as_arrow(empty_list_if_zero_records=False)  # noqa: SLF001  as said
+    return pa.Table.from_batches(batches)
+
+
+def _timestamp_text(timestamp: int | None) -> str | None:
+    if timestamp is None:
+        return None
+    moment = _EPOCH + timedelta(milliseconds=timestamp)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def _file(add: dict[str, Any]) -> dict[str, Any]:
+    # Spark leaves null members out of its JSON; what it keeps are the action's own values.
+    kept: dict[str, Any] = {key: add[key] for key in FILE_FIELDS if key in add}
+    return {**kept, "deletionVector": add.get("deletionVector")}

@@ -1,0 +1,1 @@
+"""What adapters that speak SQL share."""

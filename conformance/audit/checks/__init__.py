@@ -1,0 +1,1 @@
+"""Checks of commits and of the state that they lead to."""

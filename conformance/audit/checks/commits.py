@@ -1,0 +1,244 @@
+"""Checks of one commit by itself: is it readable, are its actions valid, do they reconcile.
+
+Serves "Delta Log Entries", "Actions" and "Requirements for Writers".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import schemas
+from conformance.audit.findings import (
+    Check,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    severity_of,
+    unchecked,
+)
+from conformance.audit.grammar.uris import is_absolute
+from conformance.audit.read.raw import Fault
+from conformance.audit.read.state import dv_id, file_key, row_count
+from conformance.audit.screens import doubled_paths, nothing, of_changes, unescaped
+from conformance.audit.subjects import Step
+from reference_impl.limits import budget
+
+__all__ = ["COMMIT_CHECKS", "fault_finding", "line_findings", "schema_findings"]
+
+_EXPLAINED: Final = 100
+"""Documents of one file whose violations are explained: to explain one takes a millisecond."""
+
+
+def schema_findings(
+    name: str, document: Any, place: str, fallback: str, within: str = ""
+) -> Findings:
+    """Turn the violations of a schema into findings, one per place in the document.
+
+    Args:
+        name: of the schema.
+        document: parsed JSON.
+        place: where the document is.
+        fallback: the requirement of a rule that cites none.
+        within: what the document is, for messages about nested JSON text.
+
+    """
+    for violation in schemas.errors(name, document):
+        if violation.limit:
+            message = f"{within or 'the document'} is {violation.message}"
+            yield finding(fallback, place, message, severity="warning", limit="nesting")
+            continue
+        requirement = (violation.requirement or (fallback,))[0]
+        where = f"{within}{violation.path}"
+        message = f"{where}: {violation.message}" if where else violation.message
+        # That a field may be absent does not let it be malformed.
+        severity: Severity = (
+            "error" if severity_of(requirement) == "info" else severity_of(requirement)
+        )
+        yield finding(requirement, place, message, severity=severity)
+
+
+def line_findings(
+    name: str, documents: Iterable[tuple[Any, str]], fallback: str, within: str = ""
+) -> Findings:
+    """Do the same for documents of one file with their places; of many that fail most are counted.
+
+    Args:
+        name: of the schema.
+        documents: parsed JSON with its place.
+        fallback: the requirement of a rule that cites none.
+        within: what a document is, for messages about nested JSON text.
+
+    """
+    explained = 0
+    for document, place in documents:
+        budget().check_time()
+        if explained < _EXPLAINED:
+            found = list(schema_findings(name, document, place, fallback, within))
+            explained += bool(found)
+            yield from found
+        elif not schemas.is_valid(name, document):
+            message = f"this one of more than {_EXPLAINED} breaks {name} as well"
+            yield finding(fallback, place, message, severity="error")
+
+
+def fault_finding(requirement: str, fault: Fault, prefix: str = "", hint: str = "") -> Finding:
+    """Make the finding for what cannot be read; a blank line is worth a warning."""
+    if fault.limit is not None:
+        return unchecked(requirement, fault.place, fault.limit)
+    severity: Severity | None = "warning" if fault.kind == "blank" else None
+    message = f"{prefix}{fault.message}"
+    return finding(requirement, fault.place, message, hint, severity=severity, count=fault.count)
+
+
+def readable(step: Step) -> Findings:
+    """Report lines that are not JSON and commits without content."""
+    for fault in step.commit.content.faults:
+        if fault.kind == "empty":
+            severity: Severity | None = "error" if step.version == 0 else None
+            yield finding("LOG-007", fault.place, "the commit is empty", severity=severity)
+        else:
+            yield fault_finding("LOG-004", fault, hint="each line is one JSON object")
+
+
+def valid_actions(step: Step) -> Findings:
+    """Report actions that break their schemas."""
+    documents = ((line.document, line.place) for line in step.every())
+    yield from line_findings("log/commit-line", documents, "LOG-004")
+
+
+def one_file_action_per_path(step: Step) -> Findings:
+    """Report a path that is added twice, or removed twice, in one commit."""
+    for action in ("add", "remove"):
+        seen: dict[str, str | None] = {}
+        for line in step.of(action):
+            key = file_key(line.body)
+            if key is None:
+                continue
+            path, vector = key
+            if path in seen:
+                same = seen[path] == vector
+                message = f"{action} of {path} occurs twice" + (
+                    "" if same else ", with different deletion vectors"
+                )
+                yield finding("WLOG-001" if same else "FA-012", line.place, message)
+            seen[path] = vector
+
+
+def added_or_removed(step: Step) -> Findings:
+    """Report a logical file that one commit both adds and removes."""
+    removed = {file_key(line.body) for line in step.of("remove")}
+    for line in step.of("add"):
+        key = file_key(line.body)
+        if key is not None and key in removed:
+            message = (
+                f"{key[0]} is added and removed by one commit, with one deletion vector or none"
+            )
+            yield finding("WLOG-001", line.place, message, "actions of a commit have no order")
+
+
+def _repeated(step: Step, action: str, key: str) -> Iterator[tuple[str, str]]:
+    seen: Counter[str] = Counter()
+    for line in step.of(action):
+        value = str(line.body.get(key)) if key else action
+        seen[value] += 1
+        if seen[value] == 2:
+            yield value, line.place
+
+
+_SINGLE: Final = (
+    ("metaData", "", "WLOG-002"),
+    ("protocol", "", "WLOG-003"),
+    ("txn", "appId", "WLOG-004"),
+    ("domainMetadata", "domain", "REC-005"),
+)
+"""Actions that reconcile by a key, with the requirement that wants one of each in a commit."""
+
+
+def one_action_per_key(step: Step) -> Findings:
+    """Report a second metaData or protocol, and a second action of a txn or domain."""
+    for action, key, requirement in _SINGLE:
+        for value, place in _repeated(step, action, key):
+            of = f" of {value}" if key else ""
+            yield finding(requirement, place, f"the commit has more than one {action}{of}")
+
+
+def one_action_without_vectors(step: Step) -> Findings:
+    """Report a path that a commit both adds and removes where no vector could tell them apart."""
+    if step.new.writer >= 7:
+        return  # the text that knows table features lets vectors do so
+    removed = {key[0] for line in step.of("remove") if (key := file_key(line.body))}
+    for line in step.of("add"):
+        key = file_key(line.body)
+        if key is not None and key[0] in removed:
+            message = f"{key[0]} is both added and removed"
+            yield finding("FA-016", line.place, message)
+
+
+def change_files_in_their_directory(step: Step) -> Findings:
+    """Report change data files outside of ``_change_data`` that are no data files either."""
+    added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
+    for line in step.of("cdc"):
+        key = file_key(line.body)
+        if key and not _among_changes(key[0]) and key[0] not in added:
+            message = f"the change data file {key[0]} is not under _change_data"
+            yield finding("CDFF-001", line.place, message)
+
+
+def _among_changes(path: str) -> bool:
+    """Tell whether a decoded path leads below the root's folder of change files."""
+    return path.startswith("_change_data/") or (is_absolute(path) and "/_change_data/" in path)
+
+
+def changes_need_their_feature(step: Step) -> Findings:
+    """Report change files under feature lists that do not name the change feed."""
+    if step.new.writer < 7 or "changeDataFeed" in step.new.features:
+        return
+    for line in step.of("cdc"):
+        message = "a change data file, but writerFeatures does not list changeDataFeed"
+        yield finding("CDC-013", line.place, message)
+
+
+def actions_of_checkpoints(step: Step) -> Findings:
+    """Report actions that belong in V2 checkpoints alone."""
+    for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
+        for line in step.of(action):
+            yield finding(requirement, line.place, f"a commit has a {action} action")
+
+
+def escaped_paths(step: Step) -> Findings:
+    """Report paths with characters that a URI has to escape."""
+    for line in step.of("add", "remove", "cdc"):
+        path = line.body.get("path")
+        if not isinstance(path, str):
+            continue
+        bare = sorted({c for c in path if c <= " " or c in '<>"{}|\\^`\x7f'})
+        if bare:
+            message = f"{line.action}.path {path!r} has unescaped {''.join(bare)!r}"
+            yield finding("ADD-004", line.place, message, "write each as % and two hex digits")
+
+
+def vectors_need_row_counts(step: Step) -> Findings:
+    """Report an add with a deletion vector and without statistics."""
+    for line in step.of("add"):
+        if dv_id(line.body) is not None and row_count(line.body) is None:
+            message = "a file with a deletion vector has no numRecords"
+            yield finding("DVDESC-022", line.place, message)
+
+
+COMMIT_CHECKS: Final = (
+    Check(readable, ("LOG-004", "LOG-007")),
+    Check(valid_actions, schemas.requirements("log/commit-line"), nothing),
+    Check(one_file_action_per_path, ("FA-012", "WLOG-001"), doubled_paths),
+    Check(added_or_removed, ("WLOG-001",), doubled_paths),
+    Check(one_action_without_vectors, ("FA-016",), doubled_paths),
+    Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE), nothing),
+    Check(change_files_in_their_directory, ("CDFF-001",), of_changes),
+    Check(changes_need_their_feature, ("CDC-013",), nothing),
+    Check(actions_of_checkpoints, ("SCA-001", "CKM-001"), nothing),
+    Check(escaped_paths, ("ADD-004",), unescaped),
+    Check(vectors_need_row_counts, ("DVDESC-022",), nothing),
+)
+"""Checks of a commit that need no other version."""

@@ -1,0 +1,240 @@
+"""Checks that single table features bring: type widening, clustering, catalogs.
+
+Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-managed tables".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from conformance.audit.checks.values import statistics_of
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.grammar.types import is_primitive, widens
+from conformance.audit.read.layout import Column
+from conformance.audit.read.raw import parse_json
+from conformance.audit.read.state import Body, file_key
+from conformance.audit.subjects import Step, VersionView
+
+__all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
+
+_CHANGES: Final = "delta.typeChanges"
+_ENABLED: Final = "delta.enableTypeWidening"
+
+
+def _inner(of: Any, path: str) -> Any:
+    """Follow a field path through arrays and maps; ``None`` where it leads nowhere."""
+    for part in filter(None, path.split(".")):
+        of = of.get(f"{part}Type") if isinstance(of, dict) else None
+    return of
+
+
+def _records(column: Column) -> Iterator[tuple[str, str, str]]:
+    listed = column.metadata.get(_CHANGES)
+    for record in listed if isinstance(listed, list) else ():
+        if isinstance(record, dict):
+            values = [record.get(key, "") for key in ("fieldPath", "fromType", "toType")]
+            if all(isinstance(value, str) for value in values):
+                yield values[0], values[1], values[2]
+
+
+def _widens(before: str, after: str) -> bool:
+    # The schema reports names that are no types.
+    return not (is_primitive(before) and is_primitive(after)) or widens(before, after)
+
+
+def type_changes(step: Step) -> Findings:
+    """Report type changes that are not allowed, and records that do not end in the type."""
+    if step.metadata is step.before.metadata:
+        return
+    for column in step.new.columns:
+        latest: dict[str, str] = {}
+        for path, before, after in _records(column):
+            if not _widens(before, after):
+                requirement = "TW-005" if "decimal" in after else "TW-004"
+                message = (
+                    f"column {column.name} went from {before} to {after}, which is no widening"
+                )
+                for each in (requirement, "TW-003"):
+                    yield finding(each, step.place, message)
+            latest[path] = after
+        for path, after in latest.items():
+            now = _inner(column.type, path)
+            if now != after:
+                where = f"{column.name}.{path}" if path else column.name
+                message = f"the last type change of {where} is to {after}, its type is {now}"
+                yield finding("TW-006", step.place, message)
+    yield from _unrecorded(step)
+
+
+def _unrecorded(step: Step) -> Findings:
+    """Report columns whose type changes over files that stay, and nothing records it."""
+    removed = {file_key(line.body) for line in step.of("remove")}
+    adds = step.before.adds
+    if not step.before.known or len(adds) <= sum(key in adds for key in removed):
+        return  # a table that is replaced as a whole may have other columns of the same names
+    held = {_identity(column): column for column in step.old.columns}
+    for column in step.new.columns:
+        was = held.get(_identity(column))
+        if was is None or not isinstance(was.type, str) or was.type in (column.type, "void"):
+            continue
+        if isinstance(column.type, str) and _widens(column.type, was.type):
+            continue  # a restore takes a widening back; files that are wider than this are told
+        if "typeWidening" in step.new.features and not step.new.is_true(_ENABLED):
+            message = f"column {column.name} goes from {was.type} while {_ENABLED} is not true"
+            yield finding("TW-002", step.place, message)
+        if not any(path == "" and after == column.type for path, _, after in _records(column)):
+            message = f"column {column.name} goes from {was.type} to {column.type} unrecorded"
+            yield finding("TW-006", step.place, message)
+
+
+def _identity(column: Column) -> tuple[object, ...]:
+    return column.path if column.field_id is None else (column.field_id,)
+
+
+def void_shapes(step: Step) -> Findings:
+    """Report files that are added where void leaves nothing to write, or stands in a list."""
+    fields = step.new.schema.get("fields") if step.new.schema else None
+    if not isinstance(fields, list) or '"void"' not in _schema_text(step):
+        return
+    place = step.commit.content.first_add
+    if place is None:
+        return
+    if _voids({"type": "struct", "fields": fields}):
+        yield finding("VOID-005", place, "a file is added, and all columns are void")
+    for column in step.new.columns:
+        kind = column.type.get("type") if isinstance(column.type, dict) else None
+        if kind == "struct" and _voids(column.type):
+            message = f"a file is added, and the struct {column.name} has only void fields"
+            yield finding("VOID-004", place, message)
+        elif kind in ("array", "map") and _holds_void(column.type):
+            message = f"a file is added, and {column.name} is an {kind} with void"
+            yield finding("VOID-003", place, message)
+
+
+def _schema_text(step: Step) -> str:
+    return str((step.metadata or {}).get("schemaString"))
+
+
+def _voids(of: Any) -> bool:
+    """Tell whether a type is void, or a struct of nothing else."""
+    fields = of.get("fields") if isinstance(of, dict) and of.get("type") == "struct" else None
+    if not isinstance(fields, list) or not fields:
+        return bool(of == "void")
+    return all(isinstance(each, dict) and _voids(each.get("type")) for each in fields)
+
+
+def _holds_void(of: Any) -> bool:
+    if not isinstance(of, dict):
+        return bool(of == "void")
+    fields = of.get("fields")
+    listed = fields if isinstance(fields, list) else []
+    inner = [each.get("type") for each in listed if isinstance(each, dict)]
+    return any(map(_holds_void, (*inner, *(of.get(f"{p}Type") for p in _PARTS))))
+
+
+_PARTS: Final = ("element", "key", "value")
+
+
+def catalog_managed(step: Step) -> Findings:
+    """Report catalog-managed tables without what commits of theirs carry."""
+    if "catalogManaged" not in step.new.features:
+        return
+    if not step.new.active("inCommitTimestamp", "delta.enableInCommitTimestamps"):
+        message = "the table is catalog-managed, but in-commit timestamps are not active"
+        yield finding("CAT-015", step.place, message)
+    info = step.commit_info
+    if info is None or not info.body.get("txnId"):
+        message = "the table is catalog-managed, but commitInfo has no txnId"
+        yield finding("CINFO-004", step.place, message)
+
+
+_AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"
+
+
+def _clustering(domain: Body | None) -> list[tuple[str, ...]]:
+    text = domain.get("configuration") if domain else None
+    document = parse_json(text).value if isinstance(text, str) else None
+    columns = document.get("clusteringColumns") if isinstance(document, dict) else None
+    found = []
+    for column in columns if isinstance(columns, list) else ():
+        parts = [column] if isinstance(column, str) else column
+        if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
+            found.append(tuple(parts))
+    return found
+
+
+def transactions_are_told_apart(view: VersionView) -> Findings:
+    """Report commits of a catalog-managed table that share a transaction id."""
+    if "catalogManaged" not in view.layout.features:
+        return
+    seen: dict[str, int] = {}
+    for version, commit in view.log.commits.items():
+        info = next(commit.content.of("commitInfo"), None)
+        name = info.body.get("txnId") if info else None
+        if isinstance(name, str) and seen.setdefault(name, version) != version:
+            message = f"the commits {seen[name]} and {version} have the txnId {name}"
+            yield finding("CINFO-004", commit.path, message)
+
+
+def clustering_columns(view: VersionView) -> Findings:
+    """Report clustering columns that are no columns, and files without statistics of them."""
+    wanted = _clustering(view.state.live_domains.get("delta.clustering"))
+    if "clustering" not in view.layout.features:
+        return
+    if "delta.clustering" not in view.state.domains:
+        message = "clustering is supported, and no domain delta.clustering names its columns"
+        place = f"{LOG_DIR}, version {view.state.version}"
+        # A writer may support the feature before it has columns to cluster by.
+        yield finding("CLUS-006", place, message, severity="warning")
+    if not wanted:
+        return
+    columns = {column.physical: column for column in view.layout.columns}
+    place = "domain delta.clustering"
+    for name in wanted:
+        column = columns.get(name)
+        if column is None:
+            message = f"the clustering column {'.'.join(name)} is not in the schema"
+            yield finding("CLUS-006", place, message)
+        elif column.type == "variant":
+            yield finding("VAR-006", place, f"the clustering column {column.name} is a variant")
+    # A checkpoint leaves statistics out where the table asks for that, so that none are left.
+    left_out = view.layout.properties.get(_AS_JSON, "").lower() == "false"
+    for (path, _), body in view.state.adds.items():
+        stats = statistics_of(body) or {}
+        if left_out and not stats:
+            continue
+        missing = [name for name in wanted if not _counted(stats, name, columns.get(name))]
+        if missing:
+            message = f"no statistics of the clustering column {'.'.join(missing[0])}"
+            yield finding("CLUS-009", path, message)
+
+
+def _counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
+    """Tell whether nulls are counted, and bounds given where there is a value to bound."""
+    nulls, low, high = (_dig(stats, kind, name) for kind in ("nullCount", "minValues", "maxValues"))
+    bounded = column is not None and column.type not in ("boolean", "binary")
+    empty = nulls == stats.get("numRecords")
+    return nulls is not None and (empty or not bounded or None not in (low, high))
+
+
+def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
+    node = stats.get(kind)
+    for part in name:
+        node = node.get(part) if isinstance(node, dict) else None
+    return node
+
+
+FEATURE_CHECKS: Final = (
+    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006")),
+    Check(catalog_managed, ("CAT-015", "CINFO-004")),
+    Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
+)
+"""Checks of features, commit by commit."""
+
+FEATURE_VERSION_CHECKS: Final = (
+    Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),
+    Check(transactions_are_told_apart, ("CINFO-004",)),
+)
+"""Checks of features at the latest version."""

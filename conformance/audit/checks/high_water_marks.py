@@ -1,0 +1,121 @@
+"""High-water marks, which only rise: of row ids, column ids and identity values.
+
+Serves "Row Tracking", "Column Mapping" and "Identity Columns". A mark that falls lets the next
+operation give out what rows or columns of an earlier version have, which nothing in the table as
+it stands would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.raw import parse_json
+from conformance.audit.read.state import Body
+from conformance.audit.subjects import Step
+
+__all__ = ["HIGH_WATER_MARK_CHECKS", "fallen", "row_id_mark"]
+
+_ROW: Final = ("RT-037", "row ids")
+_COLUMN: Final = ("CM-022", "column ids")
+_VALUE: Final = "IDN-016"
+"""Requirement of each mark, and its name where a table has one alone."""
+
+_ROW_IDS: Final = "delta.rowTracking"
+_ROW_ID_KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
+_COLUMN_IDS: Final = "delta.columnMapping.maxColumnId"
+_IDENTITY: Final = "delta.identity."
+_FEATURES: Final = {_ROW: "rowTracking", _COLUMN: "columnMapping"}
+
+
+def row_id_mark(domains: Mapping[str, Body]) -> int | None:
+    """Give the recorded mark of row ids; ``None`` where there is none, or it was removed."""
+    domain = domains.get(_ROW_IDS)
+    if domain is None or domain.get("removed") is True:
+        return None
+    text = domain.get("configuration")
+    document = parse_json(text).value if isinstance(text, str) else None
+    held = document if isinstance(document, dict) else {}
+    return next((held[key] for key in _ROW_ID_KEYS if type(held.get(key)) is int), None)
+
+
+def fallen(
+    old: tuple[Layout, Mapping[str, Body]], new: tuple[Layout, Mapping[str, Body]]
+) -> Iterator[tuple[str, str]]:
+    """Give the requirement and a message for each mark that a later version lowers or loses.
+
+    A mark whose feature was dropped, or whose column is gone, is promised no longer.
+
+    Args:
+        old: layout of the earlier version, and its domains by name.
+        new: the same of the later version.
+
+    """
+    after = dict(_marks(*new))
+    dropped = {mark for mark, feature in _FEATURES.items() if feature not in new[0].features}
+    columns = {_identity(column) for column in new[0].columns}
+    for (requirement, name), value in _marks(*old):
+        held = after.get((requirement, name))
+        gone = (requirement, name) in dropped or (requirement == _VALUE and name not in columns)
+        if gone or (held is not None and held >= value):
+            continue
+        state = "is gone" if held is None else f"fell from {abs(value)} to {abs(held)}"
+        yield requirement, f"the high-water mark of {name} {state}"
+
+
+def _identity(column: Column) -> str:
+    return column.name if column.field_id is None else f"column {column.field_id}"
+
+
+def _marks(layout: Layout, domains: Mapping[str, Body]) -> Iterator[tuple[tuple[str, str], int]]:
+    mark = row_id_mark(domains)
+    if mark is not None:
+        yield _ROW, mark
+    text = layout.properties.get(_COLUMN_IDS, "")
+    if text.isascii() and text.isdigit() and len(text) < 20 and layout.mode != "none":
+        yield _COLUMN, int(text)
+    for column in layout.columns:
+        held, step = (column.metadata.get(f"{_IDENTITY}{key}") for key in ("highWaterMark", "step"))
+        if type(held) is int and type(step) is int:
+            yield (_VALUE, _identity(column)), held if step > 0 else -held
+
+
+def marks_only_rise(step: Step) -> Findings:
+    """Report a commit that lowers or loses a high-water mark."""
+    if not step.before.known or step.before.metadata is None:
+        return
+    domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
+    if not domains and step.metadata is step.before.metadata:
+        return
+    held = step.before.domains
+    hint = "what the next operation gives out may be taken already"
+    for requirement, message in fallen((step.old, held), (step.new, {**held, **domains})):
+        yield finding(requirement, step.place, message, hint)
+
+
+_SETTINGS: Final = ("start", "step", "allowExplicitInsert")
+
+
+def settings_stay(step: Step) -> Findings:
+    """Report an identity column whose settings change."""
+    if step.metadata is step.before.metadata:
+        return
+    former: dict[str, Mapping[str, Any]] = {_identity(c): c.metadata for c in step.old.columns}
+    for column in step.new.columns:
+        held = former.get(_identity(column), {})
+        for name in _SETTINGS:
+            key = f"{_IDENTITY}{name}"
+            if held.get(key) is not None and key in column.metadata:
+                was, now = held[key], column.metadata[key]
+                if was != now:
+                    message = f"{key} of column {column.name} changes from {was} to {now}"
+                    yield finding("IDN-007", step.place, message)
+
+
+HIGH_WATER_MARK_CHECKS: Final = (
+    Check(marks_only_rise, ("RT-037", "CM-022", "IDN-016")),
+    Check(settings_stay, ("IDN-007",)),
+)
+"""Checks of marks, commit by commit."""

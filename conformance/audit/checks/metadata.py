@@ -1,0 +1,361 @@
+"""Checks of protocol and metadata where a commit sets them.
+
+Serves "Change Metadata", "Protocol Evolution", "Table Features", "Column Mapping" and the
+sections of the features that column metadata or table properties bring in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import schemas
+from conformance.audit.checks.commits import schema_findings
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.raw import parse_json
+from conformance.audit.subjects import Step
+from reference_impl.model.features import find
+
+__all__ = ["METADATA_CHECKS"]
+
+
+def first_version_is_whole(step: Step) -> Findings:
+    """Report a version 0 without protocol or metaData."""
+    if step.version != 0:
+        return
+    if next(step.of("metaData"), None) is None:
+        yield finding("META-001", step.place, "version 0 has no metaData")
+    if next(step.of("protocol"), None) is None:
+        yield finding("REC-002", step.place, "version 0 has no protocol")
+
+
+def known_to_the_audit(step: Step) -> Findings:
+    """Tell of protocol versions, features and formats that no check in here knows."""
+    for line in step.of("protocol"):
+        if step.new.reader > 3 or step.new.writer > 7:
+            message = f"protocol {step.new.reader}, {step.new.writer} is newer than this audit"
+            yield finding("PROTO-005", line.place, message, severity="warning")
+        for feature in sorted(step.new.features):
+            if find(feature) is None:
+                message = f"the feature {feature} is unknown to this audit"
+                hint = "names are matched by letter case; what the feature changes is not checked"
+                yield finding("FEAT-003", line.place, message, hint, severity="warning")
+    for line in step.of("metaData"):
+        if step.new.provider != "parquet":
+            message = f"format.provider is {step.new.provider}: data files are not checked"
+            yield finding("META-015", line.place, message, severity="warning")
+
+
+def valid_schema(step: Step) -> Findings:
+    """Report a schemaString that is no valid schema."""
+    for line in step.of("metaData"):
+        text = line.body.get("schemaString")
+        if not isinstance(text, str):
+            continue  # the action's own schema reports it
+        parsed = parse_json(text)
+        if parsed.limit is not None:
+            yield unchecked("SCH-001", line.place, parsed.limit)
+        elif parsed.fault is not None:
+            yield finding("SCH-001", line.place, f"schemaString is not JSON: {parsed.fault}")
+        else:
+            yield from schema_findings(
+                "table/schema", parsed.value, line.place, "SCH-001", "schemaString"
+            )
+
+
+def partition_columns_exist(step: Step) -> Findings:
+    """Report partition columns that are no top-level column of a type with text form."""
+    for line in step.of("metaData"):
+        if step.new.schema is None:
+            continue
+        for name in step.new.partitions:
+            column = step.new.by_path.get((name,))
+            if column is None:
+                message = f"partition column {name} is not in the schema"
+                yield finding("META-009", line.place, message)
+            elif column.type == "variant":
+                message = f"partition column {name} is a variant"
+                yield finding("VAR-006", line.place, message)
+            elif not isinstance(column.type, str):
+                message = f"partition column {name} is nested, which has no text form"
+                yield finding("META-009", line.place, message)
+
+
+def column_mapping(step: Step) -> Findings:
+    """Report columns without id or physical name, and those that share one."""
+    line = next(step.of("metaData"), None)
+    if line is None or step.new.mode not in ("id", "name"):
+        return
+    ids: dict[int, Column] = {}
+    names: dict[tuple[str, ...], Column] = {}
+    for column in step.new.columns:
+        if not isinstance(column.metadata.get("delta.columnMapping.physicalName"), str):
+            message = f"column {column.name} has no physical name"
+            yield finding("CM-001", line.place, message)
+        if column.field_id is None:
+            yield finding("CM-002", line.place, f"column {column.name} has no column id")
+        else:
+            other = ids.setdefault(column.field_id, column)
+            if other is not column:
+                message = f"{column.name} and {other.name} share column id {column.field_id}"
+                yield finding("CM-004", line.place, message)
+        twin = names.setdefault(column.physical, column)
+        if twin is not column:
+            message = f"{column.name} and {twin.name} share the physical name {column.physical[-1]}"
+            yield finding("CM-003", line.place, message)
+    text = step.new.properties.get("delta.columnMapping.maxColumnId", "")
+    top = max(ids, default=0)
+    if not (text.isascii() and text.isdigit()) or int(text[:20]) < top:
+        message = (
+            f"delta.columnMapping.maxColumnId is {text or 'not set'}, but id {top} is assigned"
+        )
+        yield finding("CM-020", line.place, message)
+
+
+def _has_type(name: str) -> Callable[[Column], bool]:
+    def test(column: Column) -> bool:
+        inner = column.type
+        while isinstance(inner, dict):
+            if inner.get("type") == "map" and inner.get("keyType") == name:
+                return True
+            inner = inner.get("elementType", inner.get("valueType"))
+        return bool(inner == name)
+
+    return test
+
+
+def _has_key(*names: str) -> Callable[[Column], bool]:
+    return lambda column: any(name in column.metadata for name in names)
+
+
+_COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str, str], ...]] = (
+    (_has_type("timestamp_ntz"), "timestampNtz", "NTZ-002", "has type timestamp_ntz"),
+    (_has_type("variant"), "variantType", "VAR-001", "has type variant"),
+    (_has_key("delta.typeChanges"), "typeWidening", "TW-001", "has type changes"),
+    (_has_key("delta.invariants"), "invariants", "INV-001", "has an invariant"),
+    (
+        _has_key("delta.generationExpression"),
+        "generatedColumns",
+        "GEN-001",
+        "has a generation expression",
+    ),
+    (_has_key("CURRENT_DEFAULT"), "allowColumnDefaults", "DFT-001", "has a default"),
+    (
+        _has_key("delta.identity.start", "delta.identity.step"),
+        "identityColumns",
+        "IDN-001",
+        "is an identity column",
+    ),
+)
+"""Column test, the feature it needs, the requirement, and the words for a message."""
+
+_PROPERTY_FEATURES: Final = (
+    ("delta.enableDeletionVectors", "deletionVectors", "DV-001"),
+    ("delta.enableChangeDataFeed", "changeDataFeed", "CDC-013"),
+    ("delta.appendOnly", "appendOnly", "APP-005"),
+    ("delta.enableTypeWidening", "typeWidening", "TW-001"),
+    ("delta.enableVariantShredding", "variantShredding", "SHRED-005"),
+    ("delta.enableIcebergCompatV1", "icebergCompatV1", "ICE1-003"),
+    ("delta.enableIcebergCompatV2", "icebergCompatV2", "ICE2-003"),
+)
+"""Properties that have no effect while their feature is not supported."""
+
+
+def columns_need_their_features(step: Step) -> Findings:
+    """Report column types and column metadata whose feature is not supported."""
+    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+        return
+    for column in step.new.columns:
+        for test, feature, requirement, words in _COLUMN_FEATURES:
+            if test(column) and feature not in step.new.features:
+                message = f"column {column.name} {words}, but {feature} is not supported"
+                yield finding(requirement, step.place, message)
+                if requirement == "NTZ-002" and column.name in step.new.partitions:
+                    message = f"partition column {column.name} needs {feature}"
+                    yield finding("PART-012", step.place, message)
+    yield from _constraints(step)
+
+
+def _constraints(step: Step) -> Findings:
+    constraints = [k for k in step.new.properties if k.startswith(_CONSTRAINT)]
+    if constraints and "checkConstraints" not in step.new.features:
+        message = f"{constraints[0]} is set, but checkConstraints is not supported"
+        yield finding("CHK-001", step.place, message)
+        if any(name not in step.old.properties for name in constraints):
+            yield finding("CHK-007", step.place, f"{constraints[0]} is added all the same")
+    if _CONSTRAINT in constraints:
+        yield finding("CHK-002", step.place, f"the key {_CONSTRAINT} names no constraint")
+
+
+_CONSTRAINT: Final = "delta.constraints."
+
+
+def variants_are_not_generated(step: Step) -> Findings:
+    """Report variant columns that an expression is to give."""
+    if step.metadata is step.before.metadata:
+        return
+    for column in step.new.columns:
+        if column.type == "variant" and "delta.generationExpression" in column.metadata:
+            message = f"the variant column {column.name} has a generation expression"
+            yield finding("VAR-007", step.place, message)
+
+
+def reserved_keys(step: Step) -> Findings:
+    """Report keys of column metadata in the reserved namespace that no feature defines."""
+    if step.metadata is step.before.metadata:
+        return
+    for column in step.new.columns:
+        for key in sorted(map(str, column.metadata)):
+            if key.startswith("delta.") and key not in _RESERVED:
+                message = f"column {column.name} has {key}, a name that only the protocol gives"
+                # A feature that is unknown here may bring a key of its own.
+                unknown = any(find(feature) is None for feature in step.new.features)
+                severity: Severity | None = "warning" if unknown else None
+                yield finding("SCH-027", step.place, message, severity=severity)
+
+
+_RESERVED: Final = frozenset(
+    {
+        "delta.invariants", "delta.generationExpression", "delta.typeChanges",
+        "delta.columnMapping.id", "delta.columnMapping.physicalName",
+        "delta.columnMapping.nested.ids", "delta.identity.start", "delta.identity.step",
+        "delta.identity.highWaterMark", "delta.identity.allowExplicitInsert",
+    }
+)  # fmt: skip
+"""Keys of column metadata that the protocol defines."""
+
+
+def properties_need_their_features(step: Step) -> Findings:
+    """Report table properties that are on while their feature is not supported."""
+    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+        return
+    for name, feature, requirement in _PROPERTY_FEATURES:
+        if step.new.is_true(name) and feature not in step.new.features:
+            message = f"{name} is true without effect: {feature} is not supported"
+            # To set a property that is without effect is forbidden of one alone.
+            severity: Severity | None = None if requirement == "SHRED-005" else "warning"
+            yield finding(requirement, step.place, message, severity=severity)
+    mode = step.new.properties.get("delta.columnMapping.mode", "none")
+    if mode != "none" and "columnMapping" not in step.new.features:
+        message = f"column mapping mode {mode} is without effect: columnMapping is not supported"
+        yield finding("CM-006", step.place, message, severity="warning")
+
+
+def features_are_listed_where_they_belong(step: Step) -> Findings:
+    """Report features in a list that is not theirs."""
+    for line in step.of("protocol"):
+        readers, writers = (
+            {str(name) for name in found} if isinstance(found, list) else set()
+            for found in (line.body.get("readerFeatures"), line.body.get("writerFeatures"))
+        )
+        for name in sorted(readers):
+            feature = find(name)
+            if feature is not None and feature.kind == "writer":
+                message = f"the writer feature {name} is in readerFeatures"
+                yield finding("TF-019", line.place, message)
+        if line.body.get("minReaderVersion") != 3:
+            continue
+        for name in sorted(writers - readers):
+            feature = find(name)
+            if feature is not None and feature.kind != "writer":
+                message = f"{name} is in writerFeatures alone, under reader version 3"
+                yield finding("TF-018", line.place, message)
+
+
+def clustered_tables_have_no_partitions(step: Step) -> Findings:
+    """Report clustering together with partition columns, and malformed clustering columns."""
+    changed = step.metadata is not step.before.metadata or step.protocol is not step.before.protocol
+    if changed and "clustering" in step.new.features and step.new.partitions:
+        message = f"the table is clustered and partitioned by {', '.join(step.new.partitions)}"
+        yield finding("CLUS-004", step.place, message)
+    for line in step.of("domainMetadata"):
+        if line.body.get("domain") != "delta.clustering" or line.body.get("removed") is True:
+            continue
+        text = line.body.get("configuration")
+        parsed = parse_json(text) if isinstance(text, str) else None
+        if parsed is not None and parsed.limit is not None:
+            yield unchecked("CLUS-007", line.place, parsed.limit)
+        elif parsed is None or parsed.fault is not None:
+            yield finding("CLUS-007", line.place, "the configuration is not JSON")
+        else:
+            yield from schema_findings(
+                "table/clustering", parsed.value, line.place, "CLUS-007", "configuration"
+            )
+
+
+def iceberg_compatibility(step: Step) -> Findings:
+    """Report tables whose Iceberg compatibility does not hold."""
+    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+        return
+    one = step.new.active("icebergCompatV1", "delta.enableIcebergCompatV1")
+    two = step.new.active("icebergCompatV2", "delta.enableIcebergCompatV2")
+    mapped = step.new.mode in ("id", "name")
+    rules = (
+        (one and not mapped, "ICE1-005", "icebergCompatV1 is active without column mapping"),
+        (
+            one and "deletionVectors" in step.new.features,
+            "ICE1-006",
+            "icebergCompatV1 is active and deletionVectors is supported",
+        ),
+        (one and _nested(step.new), "ICE1-010", f"icebergCompatV1 excludes {_nested(step.new)}"),
+        (two and not mapped, "ICE2-005", "icebergCompatV2 is active without column mapping"),
+        (two and one, "ICE2-013", "icebergCompatV1 and icebergCompatV2 are both active"),
+        (
+            two and step.new.active("deletionVectors", "delta.enableDeletionVectors"),
+            "ICE2-014",
+            "icebergCompatV2 and deletion vectors are both active",
+        ),
+        (two and _type_of(step.new, "void"), "ICE2-018", "icebergCompatV2 excludes void columns"),
+    )
+    for broken, requirement, message in rules:
+        if broken:
+            yield finding(requirement, step.place, message)
+
+
+def _type_of(layout: Layout, name: str) -> bool:
+    return any(_has_type(name)(column) for column in layout.columns)
+
+
+def _nested(layout: Layout) -> str:
+    """Name the first map, array or void column; empty when there is none."""
+    for column in layout.columns:
+        kind: Any = column.type.get("type") if isinstance(column.type, dict) else column.type
+        if kind in ("map", "array", "void"):
+            return f"{kind} columns, as {column.name}"
+    return ""
+
+
+METADATA_CHECKS: Final = (
+    Check(first_version_is_whole, ("META-001", "REC-002")),
+    Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-015")),
+    Check(valid_schema, ("SCH-001", *schemas.requirements("table/schema"))),
+    Check(partition_columns_exist, ("META-009", "VAR-006")),
+    Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
+    Check(
+        columns_need_their_features,
+        (
+            *(requirement for _, _, requirement, _ in _COLUMN_FEATURES),
+            "CHK-001",
+            "CHK-002",
+            "CHK-007",
+            "PART-012",
+        ),
+    ),
+    Check(
+        properties_need_their_features,
+        (*(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006"),
+    ),
+    Check(variants_are_not_generated, ("VAR-007",)),
+    Check(reserved_keys, ("SCH-027",)),
+    Check(features_are_listed_where_they_belong, ("TF-018", "TF-019")),
+    Check(
+        clustered_tables_have_no_partitions,
+        ("CLUS-004", *schemas.requirements("table/clustering")),
+    ),
+    Check(
+        iceberg_compatibility,
+        ("ICE1-005", "ICE1-006", "ICE1-010", "ICE2-005", "ICE2-013", "ICE2-014", "ICE2-018"),
+    ),
+)
+"""Checks of protocol and metadata, at the commits that set them."""

@@ -1,0 +1,212 @@
+"""Checks of the names in a log and of which versions it holds.
+
+Serves "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files", "Version Checksum
+File Schema" and "Metadata Cleanup".
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
+from conformance.audit.subjects import LogView, VersionView
+from reference_impl.limits import budget
+
+__all__ = ["LOG_CHECKS", "STRAY_CHECKS"]
+
+_UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_LIKE: Final = tuple(
+    (re.compile(pattern), requirement, wanted)
+    for pattern, requirement, wanted in (
+        (
+            r"[0-9]+\.json|[0-9]{20}|[0-9]{20}\.(?i:json|jsonl|ndjson)",
+            "LOG-002",
+            "a commit is named by its version in twenty digits and .json",
+        ),
+        (
+            r"[0-9]+\.checkpoint\.parquet",
+            "CKPT-019",
+            "a classic checkpoint is named by its version in twenty digits",
+        ),
+        (
+            rf"[0-9]+\.checkpoint\.{_UUID}\.(?:json|parquet)",
+            "CKPT-014",
+            "a UUID-named checkpoint is named by its version in twenty digits",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.[0-9]{10}\.(?!parquet$)[0-9A-Za-z]+",
+            "CKPT-N-002",
+            "a part of a checkpoint is Parquet",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]+[_-](?:of[_-])?[0-9]+\.parquet",
+            "CKPT-021",
+            "number and count of a part are between dots",
+        ),
+        (
+            r"[0-9]{20}\.(?i:checkpoint|checkpt|chkpoint|chkpt)(?:\.(?i:parquet))?",
+            "CKPT-018",
+            "a classic checkpoint is called n.checkpoint.parquet",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9A-Za-z_-]+\.(?:json|parquet)",
+            "CKPT-013",
+            "the middle of a UUID-named checkpoint is a UUID",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.0000000001\.parquet",
+            "CKPT-024",
+            "a multi-part checkpoint has more than one part",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.[0-9]{10}\.parquet",
+            "CKPT-025",
+            "parts are numbered from 1 to their count",
+        ),
+        (
+            r"[0-9]{20}\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
+            "CKPT-023",
+            "number and count of a part have ten digits each",
+        ),
+        (
+            r"[0-9]+\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
+            "CKPT-022",
+            "a part is named by its version in twenty digits",
+        ),
+        (r"[0-9]+\.crc", "CRC-003", "a checksum is named by its version in twenty digits"),
+        (
+            r"[0-9]{20}\.[0-9]{20}\.compacted\.json",
+            "COMP-013",
+            "the end of a compaction is above its start",
+        ),
+        (
+            r"[0-9]+\.[0-9]+\.compacted\.json",
+            "COMP-003",
+            "both versions of a compaction have twenty digits",
+        ),
+        (
+            r"[0-9]{20}[._-][0-9]{20}(?:[._-]compact(?:ed|ion)?)?\.json|.*\.compacted\.json",
+            "COMP-002",
+            "a compaction is called x.y.compacted.json",
+        ),
+    )
+)
+"""Names that look like log files and are none, most special first."""
+
+
+def misnamed(view: LogView) -> Findings:
+    """Report files that a reader passes over because of their names."""
+    for entry in view.log.entries:
+        if name_of(entry.name) is not None:
+            continue
+        for pattern, requirement, wanted in _LIKE:
+            if pattern.fullmatch(entry.name):
+                hint = "readers ignore the file; rename it if it belongs to the log"
+                yield finding(requirement, entry.path, wanted, hint)
+                break
+
+
+def _whole(view: LogView) -> list[int]:
+    return sorted({c.version for c in view.log.checkpoints if c.complete})
+
+
+def contiguous(view: LogView) -> Findings:
+    """Report versions that are missing between two commits."""
+    newest = max(_whole(view), default=-1)
+    for low, high in pairwise(view.log.commits):
+        if high > low + 1:
+            covered = newest >= high - 1
+            yield finding(
+                "SNAP-001",
+                f"{LOG_DIR}/{commit_name(low + 1)}",
+                f"versions {low + 1} to {high - 1} are missing",
+                "a later checkpoint covers them: only older versions are lost"
+                if covered
+                else "versions after the gap cannot be read",
+                severity="warning" if covered else None,
+            )
+            if not covered and high == max(view.log.commits):
+                message = f"version {high} is committed after version {low}"
+                place = f"{LOG_DIR}/{commit_name(high)}"
+                yield finding("LOG-003", place, message, "the next version was another one")
+
+
+def covered(view: LogView) -> Findings:
+    """Report a log whose beginning is gone without a checkpoint in its place."""
+    first = min(view.log.commits, default=None)
+    if first is None or first == 0:
+        return
+    if not any(version >= first - 1 for version in _whole(view)):
+        place = f"{LOG_DIR}/{commit_name(first)}"
+        message = f"the log begins with version {first} and no complete checkpoint covers it"
+        yield finding("CKPT-011", place, message, "restore the earlier commits or a checkpoint")
+
+
+def checkpoints_follow_commits(view: LogView) -> Findings:
+    """Report checkpoints of versions that were never committed, and incomplete ones."""
+    latest = max(view.log.commits, default=None)
+    for checkpoint in view.log.checkpoints:
+        if latest is not None and checkpoint.version > latest:
+            message = (
+                f"a checkpoint of version {checkpoint.version}, after the last commit {latest}"
+            )
+            yield finding("CKPT-031", checkpoint.place, message)
+        if not checkpoint.complete:
+            have, want = len(checkpoint.files), checkpoint.files[0].parts
+            message = f"only {have} of {want} parts are there, so readers ignore them"
+            yield finding("CKPT-030", checkpoint.place, message, severity="warning")
+
+
+def checksums_follow_commits(view: LogView) -> Findings:
+    """Report checksums of versions that were never committed."""
+    latest = max([*view.log.commits, *(checkpoint.version for checkpoint in view.log.checkpoints)])
+    for version in view.log.checksums:
+        if version > latest:
+            message = f"a checksum of version {version}, after the last version {latest}"
+            yield finding("CRC-038", f"{LOG_DIR}/{version:020d}.crc", message)
+
+
+_DIRECT: Final = {"checksum": "CRC-004", "compaction": "COMP-001", "commit": "LOG-001"}
+"""Kinds of files that are in the log folder itself, and the requirement that says so."""
+
+_STAGED: Final = f"{LOG_DIR}/_staged_commits"
+_STAGED_NAME: Final = re.compile(rf"[0-9]{{20}}\.{_UUID}\.json")
+
+
+def files_below_the_log(view: VersionView) -> Findings:
+    """Report commits and what belongs to them in other folders, where nobody looks for them."""
+    catalogued = "catalogManaged" in view.layout.features
+    for entry in view.storage.walk():
+        budget().check_time()
+        folder, _, name = entry.path.rpartition("/")
+        if folder == _STAGED and name.endswith(".json") and not _STAGED_NAME.fullmatch(name):
+            message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
+            yield finding("CAT-002", entry.path, message)
+            continue
+        file = name_of(name) if not folder or folder.startswith(f"{LOG_DIR}/") else None
+        if catalogued and folder == LOG_DIR and _STAGED_NAME.fullmatch(name):
+            yield finding("CAT-002", entry.path, "a staged commit is in _staged_commits")
+        requirement = _DIRECT.get(file.kind) if file else None
+        if requirement == "LOG-001" and file and file.version in view.log.commits:
+            continue  # a copy of what is there
+        if requirement:
+            message = f"the file is not in {LOG_DIR} itself"
+            yield finding(requirement, entry.path, message, "readers do not find it there")
+
+
+STRAY_CHECKS: Final = (
+    Check(files_below_the_log, ("CRC-004", "COMP-001", "LOG-001", "CAT-002"), whole=True),
+)
+"""Checks of where files are, which list the whole table."""
+
+LOG_CHECKS: Final = (
+    Check(misnamed, tuple(requirement for _, requirement, _ in _LIKE), whole=True),
+    Check(contiguous, ("SNAP-001", "LOG-003"), whole=True),
+    Check(covered, ("CKPT-011",), whole=True),
+    Check(checkpoints_follow_commits, ("CKPT-030", "CKPT-031"), whole=True),
+    Check(checksums_follow_commits, ("CRC-038",), whole=True),
+)
+"""Checks of a log as a set of files."""

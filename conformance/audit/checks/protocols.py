@@ -1,0 +1,132 @@
+"""Checks of what features need of the protocol action that lists them (section Table Features)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.subjects import Step
+from reference_impl.model.features import find
+
+__all__ = ["PROTOCOL_CHECKS"]
+
+_WRITER: Final = 7
+_READER: Final = 3
+
+_OF_WRITERS: Final = (
+    ("clustering", "CLUS-002"),
+    ("icebergCompatV1", "ICE1-002"),
+    ("icebergCompatV2", "ICE2-002"),
+    ("inCommitTimestamp", "ICT-001"),
+    ("rowTracking", "RT-006"),
+)
+"""Features that need writer version 7, with the requirement that says so."""
+
+_OF_BOTH: Final = (
+    ("deletionVectors", "DV-001"),
+    ("timestampNtz", "NTZ-002"),
+    ("vacuumProtocolCheck", "VPC-001"),
+    ("v2Checkpoint", "V2F-001"),
+    ("typeWidening", "TW-001"),
+    ("variantType", "VAR-001"),
+    ("variantShredding", "SHRED-001"),
+    ("catalogManaged", "CAT-001"),
+)
+"""Features that need both versions and both lists, with the requirement that says so."""
+
+_COMPANIONS: Final = (
+    ("clustering", "domainMetadata", "CLUS-003"),
+    ("variantShredding", "variantType", "SHRED-001"),
+)
+"""Features that need another one beside them, with the requirement that says so."""
+
+
+def features_have_their_versions(step: Step) -> Findings:
+    """Report features under versions that do not carry them, or in one list of two."""
+    for line in step.of("protocol"):
+        readers, writers = _names(line.body, "readerFeatures"), _names(line.body, "writerFeatures")
+        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
+        for name, requirement in _OF_WRITERS:
+            if name in writers and writer != _WRITER:
+                message = f"{name} is listed, and minWriterVersion is {writer}"
+                yield finding(requirement, line.place, message)
+        for name, requirement in _OF_BOTH:
+            if name not in writers | readers:
+                continue
+            if (reader, writer) != (_READER, _WRITER):
+                message = f"{name} is listed under the versions {reader} and {writer}"
+                yield finding(requirement, line.place, message)
+            elif name not in writers & readers:
+                lacking = "writerFeatures" if name in readers else "readerFeatures"
+                yield finding(requirement, line.place, f"{name} is not in {lacking}")
+        for name, other, requirement in _COMPANIONS:
+            if name in writers and other not in writers:
+                yield finding(requirement, line.place, f"{name} is listed without {other}")
+
+
+_MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
+
+
+def compatibility_is_readable(step: Step) -> Findings:
+    """Report Iceberg compatibility under a reader version that column mapping is not in."""
+    for line in step.of("protocol"):
+        reader = line.body.get("minReaderVersion")
+        mapped = reader == 2 or "columnMapping" in _names(line.body, "readerFeatures")
+        for name, requirement in _MAPPED:
+            if name in _names(line.body, "writerFeatures") and not mapped:
+                message = f"{name} is listed, and reader version {reader} has no column mapping"
+                yield finding(requirement, line.place, message)
+
+
+def lists_go_together(step: Step) -> Findings:
+    """Report feature lists that a table may not have, or not from its creation."""
+    for line in step.of("protocol"):
+        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
+        readers, writers = line.body.get("readerFeatures"), line.body.get("writerFeatures")
+        if readers and writers is None:
+            yield finding("TF-006", line.place, "there are readerFeatures without writerFeatures")
+        if step.version != 0 or type(reader) is not int or type(writer) is not int:
+            continue
+        rules = (
+            (
+                reader == _READER and writer < _WRITER,
+                "TF-009",
+                f"the table is created with the versions {reader} and {writer}",
+            ),
+            (
+                reader < _READER and writer == _WRITER and (writers is None or readers is not None),
+                "TF-007",
+                "a table of such versions is created with writerFeatures alone",
+            ),
+            (
+                (reader, writer) == (_READER, _WRITER) and None in (readers, writers),
+                "TF-008",
+                "a table of such versions is created with both feature lists",
+            ),
+        )
+        for broken, requirement, message in rules:
+            if broken:
+                yield finding(requirement, line.place, message)
+
+
+def _names(body: dict[str, Any], key: str) -> set[str]:
+    listed = body.get(key)
+    found = set()
+    for name in listed if isinstance(listed, list) else ():
+        feature = find(str(name))
+        found.add(feature.name if feature else str(name))
+    return found
+
+
+PROTOCOL_CHECKS: Final = (
+    Check(compatibility_is_readable, tuple(requirement for _, requirement in _MAPPED)),
+    Check(lists_go_together, ("TF-006", "TF-007", "TF-008", "TF-009")),
+    Check(
+        features_have_their_versions,
+        (
+            *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
+            *(requirement for _, _, requirement in _COMPANIONS),
+        ),
+    ),
+)
+"""Checks of the protocol, at the commits that set it."""

@@ -1,0 +1,219 @@
+"""Checks of row tracking (sections Row Tracking and Writer Requirements for Row Tracking)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final
+
+import schemas
+from conformance.audit.checks.commits import schema_findings
+from conformance.audit.checks.high_water_marks import row_id_mark
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.read.raw import parse_json
+from conformance.audit.read.state import Body, file_key, row_count
+from conformance.audit.subjects import Step, VersionView
+
+__all__ = [
+    "ROW_TRACKING_CHECKS",
+    "ROW_TRACKING_VERSION_CHECKS",
+    "highest_id",
+    "id_ranges",
+    "overlaps",
+]
+
+_DOMAIN: Final = "delta.rowTracking"
+_ENABLED: Final = "delta.enableRowTracking"
+_COLUMNS: Final = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
+
+
+def _last_id(body: Body) -> int | None:
+    base, count = body.get("baseRowId"), row_count(body)
+    return base + count - 1 if type(base) is int and count is not None else None
+
+
+def highest_id(adds: Iterable[Body]) -> int:
+    """Give the highest row id that adds assign; -1 for none."""
+    return max((last for body in adds if (last := _last_id(body)) is not None), default=-1)
+
+
+def _supported(step: Step) -> bool:
+    return "rowTracking" in step.new.features and not step.new.is_true("delta.rowTrackingSuspended")
+
+
+def adds_have_ids(step: Step) -> Findings:
+    """Report added files without row ids or with a commit version that is not theirs."""
+    if not _supported(step):
+        return
+    for line in step.of("add"):
+        base, version = line.body.get("baseRowId"), line.body.get("defaultRowCommitVersion")
+        if type(base) is not int:
+            yield finding("RT-028", line.place, "row tracking is supported: baseRowId is missing")
+        key = file_key(line.body)
+        is_new = key is not None and key[0] not in step.before.seen
+        if type(version) is not int or (is_new and version != step.version and step.before.known):
+            message = (
+                f"defaultRowCommitVersion is {version} in a new file of version {step.version}"
+            )
+            yield finding("RT-040", line.place, message)
+
+
+def ids_are_above_the_mark(step: Step) -> Findings:
+    """Report new files whose ids reach below the high water mark before them."""
+    mark = row_id_mark(step.before.domains)
+    if not _supported(step) or mark is None:
+        return
+    for line in step.of("add"):
+        key, base = file_key(line.body), line.body.get("baseRowId")
+        if key and key[0] not in step.before.seen and type(base) is int and base <= mark:
+            message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
+            yield finding("RT-039", line.place, message, "the ids may be taken by another file")
+
+
+def ids_are_repeated(step: Step) -> Findings:
+    """Report an add or remove of a known path with other ids than its last add had."""
+    if not _supported(step) or not step.before.known:
+        return
+    for line in step.of("add", "remove"):
+        key = file_key(line.body)
+        was = step.before.ids.get(key[0]) if key else None
+        if was is None:
+            continue
+        for name, value in zip(_IDS, was, strict=True):
+            held = line.body.get(name)
+            if value is not None and held != value:
+                message = (
+                    f"{line.action} of {line.body.get('path')} has {name} {held}, "
+                    f"its last add had {value}"
+                )
+                # The clause may mean the removes of checkpoints alone.
+                lenient = line.action == "remove" and held is None
+                severity: Severity | None = "warning" if lenient else None
+                yield finding("RT-030", line.place, message, severity=severity)
+
+
+_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
+
+
+def marks_are_valid(step: Step) -> Findings:
+    """Report a high water mark that is missing, malformed or too low."""
+    if not _supported(step):
+        return
+    for line in step.of("domainMetadata"):
+        if line.body.get("domain") == _DOMAIN and line.body.get("removed") is not True:
+            text = line.body.get("configuration")
+            parsed = parse_json(text) if isinstance(text, str) else None
+            if parsed is not None and parsed.limit is not None:
+                yield unchecked("RT-034", line.place, parsed.limit)
+            elif parsed is None or parsed.fault is not None:
+                yield finding("RT-034", line.place, f"the configuration of {_DOMAIN} is not JSON")
+            else:
+                yield from schema_findings(
+                    "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
+                )
+    highest = step.commit.content.facts.get("highest")
+    if highest is None:
+        highest = highest_id(line.body for line in step.of("add"))
+    domains = dict(step.before.domains)
+    domains.update({str(x.body.get("domain")): x.body for x in step.of("domainMetadata")})
+    mark = row_id_mark(domains)
+    if (
+        highest >= 0
+        and (mark is None or mark < highest)
+        and (mark is not None or step.before.known)
+    ):
+        message = f"the high water mark is {mark}, but row id {highest} is assigned"
+        recorded = any(x.body.get("domain") == _DOMAIN for x in step.of("domainMetadata"))
+        if mark is None and not recorded:
+            yield finding("RT-033", step.place, message)
+        else:
+            yield finding("RT-037", step.place, message)
+        if mark is not None and not recorded:
+            yield finding("RT-036", step.place, f"{message} without a domain action")
+
+
+def enablement_is_complete(step: Step) -> Findings:
+    """Report row tracking that is turned on without what it needs."""
+    if step.metadata is step.before.metadata or not step.new.is_true(_ENABLED):
+        return
+    if "rowTracking" not in step.new.features:
+        message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
+        yield finding("RT-041", step.place, message)
+    taken = {c.path[0] for c in step.new.columns} | {c.physical[-1] for c in step.new.columns}
+    for name in _COLUMNS:
+        column = step.new.properties.get(name)
+        if column is None:
+            yield finding("RT-042", step.place, f"{_ENABLED} is true, but {name} is not set")
+        elif column in taken:
+            requirement = "RT-043" if step.new.mode == "none" else "RT-044"
+            message = f"{name} names {column}, a column of the table"
+            yield finding(requirement, step.place, message)
+    if not step.old.is_true(_ENABLED):
+        yield from _recommitted(step)
+    if step.new.is_true("delta.rowTrackingSuspended"):
+        message = "row tracking is enabled and suspended at once"
+        yield finding("RT-009", step.place, message)
+
+
+def _recommitted(step: Step) -> Findings:
+    """Report files that have no ids when row tracking is turned on over them."""
+    here = {file_key(line.body) for line in step.of("add", "remove")}
+    for key, body in step.before.adds.items():
+        if key not in here and None in (body.get(name) for name in _IDS):
+            message = f"row tracking is enabled over {key[0]}, which has no row ids"
+            yield finding("RT-046", step.place, message)
+
+
+def live_files_have_ids(view: VersionView) -> Findings:
+    """Report files without ids while tracking is enabled."""
+    if not view.layout.active("rowTracking", _ENABLED):
+        return
+    for (path, _), body in view.state.adds.items():
+        base = body.get("baseRowId")
+        if type(base) is not int or type(body.get("defaultRowCommitVersion")) is not int:
+            message = "row tracking is enabled, but the live file has no ids"
+            yield finding("RT-045", path, message)
+
+
+def ids_do_not_overlap(view: VersionView) -> Findings:
+    """Report ranges of row ids that overlap."""
+    yield from overlaps(sorted(id_ranges(view)))
+
+
+def id_ranges(view: VersionView) -> Iterator[tuple[int, int, str]]:
+    """Yield the first and the last row id of each live file that has some, and its path."""
+    if "rowTracking" not in view.layout.features:
+        return
+    for (path, _), body in view.state.adds.items():
+        base, last = body.get("baseRowId"), _last_id(body)
+        if type(body.get("defaultRowCommitVersion")) is int and last is not None and last >= base:
+            yield base, last, path
+
+
+def overlaps(ranges: Iterable[tuple[int, int, str]]) -> Findings:
+    """Report ranges that overlap, of ranges in their order."""
+    for (_, last, path), (base, _, other) in pairwise(ranges):
+        if base <= last:
+            message = f"row ids overlap with those of {path}: {base} to {last} occur twice"
+            yield finding("RT-029", other, message)
+
+
+ROW_TRACKING_CHECKS: Final = (
+    Check(adds_have_ids, ("RT-028", "RT-040")),
+    Check(ids_are_above_the_mark, ("RT-039",)),
+    Check(ids_are_repeated, ("RT-030",)),
+    Check(
+        marks_are_valid, ("RT-033", "RT-036", "RT-037", *schemas.requirements("table/row-tracking"))
+    ),
+    Check(enablement_is_complete, ("RT-009", "RT-041", "RT-042", "RT-043", "RT-044", "RT-046")),
+)
+"""Checks of row tracking, commit by commit."""
+
+ROW_TRACKING_VERSION_CHECKS: Final = (
+    Check(live_files_have_ids, ("RT-045",)),
+    Check(ids_do_not_overlap, ("RT-029",), whole=True),
+)
+"""Checks of row tracking at the latest version."""

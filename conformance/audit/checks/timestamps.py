@@ -1,0 +1,86 @@
+"""Checks of in-commit timestamps (section In-Commit Timestamps)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.read.layout import Layout
+from conformance.audit.subjects import Step
+
+__all__ = ["TIMESTAMP_CHECKS"]
+
+_PROPERTY: Final = "delta.enableInCommitTimestamps"
+_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
+_TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
+
+
+def _enabled(layout: Layout) -> bool:
+    return layout.active("inCommitTimestamp", _PROPERTY)
+
+
+def _stamp(step: Step) -> int | None:
+    info = step.commit_info
+    value = info.body.get("inCommitTimestamp") if info else None
+    return value if type(value) is int else None
+
+
+def every_commit_has_one(step: Step) -> Findings:
+    """Report commits without a first commitInfo that holds the timestamp."""
+    if not _enabled(step.new):
+        return
+    if step.commit_info is None:
+        yield finding("ICT-005", step.place, "in-commit timestamps are on: commitInfo is missing")
+        return
+    if step.commit.content.first is not step.commit_info:
+        message = "in-commit timestamps are on: commitInfo is not the first action"
+        yield finding("ICT-006", step.commit_info.place, message)
+    if _stamp(step) is None:
+        message = "in-commit timestamps are on: commitInfo has no inCommitTimestamp"
+        yield finding("ICT-007", step.commit_info.place, message)
+
+
+def they_rise(step: Step) -> Findings:
+    """Report timestamps that do not rise strictly."""
+    stamp, before = _stamp(step), step.before.timestamp
+    if not (_enabled(step.new) and _enabled(step.old)) or stamp is None or before is None:
+        return
+    if stamp <= before:
+        message = f"inCommitTimestamp {stamp} does not rise above {before} of the version before"
+        yield finding("ICT-009", step.place, message)
+
+
+def enablement_is_recorded(step: Step) -> Findings:
+    """Report a table that does not say, or says wrongly, when it turned timestamps on."""
+    if step.metadata is step.before.metadata or not _enabled(step.new) or not step.before.known:
+        return
+    since, stamp, told = step.version, _stamp(step), True
+    if _enabled(step.old) and step.before.stamped is not None:
+        since, stamp, told = step.before.stamped
+    if not told:
+        return  # the commit that did it is gone
+    version, recorded = (step.new.properties.get(key) for key in (_VERSION, _TIMESTAMP))
+    needed = since > 0
+    if version != str(since) and (needed or version is not None):
+        message = f"{_VERSION} is {version}, but timestamps begin with version {since}"
+        yield finding("ICT-010", step.place, message)
+    if stamp is not None and recorded != str(stamp) and (needed or recorded is not None):
+        message = f"{_TIMESTAMP} is {recorded}, but inCommitTimestamp of {since} is {stamp}"
+        yield finding("ICT-011", step.place, message)
+
+
+def the_feature_is_supported(step: Step) -> Findings:
+    """Report the enabling property without the feature."""
+    changed = step.metadata is not step.before.metadata
+    if changed and step.new.is_true(_PROPERTY) and "inCommitTimestamp" not in step.new.features:
+        message = f"{_PROPERTY} is true, but the protocol does not support inCommitTimestamp"
+        yield finding("ICT-003", step.place, message)
+
+
+TIMESTAMP_CHECKS: Final = (
+    Check(every_commit_has_one, ("ICT-005", "ICT-006", "ICT-007")),
+    Check(they_rise, ("ICT-009",)),
+    Check(enablement_is_recorded, ("ICT-010", "ICT-011")),
+    Check(the_feature_is_supported, ("ICT-003",)),
+)
+"""Checks of in-commit timestamps, commit by commit."""

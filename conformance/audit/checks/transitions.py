@@ -1,0 +1,327 @@
+"""Checks of a commit against the version before it.
+
+Serves "Add File and Remove File", "Append-only Tables", "Supported Features", "Column Mapping"
+and "Domain Metadata".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.audit.columnar.keys import Codes, Store
+from conformance.audit.columnar.rows import ADD, REMOVE, Rows
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
+from conformance.audit.screens import (
+    nothing,
+    of_append_only,
+    of_removes,
+    rearranged,
+    renamed,
+    shared_paths,
+)
+from conformance.audit.subjects import Step
+
+__all__ = ["STEP_CHECKS", "Balance", "balance_of", "unbalanced"]
+
+
+def _is_empty(body: Body) -> bool:
+    """Tell whether a logical file is known to have no rows left."""
+    vector = body.get("deletionVector")
+    deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
+    count = row_count(body)
+    return count is not None and isinstance(deleted, int) and count <= deleted
+
+
+def removes_name_live_files(step: Step) -> Findings:
+    """Report removes of files that are not in the table, or not with that vector."""
+    if not step.before.known:
+        return
+    removed = {file_key(line.body) for line in step.of("remove")}
+    for line in step.of("remove"):
+        key = file_key(line.body)
+        added = step.before.adds.get(key) if key else None
+        if added is not None and added["path"] != line.body["path"]:
+            message = f"{line.body['path']} is removed, which the add spells {added['path']}"
+            hint = "both decode to one path; not every reader decodes before it compares"
+            yield finding("REM-002", line.place, message, hint, severity="warning")
+        if key is None or added is not None:
+            continue
+        live = step.before.vectors.get(key[0])
+        apart = key not in step.before.removed
+        if live and (apart or not any((key[0], vector) in removed for vector in live)):
+            message = (
+                f"{key[0]} is removed with deletion vector {key[1]}, "
+                f"but the table has it with {', '.join(sorted(map(str, live)))}"
+            )
+            hint = "a remove repeats the descriptor of the logical file that it removes"
+            yield finding("REM-014", line.place, message, hint)
+        else:
+            message = f"{key[0]} is removed but was not in the table"
+            yield finding("REC-018", line.place, message, severity="warning")
+
+
+def one_vector_per_path(step: Step) -> Findings:
+    """Report an add that brings a path in again under another vector without a remove."""
+    if not step.before.known:
+        return
+    removed = {file_key(line.body) for line in step.of("remove")}
+    paths = {key[0] for key in removed if key}
+    for line in step.of("add"):
+        key = file_key(line.body)
+        if key is None or key[0] in paths:
+            continue  # a remove of another vector is reported as such
+        stale = {
+            vector
+            for vector in step.before.vectors.get(key[0], ())
+            if vector != key[1] and (key[0], vector) not in removed
+        }
+        if stale:
+            other = min(map(str, stale))
+            message = f"{key[0]} is added while the table has it with deletion vector {other}"
+            hint = "remove the old logical file in the same commit"
+            yield finding("FA-019", line.place, message, hint)
+
+
+def rearrangements_only_rearrange(step: Step) -> Findings:
+    """Report ``dataChange`` false where rows can only appear or vanish."""
+    if not step.before.known:
+        return
+    counts = step.commit.content.counts()
+    if not counts["remove"]:
+        for line in step.of("add"):
+            key = file_key(line.body)
+            new = key is not None and key not in step.before.adds and not _is_empty(line.body)
+            if line.body.get("dataChange") is False and new:
+                message = "a new file is added with dataChange false and nothing is removed"
+                yield finding("ADD-009", line.place, message)
+    if not counts["add"]:
+        for line in step.of("remove"):
+            key = file_key(line.body)
+            old = step.before.adds.get(key) if key else None
+            if line.body.get("dataChange") is False and old and not _is_empty(old):
+                message = "a file with rows is removed with dataChange false and nothing is added"
+                yield finding("REM-005", line.place, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Rows that file actions of one commit bring and take away: those of parts of it add up.
+
+    Attributes:
+        changes: one of the actions does not say that it changes no data.
+        rows: brought, and taken away; ``None`` where a file does not tell.
+        first: line of the first add and of the first remove, from 0; ``None`` for none.
+
+    """
+
+    changes: bool
+    rows: tuple[int | None, int | None]
+    first: tuple[int | None, int | None]
+
+    def __add__(self, other: Balance) -> Balance:
+        """Add another part of the same commit."""
+        new, old = (
+            None if a is None or b is None else a + b
+            for a, b in zip(self.rows, other.rows, strict=True)
+        )
+        add, remove = (
+            min((n for n in pair if n is not None), default=None)
+            for pair in zip(self.first, other.first, strict=True)
+        )
+        return Balance(self.changes or other.changes, (new, old), (add, remove))
+
+
+def balance_of(step: Step) -> Balance | None:
+    """Weigh a commit, or the part of it that there is; ``None`` where that cannot be done."""
+    rows, store, live = step.rows, step.before.store, step.before.adds.rows
+    if not step.before.known or not len(rows):
+        return None
+    odd = step.commit.content.of("add", "remove", shown=rows.odd)
+    if rows.change.any() or any(line.body.get("dataChange") is not False for line in odd):
+        return Balance(changes=True, rows=(None, None), first=(None, None))
+    start, codes = store.placed(rows)
+    added = rows.kind == ADD
+    gone = np.unique(codes[~added])
+    # An add of a file that stays restates what is there.
+    fresh = np.flatnonzero(added & (np.isin(codes, gone) | (live[codes] < 0)))
+    left = live[gone]
+    return Balance(
+        changes=False,
+        rows=(_rows(store, start + fresh), None if (left < 0).any() else _rows(store, left)),
+        first=(_first(rows, ADD), _first(rows, REMOVE)),
+    )
+
+
+def _first(rows: Rows, kind: int) -> int | None:
+    order = rows.order[rows.kind == kind]
+    return int(order.min()) if len(order) else None
+
+
+def _rows(store: Store, numbers: Codes) -> int | None:
+    """Count the rows of files less those that vectors delete; ``None`` where one is not told."""
+    if not len(numbers):
+        return 0
+    odd = store.flags("odd")[numbers]
+    texts = store.values("stats", numbers[~odd])  # a plain row has no vector
+    total = 0
+    for body in chain(({"stats": text} for text in texts), store.bodies(numbers[odd])):
+        count, vector = row_count(body), body.get("deletionVector")
+        deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
+        if count is None or type(deleted) is not int:
+            return None
+        total += count - deleted
+    return total
+
+
+def unbalanced(place: str, balance: Balance | None) -> Findings:
+    """Report the rows that a commit at a place adds or loses though it changes no data."""
+    if balance is None or balance.changes:
+        return
+    (new, old), (add, remove) = balance.rows, balance.first
+    if new is None or old is None or new == old or add is None or remove is None:
+        return
+    message = f"dataChange is false, and {old} rows become {new}"
+    line = (add if new > old else remove) + 1
+    yield finding("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
+
+
+def rearrangements_keep_rows(step: Step) -> Findings:
+    """Report rows that a commit adds or loses though all it says is that it rearranges."""
+    yield from unbalanced(step.place, balance_of(step))
+
+
+def names_are_new(step: Step) -> Findings:
+    """Report a name that stands for another file than it once did, told by the sizes."""
+    for line in step.of("add"):
+        key, size = file_key(line.body), line.body.get("size")
+        if key is None or type(size) is not int or key[0] not in step.before.seen:
+            continue
+        held = step.before.adds.get(key) or step.before.removed.get(key)
+        was = held.get("size") if held else None
+        if type(was) is int and was != size:
+            message = f"{key[0]} is added with {size} bytes, and had {was} before"
+            requirement = "DATA-005" if key in step.before.adds else "DATA-004"
+            yield finding(requirement, line.place, message, "older versions lose their file")
+
+
+def append_only(step: Step) -> Findings:
+    """Report removed data while the table is append-only."""
+    name = "delta.appendOnly"
+    if not (step.old.active("appendOnly", name) and step.new.active("appendOnly", name)):
+        return
+    for line in step.of("remove"):
+        if line.body.get("dataChange") is True:
+            message = f"data of an append-only table is removed: {line.body.get('path')}"
+            yield finding("APP-002", line.place, message)
+
+
+def vectors_need_their_feature(step: Step) -> Findings:
+    """Report deletion vectors where the protocol or the property does not allow them."""
+    enabled = step.new.is_true("delta.enableDeletionVectors")
+    for line in step.of("add", "remove"):
+        vector = dv_id(line.body)
+        if vector is None:
+            continue
+        if "deletionVectors" not in step.new.features:
+            message = "a deletion vector, but the protocol does not support deletionVectors"
+            yield finding("DV-001", line.place, message)
+        elif line.action == "add" and not enabled and step.before.known:
+            key = file_key(line.body)
+            if key not in step.before.adds and not _moved(step, key):
+                message = "a new deletion vector, but delta.enableDeletionVectors is not true"
+                yield finding("DV-002", line.place, message)
+
+
+def _moved(step: Step, key: Key | None) -> bool:
+    """Tell whether a vector was in the table before, as a restore brings it back."""
+    return key is not None and key in step.before.removed
+
+
+def protocol_keeps_its_promises(step: Step) -> Findings:
+    """Report a protocol that lowers a version or drops a feature."""
+    if step.before.protocol is None or step.protocol is step.before.protocol:
+        return
+    place = next(step.of("protocol")).place
+    hint = "allowed only after every trace of the feature has left the history"
+    for feature in sorted(step.old.features - step.new.features):
+        yield finding("TF-016", place, f"the feature {feature} is no longer supported", hint)
+    for what, old, new in (
+        ("minReaderVersion", step.old.reader, step.new.reader),
+        ("minWriterVersion", step.old.writer, step.new.writer),
+    ):
+        if new < old and not step.old.features - step.new.features:
+            yield finding("TF-016", place, f"{what} is lowered from {old} to {new}", hint)
+
+
+def column_ids_are_permanent(step: Step) -> Findings:
+    """Report a physical name that changes, and one of a new column that may not be unique."""
+    if step.metadata is step.before.metadata or "none" in (step.old.mode, step.new.mode):
+        return
+    place = next(step.of("metaData")).place
+    shared = Counter(column.field_id for column in step.new.columns)
+    known = {column.path for column in step.old.columns}
+    names = {c.field_id: c.physical[-1] for c in step.old.columns if c.field_id is not None}
+    for column in step.new.columns:
+        was = None if column.field_id is None else names.get(column.field_id)
+        if column.field_id is None and column.path not in known:
+            yield finding("CM-019", place, f"the new column {column.name} has no column id")
+        if column.field_id is not None and shared[column.field_id] > 1:
+            continue
+        if was is not None and was != column.physical[-1]:
+            message = f"the physical name of {column.name} changes from {was}"
+            yield finding("CM-014", place, message)
+        elif was is None and column.field_id is not None and column.path[-1] == column.physical[-1]:
+            message = f"the new column {column.name} has its own name for a physical one"
+            yield finding("CM-018", place, message, "the name may come again, and files keep it")
+
+
+def domains_need_their_feature(step: Step) -> Findings:
+    """Report domains where the protocol does not support them."""
+    if step.protocol is None:
+        return
+    for line in step.of("domainMetadata"):
+        if step.new.writer < 7:
+            message = f"a domain, but the writer version is {step.new.writer}"
+            yield finding("DOM-008", line.place, message)
+        elif "domainMetadata" not in step.new.features:
+            yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
+
+
+def _known_domain(name: Any) -> bool:
+    return not isinstance(name, str) or not name.startswith("delta.") or name in _SYSTEM
+
+
+_SYSTEM: Final = frozenset({"delta.clustering", "delta.rowTracking"})
+"""System domains that the protocol defines."""
+
+
+def reserved_domains(step: Step) -> Findings:
+    """Report domains in the reserved namespace that no feature defines."""
+    for line in step.of("domainMetadata"):
+        name = line.body.get("domain")
+        if not _known_domain(name):
+            message = f"the protocol defines no domain {name}; names in delta. are reserved"
+            # A later text may define it.
+            yield finding("DOM-007", line.place, message, severity="warning")
+
+
+STEP_CHECKS: Final = (
+    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018"), of_removes),
+    Check(one_vector_per_path, ("FA-019",), shared_paths),
+    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005"), rearranged),
+    Check(rearrangements_keep_rows, ("ADD-009", "REM-005"), nothing, whole=True),
+    Check(names_are_new, ("DATA-004", "DATA-005"), renamed),
+    Check(append_only, ("APP-002",), of_append_only),
+    Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
+    Check(protocol_keeps_its_promises, ("TF-016",)),
+    Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
+    Check(domains_need_their_feature, ("DOM-008", "DOM-009")),
+    Check(reserved_domains, ("DOM-007",)),
+)
+"""Checks of a commit against the version before it."""

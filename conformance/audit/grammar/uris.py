@@ -1,0 +1,41 @@
+"""Paths of actions, which are URIs (section Add File and Remove File)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["decode_path", "is_absolute", "lenient_path"]
+
+_ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+def _bytes(path: str) -> bytes:
+    """Decode escapes once; a percent sign that begins none stands for itself."""
+    data = path.encode(errors="backslashreplace")
+    return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), data)
+
+
+def decode_path(path: str) -> str:
+    """Give the path that a URI spells.
+
+    Raises:
+        ValueError: it is not UTF-8, is empty or has a NUL in it.
+
+    """
+    path.encode()  # JSON can spell half of a surrogate pair
+    decoded = _bytes(path).decode()
+    if not decoded or "\0" in decoded:
+        raise ValueError("a path is empty or holds a NUL")
+    return decoded
+
+
+def lenient_path(path: str) -> str:
+    """Do the same for keys and messages, with backslashes for what is not UTF-8."""
+    return _bytes(path).decode(errors="backslashreplace")
+
+
+def is_absolute(path: str) -> bool:
+    """Tell whether a decoded path is absolute or a URL."""
+    return path.startswith("/") or _SCHEME.match(path) is not None

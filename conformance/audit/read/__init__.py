@@ -1,0 +1,1 @@
+"""A log as it stands, with its faults as data."""

@@ -1,0 +1,213 @@
+"""What protocol and metadata of a version say about its files, read leniently.
+
+Serves "Table Features", "Column Mapping" and "Schema Serialization Format".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from conformance.audit.read.raw import parse_json
+from conformance.audit.read.state import Body
+from reference_impl.model.features import FEATURES, find
+
+__all__ = ["Column", "Layout", "layout_of", "supported_features"]
+
+_ID: Final = "delta.columnMapping.id"
+_NAME: Final = "delta.columnMapping.physicalName"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A field of the schema, at any depth outside of arrays and maps or within them.
+
+    Attributes:
+        path: logical names from the root, ``element``, ``key`` and ``value`` among them.
+        physical: the same by physical names.
+        type: the name of a primitive type, or the JSON of a nested one.
+        nullable: as in the schema.
+        metadata: of the field.
+        reachable: whether statistics can describe it: not inside an array or a map.
+
+    """
+
+    path: tuple[str, ...]
+    physical: tuple[str, ...]
+    type: Any
+    nullable: bool
+    metadata: Mapping[str, Any]
+    reachable: bool = True
+
+    @property
+    def name(self) -> str:
+        """The logical path with dots, for messages."""
+        return ".".join(self.path)
+
+    @property
+    def field_id(self) -> int | None:
+        """The id of column mapping."""
+        value = self.metadata.get(_ID)
+        return value if type(value) is int else None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Protocol and metadata of a version, taken apart.
+
+    Attributes:
+        features: supported features, listed or implied by a version; aliases by their feature.
+        reader: ``minReaderVersion``; 0 when it is missing.
+        writer: ``minWriterVersion``; 0 when it is missing.
+        properties: the configuration.
+        mode: the column mapping mode in force.
+        schema: the parsed schema; ``None`` when it is no JSON object.
+        provider: of the format; ``parquet`` when the metadata does not tell.
+        columns: every field of the schema, depth first.
+        partitions: names of partition columns.
+
+    """
+
+    features: frozenset[str]
+    reader: int
+    writer: int
+    properties: Mapping[str, str]
+    mode: str
+    schema: Any
+    provider: str
+    columns: tuple[Column, ...]
+    partitions: tuple[str, ...]
+    by_path: Mapping[tuple[str, ...], Column] = field(repr=False)
+
+    def is_true(self, name: str) -> bool:
+        """Whether a table property is ``true``."""
+        return self.properties.get(name, "").lower() == "true"
+
+    def active(self, feature: str, name: str) -> bool:
+        """Whether a feature is supported and its table property true."""
+        return feature in self.features and self.is_true(name)
+
+    @property
+    def partition_columns(self) -> dict[str, Column | None]:
+        """Physical name of each partition column to its field; ``None`` when it has none."""
+        found: dict[str, Column | None] = {}
+        for name in self.partitions:
+            column = self.by_path.get((name,))
+            found[column.physical[-1] if column else name] = column
+        return found
+
+    @property
+    def data_columns(self) -> tuple[Column, ...]:
+        """The top-level columns that are in data files."""
+        return tuple(
+            c for c in self.columns if len(c.path) == 1 and c.path[0] not in self.partitions
+        )
+
+
+def supported_features(protocol: Body | None) -> frozenset[str]:
+    """Give the features that a protocol supports; unknown names as they stand."""
+    if protocol is None:
+        return frozenset()
+    reader, writer = _version(protocol, "minReaderVersion"), _version(protocol, "minWriterVersion")
+    found: set[str] = set()
+    for key in ("readerFeatures", "writerFeatures"):
+        listed = protocol.get(key)
+        for name in listed if isinstance(listed, list) else ():
+            feature = find(str(name))
+            found.add(feature.name if feature else str(name))
+    for feature in FEATURES.values():
+        by_writer = 0 < feature.legacy_writer <= writer < 7
+        by_reader = 0 < feature.legacy_reader <= reader < 3
+        if by_reader or (by_writer and feature.kind == "writer"):
+            found.add(feature.name)
+    return frozenset(found)
+
+
+def _version(protocol: Body, key: str) -> int:
+    value = protocol.get(key)
+    return value if type(value) is int else 0
+
+
+def _fields(
+    node: Any,
+    path: tuple[str, ...],
+    physical: tuple[str, ...],
+    *,
+    mapped: bool,
+    reachable: bool = True,
+) -> Iterator[Column]:
+    if not isinstance(node, dict):
+        return
+    match node.get("type"):
+        case "struct":
+            items = node.get("fields")
+            for item in items if isinstance(items, list) else ():
+                if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+                    continue
+                raw = item.get("metadata")
+                metadata = raw if isinstance(raw, dict) else {}
+                name = metadata.get(_NAME) if mapped else item["name"]
+                column = Column(
+                    (*path, item["name"]),
+                    (*physical, name if isinstance(name, str) else item["name"]),
+                    item.get("type"),
+                    item.get("nullable") is not False,
+                    metadata,
+                    reachable,
+                )
+                yield column
+                yield from _fields(
+                    column.type, column.path, column.physical, mapped=mapped, reachable=reachable
+                )
+        case "array":
+            step = ("element",)
+            inner = node.get("elementType")
+            yield from _fields(inner, path + step, physical + step, mapped=mapped, reachable=False)
+        case "map":
+            for side in ("key", "value"):
+                inner = node.get(f"{side}Type")
+                yield from _fields(
+                    inner, (*path, side), (*physical, side), mapped=mapped, reachable=False
+                )
+        case _:
+            return
+
+
+def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
+    """Take protocol and metadata apart; whatever is malformed is left out."""
+    metadata = metadata or {}
+    features = supported_features(protocol)
+    configuration = metadata.get("configuration")
+    properties = {
+        key: value
+        for key, value in (configuration if isinstance(configuration, dict) else {}).items()
+        if isinstance(value, str)
+    }
+    mode = properties.get("delta.columnMapping.mode", "none")
+    mode = mode if mode in ("none", "id") else "name"  # another one is reported
+    mode = mode if "columnMapping" in features else "none"
+    text = metadata.get("schemaString")
+    schema = parse_json(text).value if isinstance(text, str) else None
+    try:
+        columns = tuple(_fields(schema, (), (), mapped=mode in ("id", "name")))
+    except RecursionError:
+        columns = ()
+    partitions = metadata.get("partitionColumns")
+    form = metadata.get("format")
+    return Layout(
+        features=features,
+        reader=_version(protocol or {}, "minReaderVersion"),
+        writer=_version(protocol or {}, "minWriterVersion"),
+        properties=properties,
+        mode=mode,
+        schema=schema if isinstance(schema, dict) else None,
+        provider=str(form.get("provider", "parquet")) if isinstance(form, dict) else "parquet",
+        columns=columns,
+        partitions=tuple(
+            name
+            for name in (partitions if isinstance(partitions, list) else ())
+            if isinstance(name, str)
+        ),
+        by_path={column.path: column for column in columns},
+    )

@@ -1,0 +1,291 @@
+"""The log of a table as a set of files: commits, checkpoints, compactions, checksums, hint.
+
+Serves "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files" and "Last
+Checkpoint File".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.audit.columnar.keys import Store
+from conformance.audit.grammar.log_files import (
+    LAST_CHECKPOINT,
+    LOG_DIR,
+    SIDECAR_DIR,
+    LogFile,
+    name_of,
+)
+from conformance.audit.grammar.uris import decode_path
+from conformance.audit.read.raw import (
+    Document,
+    Fault,
+    Lines,
+    read_document,
+    read_lines,
+    read_parquet_rows,
+)
+from reference_impl.errors import DeltaError, PlaceRefused
+from reference_impl.storage import Entry, Storage
+
+__all__ = [
+    "AuditError",
+    "Checkpoint",
+    "Commit",
+    "Listing",
+    "Log",
+    "list_log",
+    "open_log",
+    "read_log",
+    "sidecar_path",
+]
+
+
+class AuditError(Exception):
+    """There is no table to audit at the location.
+
+    Attributes:
+        location: what was asked for.
+
+    """
+
+    def __init__(self, location: str, message: str) -> None:
+        """Say what was asked for and what is there instead."""
+        super().__init__(f"{location}: {message}")
+        self.location = location
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit file.
+
+    Attributes:
+        version: from its name.
+        path: relative to the table root.
+        mtime: modification time, ms since the epoch.
+        content: its actions.
+
+    """
+
+    version: int
+    path: str
+    mtime: int
+    content: Lines
+
+
+def sidecar_path(storage: Storage, path: str) -> str:
+    """Give the path below the root of the sidecar that an action names.
+
+    Raises:
+        ValueError: the path is none, or leads to another folder than that of sidecars.
+
+    """
+    decoded = decode_path(path)
+    try:
+        where = storage.locator()(decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")
+    except PlaceRefused:
+        where = None
+    if where is None or where.rpartition("/")[0] != SIDECAR_DIR:
+        raise ValueError(f"a sidecar is not in the table's own {SIDECAR_DIR}")
+    return where
+
+
+class Checkpoint:
+    """A checkpoint with all of its parts, read when it is first looked at."""
+
+    def __init__(
+        self, storage: Storage, files: tuple[LogFile, ...], entries: tuple[Entry, ...]
+    ) -> None:
+        """Take the files of one checkpoint, parts in order."""
+        self._storage = storage
+        self.files = files
+        self.entries = entries
+        self.version = files[0].version
+        self.kind = files[0].kind
+
+    @property
+    def complete(self) -> bool:
+        """Whether no part is missing."""
+        return self.kind != "multipart_checkpoint" or len(self.files) == self.files[0].parts
+
+    @property
+    def place(self) -> str:
+        """The path of the first file."""
+        return self.entries[0].path
+
+    @cached_property
+    def top(self) -> Lines:
+        """The rows of the checkpoint itself, without its sidecars."""
+        return Lines.merged([self.read(entry.path) for entry in self.entries])
+
+    def read(self, path: str, *, sidecar: bool = False) -> Lines:
+        """Read a file of the checkpoint, or a sidecar of it."""
+        if path.endswith(".json") and not sidecar:
+            return read_lines(self._storage, path)
+        return read_parquet_rows(self._storage, path)
+
+    @cached_property
+    def sidecars(self) -> Mapping[str, Lines]:
+        """The rows of each sidecar that the checkpoint refers to, by the path of its action."""
+        found = {}
+        for line in self.top.of("sidecar"):
+            path = line.body.get("path")
+            if isinstance(path, str) and path:
+                try:
+                    where = sidecar_path(self._storage, path)
+                    self._storage.head(where)
+                except ValueError as error:
+                    fault = Fault(line.place, f"{error}: {path[:500]!r}", "elsewhere")
+                    found[path] = Lines(faults=(fault,))
+                except DeltaError as error:
+                    found[path] = Lines(faults=(Fault(line.place, error.message),))
+                except OSError:
+                    found[path] = Lines(faults=(Fault(where, "does not exist"),))
+                else:
+                    found[path] = self.read(where, sidecar=True)
+        return found
+
+    def forget(self) -> None:
+        """Let go of what was read; it is read again when it is asked for again."""
+        for name in ("top", "sidecars", "all"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def all(self) -> Lines:
+        """The rows of the checkpoint and of its sidecars."""
+        return Lines.merged([self.top, *self.sidecars.values()])
+
+
+@dataclass(frozen=True)
+class Log:
+    """Every file of a log.
+
+    Attributes:
+        entries: the whole listing of ``_delta_log``, sorted by name.
+        commits: by version, ascending.
+        checkpoints: complete and incomplete ones, by version.
+        compactions: name and content.
+        checksums: by version.
+        hint: ``_last_checkpoint``; ``None`` when there is none.
+        store: the file actions of commits and compactions.
+
+    """
+
+    entries: tuple[Entry, ...]
+    commits: Mapping[int, Commit]
+    checkpoints: tuple[Checkpoint, ...]
+    compactions: tuple[tuple[LogFile, Lines], ...]
+    checksums: Mapping[int, Document]
+    hint: Document | None
+
+    @cached_property
+    def store(self) -> Store:
+        """The file actions of commits and compactions, by number."""
+        contents = (
+            *(commit.content for commit in self.commits.values()),
+            *(content for _, content in self.compactions),
+        )
+        return Store().with_rows([content.rows for content in contents])
+
+
+def _checkpoints(
+    storage: Storage,
+    files: Iterable[tuple[LogFile, Entry]],
+    make: Callable[..., Checkpoint],
+) -> tuple[Checkpoint, ...]:
+    groups: dict[tuple[object, ...], list[tuple[LogFile, Entry]]] = {}
+    for file, entry in files:
+        if file.kind == "multipart_checkpoint":
+            groups.setdefault((file.version, file.parts), []).append((file, entry))
+        elif file.kind.endswith("checkpoint"):
+            groups[(file.name,)] = [(file, entry)]
+    found = [
+        make(storage, tuple(f for f, _ in group), tuple(e for _, e in group))
+        for group in groups.values()
+    ]
+    return tuple(sorted(found, key=lambda checkpoint: checkpoint.version))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The listing of a log.
+
+    Attributes:
+        entries: everything, sorted by name.
+        files: those that are files of a log, with what their names say.
+
+    """
+
+    entries: tuple[Entry, ...]
+    files: tuple[tuple[LogFile, Entry], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files of the log that are named so."""
+        return sum(entry.size for _, entry in self.files)
+
+    def of(self, kind: str) -> list[tuple[LogFile, Entry]]:
+        """Give the files of a kind by version."""
+        found = [(file, entry) for file, entry in self.files if file.kind == kind]
+        return sorted(found, key=lambda pair: pair[0].version)
+
+
+def list_log(storage: Storage) -> Listing:
+    """List a log.
+
+    Raises:
+        AuditError: the location cannot be listed, or has no commit and no checkpoint.
+
+    """
+    try:
+        entries = tuple(storage.list_from(LOG_DIR))
+    except Exception as error:  # whatever a storage raises, the table cannot be reached
+        raise AuditError(storage.location, f"cannot be listed: {error}") from error
+    files = tuple((file, entry) for entry in entries if (file := name_of(entry.name)))
+    if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
+        raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")
+    return Listing(entries, files)
+
+
+def read_log(
+    storage: Storage,
+    listing: Listing,
+    lines: Callable[[str], Lines],
+    checkpoints: Callable[..., Checkpoint] = Checkpoint,
+) -> Log:
+    """Make a log of its listing.
+
+    Args:
+        storage: where the table is; checksums and the hint are read from there.
+        listing: of the log.
+        lines: gives what a commit or a compaction holds, by its path.
+        checkpoints: makes a checkpoint of a storage, its files and their entries.
+
+    """
+    return Log(
+        entries=listing.entries,
+        commits={
+            file.version: Commit(file.version, entry.path, entry.mtime, lines(entry.path))
+            for file, entry in listing.of("commit")
+        },
+        checkpoints=_checkpoints(storage, listing.files, checkpoints),
+        compactions=tuple((f, lines(e.path)) for f, e in listing.files if f.kind == "compaction"),
+        checksums={
+            file.version: document
+            for file, entry in listing.files
+            if file.kind == "checksum" and (document := read_document(storage, entry.path))
+        },
+        hint=read_document(storage, f"{LOG_DIR}/{LAST_CHECKPOINT}"),
+    )
+
+
+def open_log(storage: Storage) -> Log:
+    """List a log and read its commits, compactions, checksums and hint.
+
+    Raises:
+        AuditError: the location cannot be listed, or has no commit and no checkpoint.
+
+    """
+    return read_log(storage, list_log(storage), lambda path: read_lines(storage, path))

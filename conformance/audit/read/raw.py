@@ -1,0 +1,409 @@
+"""Read the files of a log as they stand, keeping faults as data.
+
+Serves "Delta Log Entries", "Checkpoints", "Last Checkpoint File" and "Version Checksum File".
+Nothing in here raises on a bad table: what cannot be read becomes a :class:`Fault`, and what can
+is kept, so that one broken line does not hide the next.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from conformance.audit.columnar.json_rows import FEW, JsonRows
+from conformance.audit.columnar.parquet_rows import file_rows
+from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
+from reference_impl import untrusted
+from reference_impl.errors import LimitExceeded
+from reference_impl.limits import budget, out_of_memory
+from reference_impl.log.checkpoints.bounds import bounded, refuse_bomb
+from reference_impl.parquet.bounds import open_parquet
+from reference_impl.storage import Storage
+
+__all__ = [
+    "ACTIONS",
+    "Document",
+    "Fault",
+    "Line",
+    "Lines",
+    "batch_lines",
+    "json_lines",
+    "parquet_parts",
+    "parse_json",
+    "read_document",
+    "read_lines",
+    "read_parquet_rows",
+]
+
+ACTIONS: Final = (
+    "add",
+    "remove",
+    "metaData",
+    "protocol",
+    "txn",
+    "domainMetadata",
+    "commitInfo",
+    "cdc",
+    "sidecar",
+    "checkpointMetadata",
+)
+"""Every action that the protocol knows; others are ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that cannot be read.
+
+    Attributes:
+        place: file, with line or row.
+        message: what is wrong with it.
+        kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``elsewhere``
+            for a file that is not in the folder where it has to be.
+        count: how many lines in a row are blank.
+        limit: the limit that it is beyond, where nothing is wrong with it otherwise.
+
+    """
+
+    place: str
+    message: str
+    kind: Literal["broken", "empty", "blank", "elsewhere"] = "broken"
+    count: int = 1
+    limit: LimitExceeded | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON value with the keys that it repeats; ``value`` is ``None`` when there is a fault.
+
+    ``limit`` is the limit that it is beyond, where that is the fault.
+    """
+
+    value: Any
+    duplicates: tuple[str, ...] = ()
+    fault: str | None = None
+    limit: LimitExceeded | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One action of a commit, compaction or checkpoint.
+
+    Attributes:
+        place: file with line (from 1) or row (from 0).
+        document: the whole object, for its schema.
+        action: the first known action that it holds; ``None`` when it holds none.
+        body: that action; empty when it is not an object.
+
+    """
+
+    place: str
+    document: Any
+    action: str | None
+    body: dict[str, Any]
+
+
+class Lines:
+    """What files of actions hold, readable and not, in their order.
+
+    Adds and removes are rows of columns; they become lines when somebody asks for them.
+
+    Attributes:
+        small: place in the order and line of everything but those.
+        rows: the adds and removes.
+        faults: what cannot be read.
+        facts: what is known of a whole file of which this is a part: ``counts`` of its lines by
+            action, ``highest`` row id of its adds, and ``added``, the place of the first of them.
+            Empty for a whole file.
+
+    """
+
+    __slots__ = ("facts", "faults", "rows", "small")
+
+    def __init__(
+        self,
+        small: Sequence[tuple[int, Line]] = (),
+        faults: tuple[Fault, ...] = (),
+        rows: Rows | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take what a file holds."""
+        self.facts = facts or {}
+        self.small = small
+        self.faults = faults
+        self.rows = Rows.none() if rows is None else rows
+
+    @classmethod
+    def merged(cls, parts: Sequence[Lines]) -> Lines:
+        """Put the lines of several files one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            [(at + (n << _FILE), line) for n, part in enumerate(parts) for at, line in part.small],
+            tuple(fault for part in parts for fault in part.faults),
+            Rows.joined(
+                [
+                    replace(part.rows, order=part.rows.order + (n << _FILE))
+                    for n, part in enumerate(parts)
+                ]
+            ),
+            {"counts": sum((part.counts() for part in parts), Counter())}
+            if any(part.facts for part in parts)
+            else None,
+        )
+
+    @property
+    def damaged(self) -> bool:
+        """Whether something may be missing; blank lines lose nothing."""
+        return any(fault.kind != "blank" for fault in self.faults)
+
+    def counts(self) -> Counter[str | None]:
+        """Count the lines of each action, of the whole file."""
+        if "counts" in self.facts:
+            return Counter(self.facts["counts"])
+        counted = Counter(line.action for _, line in self.small)
+        adds = int((self.rows.kind == ADD).sum())
+        for action, count in (("add", adds), ("remove", len(self.rows) - adds)):
+            if count:
+                counted[action] += count
+        return counted
+
+    def of(self, *actions: str, shown: Mask | None = None) -> Iterator[Line]:
+        """Yield the lines of some actions, in file order; of rows those that are ``shown``."""
+        small = ((at, line) for at, line in self.small if line.action in actions)
+        return self._merge(small, self._wanted(actions, shown))
+
+    def every(self, shown: Mask | None = None) -> Iterator[Line]:
+        """Yield all lines, in file order; of rows those that are ``shown``."""
+        return self._merge(iter(self.small), self._wanted(("add", "remove"), shown))
+
+    @property
+    def first(self) -> Line | None:
+        """The first line."""
+        return next(self.every(), None)
+
+    @property
+    def first_add(self) -> str | None:
+        """The place of the first add of the whole file."""
+        if "added" in self.facts:
+            place: str | None = self.facts["added"]
+            return place
+        shown = np.zeros(len(self.rows), np.bool_)
+        shown[np.flatnonzero(self.rows.kind == ADD)[:1]] = True
+        return next((line.place for line in self.of("add", shown=shown)), None)
+
+    def _wanted(self, actions: Sequence[str], shown: Mask | None) -> npt.NDArray[np.int64]:
+        if not len(self.rows) or ("add" not in actions and "remove" not in actions):
+            return _NO_ROWS
+        if "add" in actions and "remove" in actions:
+            return np.arange(len(self.rows)) if shown is None else np.flatnonzero(shown)
+        of = self.rows.kind == (ADD if "add" in actions else REMOVE)
+        return np.flatnonzero(of if shown is None else of & shown)
+
+    def _merge(
+        self, small: Iterator[tuple[int, Line]], at: npt.NDArray[np.int64]
+    ) -> Iterator[Line]:
+        if not len(at):
+            return (line for _, line in small)
+        rows = zip(self.rows.order[at].tolist(), self.rows.read(at), strict=True)
+        both = heapq.merge(small, rows, key=lambda pair: pair[0])
+        return (line for _, line in both)
+
+
+_FILE: Final = 40
+"""Bits for the place of a line in its file; those above number the files."""
+
+_NO_ROWS: Final = np.zeros(0, np.int64)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
+    """Parse one JSON value strictly.
+
+    Args:
+        data: the text, UTF-8 when it is bytes.
+        exact: give fractions as :class:`~decimal.Decimal`, for statistics.
+
+    """
+    duplicates: list[str] = []
+
+    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            duplicates.extend(sorted(key for key, count in counts.items() if count > 1))
+        return found
+
+    try:
+        value = untrusted.parse_json(data, exact=exact, pairs=collect, constant=_refuse_constant)
+    except LimitExceeded as error:
+        return Document(None, fault=error.message, limit=error)
+    except ValueError as error:
+        return Document(None, fault=str(error)[:300])
+    return Document(value, tuple(duplicates))
+
+
+def _line(place: str, document: Any) -> Line:
+    known = document if isinstance(document, dict) else {}
+    action = next((name for name in ACTIONS if known.get(name) is not None), None)
+    body = known[action] if action else {}
+    return Line(place, document, action, body if isinstance(body, dict) else {})
+
+
+def read_lines(storage: Storage, path: str) -> Lines:
+    """Read newline-delimited JSON; file actions become columns where they are not few."""
+    try:
+        data = storage.get(path)
+    except LimitExceeded as error:
+        return Lines(faults=(Fault(path, error.message, limit=error),))
+    except OSError as error:
+        return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
+    if not data:
+        return Lines(faults=(Fault(path, "the file is empty", "empty"),))
+    return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
+
+
+def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
+    """Make lines of texts of a file with their places in it, from 0."""
+    small: list[tuple[int, Line]] = []
+    faults: list[Fault] = []
+    rows = JsonRows(lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value))
+    held = list(texts)
+    blank = 0
+    for at, text in held:
+        if not text or text.isspace():
+            blank += 1
+            continue
+        if blank:
+            faults.append(_blank(path, at + 1 - blank, blank))
+            blank = 0
+        if len(held) >= FEW and rows.take(at, text):
+            continue
+        place = f"{path}:{at + 1}"
+        parsed = parse_json(text)
+        if parsed.limit is not None:
+            faults.append(Fault(place, parsed.limit.message, limit=parsed.limit))
+        elif parsed.fault is not None:
+            faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
+        else:
+            line = _line(place, parsed.value)
+            files = line.action in ("add", "remove")
+            if not files or not rows.odd(at, text, str(line.action), line.body):
+                small.append((at, line))
+    if blank:
+        faults.append(_blank(path, held[-1][0] + 2 - blank, blank))
+    return Lines(small, tuple(faults), rows.rows())
+
+
+def _blank(path: str, number: int, count: int) -> Fault:
+    return Fault(f"{path}:{number}", "the line is blank", "blank", count)
+
+
+def read_document(storage: Storage, path: str) -> Document | None:
+    """Read a file of one JSON value; ``None`` when the file does not exist."""
+    try:
+        return parse_json(storage.get(path))
+    except LimitExceeded as error:
+        return Document(None, fault=error.message, limit=error)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Document(None, fault=f"cannot be read: {error}")
+
+
+def _plain(value: Any, of: pa.DataType) -> Any:
+    """Turn a Python value of an Arrow column into JSON's kinds: maps become objects."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if pa.types.is_struct(of):
+        return {of.field(i).name: _plain(value[of.field(i).name], of.field(i).type)
+                for i in range(of.num_fields)}  # fmt: skip
+    if pa.types.is_map(of):
+        return {str(key): _plain(item, of.item_type) for key, item in value}
+    if pa.types.is_list(of) or pa.types.is_large_list(of):
+        return [_plain(item, of.value_type) for item in value]
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows of a checkpoint as they were read, with their numbers in it."""
+
+    path: str
+    numbers: npt.NDArray[np.int64]
+    batch: pa.RecordBatch
+
+    def read(self, at: Sequence[int]) -> list[Line]:
+        """Give rows as lines, by their numbers in the batch."""
+        batch = self.batch
+        some = batch if len(at) == len(batch) else batch.take(pa.array(at, pa.int64()))
+        types = [some.schema.field(name).type for name in some.schema.names]
+        columns = [column.to_pylist() for column in some.columns]
+        return [
+            _line(
+                f"{self.path}#{self.numbers[row]}",
+                {
+                    name: _plain(value, of)
+                    for name, value, of in zip(batch.schema.names, values, types, strict=True)
+                },
+            )
+            for row, values in zip(at, zip(*columns, strict=True), strict=True)
+        ]
+
+    def packed(self, at: Sequence[int]) -> bytes:
+        """Give rows as a stream of Arrow."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.batch.schema) as writer:
+            writer.write_batch(self.batch.take(pa.array(at, pa.int64())))
+        return bytes(sink.getvalue())
+
+
+def batch_lines(
+    path: str, numbers: npt.NDArray[np.int64], batch: pa.RecordBatch
+) -> tuple[list[tuple[int, Line]], Rows]:
+    """Make lines and rows of a batch of a checkpoint, whose rows have these numbers in it."""
+    held = _Batch(path, numbers, batch)
+    rows, taken = file_rows(batch, numbers, held)
+    others = np.flatnonzero(~taken)
+    return list(zip(numbers[others].tolist(), held.read(others.tolist()), strict=True)), rows
+
+
+def read_parquet_rows(storage: Storage, path: str) -> Lines:
+    """Read a checkpoint or sidecar; a row without any known action is kept as such."""
+    parts = list(parquet_parts(storage, path))
+    return Lines(
+        [each for part in parts for each in part.small],
+        tuple(fault for part in parts for fault in part.faults),
+        Rows.joined([part.rows for part in parts]),
+    )
+
+
+def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
+    """Read a checkpoint or sidecar some rows at a time; a fault of the file comes last."""
+    try:
+        with storage.open_input(path) as source:
+            file = open_parquet(source)
+            names = [name for name in ACTIONS if name in file.schema_arrow.names]
+            start = 0
+            refuse_bomb(file.metadata, source.size())
+            for batch in bounded(source, file, names, use_threads=True):
+                budget().check_time()
+                small, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)
+                yield Lines(small, (), rows)
+                start += len(batch)
+    except MemoryError as error:  # Arrow's is one as well
+        yield Lines(faults=(Fault(path, "no memory", limit=out_of_memory(error, path)),))
+    except LimitExceeded as error:
+        yield Lines(faults=(Fault(path, error.message, limit=error),))
+    except (OSError, pa.ArrowException, ValueError, KeyError, RecursionError) as error:
+        fault = Fault(path, f"cannot be read as Parquet: {str(error)[:200]}")
+        yield Lines(faults=(fault,))

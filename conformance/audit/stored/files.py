@@ -1,0 +1,376 @@
+"""Checks of live files against what the log says of them.
+
+Serves "Data Files", "Deletion Vectors", "Per-file Statistics" and "Consistency Between Table
+Metadata and Data Files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.audit.checks.values import statistics_of
+from conformance.audit.findings import (
+    Check,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_followed,
+    unchecked,
+)
+from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.grammar.roaring import Rows, VectorFault
+from conformance.audit.grammar.uris import is_absolute
+from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
+from conformance.audit.read.state import Body, Key, row_count
+from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.features import not_shredded, of_iceberg
+from conformance.audit.stored.nulls import forbidden_nulls
+from conformance.audit.stored.places import Place, field_id, places_of
+from conformance.audit.stored.row_ids import RowIds
+from conformance.audit.stored.rules import Rules
+from conformance.audit.stored.statistics import Judged, describes, wrong_statistics
+from conformance.audit.stored.types import unfit
+from conformance.audit.subjects import VersionView
+from reference_impl.errors import LimitExceeded, PlaceRefused
+from reference_impl.limits import budget, out_of_memory
+from reference_impl.parquet.bounds import open_parquet
+
+__all__ = ["FILE_CHECKS"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    path: str
+    body: Body
+    view: VersionView
+    source: pa.NativeFile
+    file: pq.ParquetFile
+    vector: Rows | None
+    row_ids: RowIds
+    rules: Rules
+
+    def read(self, name: str) -> pa.ChunkedArray:
+        """Read a top-level column by its name in the file."""
+        return read_columns(self.file, self.source, [name]).column(name)
+
+    @property
+    def born(self) -> int | None:
+        """The version that first had the file, where the log tells."""
+        return self.view.state.seen.get(self.path)
+
+    def follows(self, name: str) -> bool:
+        """Tell whether the file is known to have come while something was on already."""
+        since = self.view.state.since.get(name)
+        return self.born is not None and since is not None and self.born >= since
+
+
+def live_files(view: VersionView) -> Findings:
+    """Hold every live file against its add action."""
+    seen: dict[str, Key] = {}
+    row_ids, rules = RowIds(view), Rules(view.layout)
+    yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
+    for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
+        budget().check_time()
+        path = key[0]
+        if path in seen:
+            message = f"the path is live twice, with deletion vectors {seen[path][1]} and {key[1]}"
+            yield finding("REC-021", path, message)
+        seen[path] = key
+        if not is_absolute(path) and any(part.startswith("_") for part in path.split("/")[:-1]):
+            message = "the data file is in a directory whose name begins with an underscore"
+            yield finding("DATA-001", path, message, severity=_change_data(path))
+        vector, broken = _vector(view, body, path)
+        yield from broken
+        yield from _file(view, path, body, vector, (row_ids, rules))
+    yield from row_ids.doubles()
+
+
+def _change_data(path: str) -> Any:
+    """Go easy on a data file among the change files: a cdc action may name it as well."""
+    return "info" if path.startswith("_change_data/") else None
+
+
+def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
+    descriptor = body.get("deletionVector")
+    if not isinstance(descriptor, dict):
+        return None, []
+    try:
+        return load_vector(view.storage, descriptor), list(_misplaced(view, descriptor))
+    except VectorFault as error:
+        message = f"deletion vector of {path}: {error}"
+        broken = [error.requirement]
+        if descriptor.get("storageType") == "i" and error.requirement.startswith("DVFMT-"):
+            broken.append("DVDESC-005")  # inline or not, the form is one
+        return None, [finding(each, error.path or path, message) for each in broken]
+    except LimitExceeded as error:
+        return None, [unchecked("DVFMT-002", path, error)]
+    except PlaceRefused as error:
+        return None, [not_followed(error, path)]
+    except (OSError, ValueError, OverflowError) as error:
+        message = f"the deletion vector cannot be read: {str(error)[:200]}"
+        return None, [finding("DVFMT-002", path, message)]
+
+
+def _misplaced(view: VersionView, descriptor: Body) -> Findings:
+    """Report a vector file in the folder of a partition."""
+    where = vector_path(descriptor)
+    if where is None:
+        return
+    folders = where.rpartition("/")[0].split("/")
+    names = {f"{name}=" for name in (*view.layout.partitions, *view.layout.partition_columns)}
+    if any(folder.startswith(tuple(names)) for folder in folders if names):
+        message = "the vector file is in the folder of a partition"
+        yield finding("DVFILE-001", where, message)
+
+
+def _file(
+    view: VersionView, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules]
+) -> Findings:
+    try:
+        size = view.storage.head(path).size
+    except PlaceRefused as error:
+        yield not_followed(error, path)
+        return
+    except (OSError, ValueError):
+        message = "the file is live in the latest version and does not exist"
+        yield finding("SNAP-004", path, message, "restore the file or remove it from the table")
+        return
+    if type(body.get("size")) is int and body["size"] != size:
+        yield finding("ADD-006", path, f"the file has {size} bytes, add.size says {body['size']}")
+    if view.layout.provider != "parquet":
+        # Others are legal for legacy tables, and nothing that this audit can open.
+        if _is_parquet(view, path):
+            message = f"format.provider is {view.layout.provider}, and the file is Parquet"
+            yield finding("META-012", path, message)
+        return
+    try:
+        with view.storage.open_input(path) as source:
+            # Nanoseconds, the default for int96, do not reach far.
+            file = open_parquet(source, coerce_int96_timestamp_unit="us")
+            yield from _contents(_Opened(path, body, view, source, file, vector, *whole))
+    except MemoryError as error:  # Arrow's is one as well
+        yield unchecked("META-012", path, out_of_memory(error, path))
+    except LimitExceeded as error:
+        yield unchecked("META-012", path, error)
+    except (OSError, pa.ArrowException, ValueError, KeyError) as error:
+        message = f"the file cannot be read as Parquet: {str(error)[:200]}"
+        yield finding("META-012", path, message)
+
+
+def _is_parquet(view: VersionView, path: str) -> bool:
+    try:
+        return view.storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
+    except (OSError, ValueError):
+        return False
+
+
+_PARQUET: Final = b"PAR1"
+"""What every Parquet file begins with."""
+
+
+def _contents(opened: _Opened) -> Findings:
+    rows = opened.file.metadata.num_rows
+    count = row_count(opened.body)
+    if count is not None and count != rows:
+        message = f"the file has {rows} rows, numRecords says {count}"
+        # With a vector the count has clauses of its own, which bind.
+        counted = isinstance(opened.body.get("deletionVector"), dict)
+        for requirement in ("STAT-002", "DVDESC-022") if counted else ("STAT-001",):
+            yield finding(requirement, opened.path, message, "queries that count or skip go wrong")
+    if opened.vector is not None and opened.vector.native:
+        message = "the deletion vector has the older native layout, not the portable one"
+        yield finding("DVFMT-008", opened.path, message, severity="warning")
+    if opened.vector is not None and (opened.vector.maximum or 0) >= max(rows, 1):
+        message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
+        yield finding("DVFMT-001", opened.path, message)
+    yield from _columns(opened)
+    yield from opened.row_ids.add(
+        opened.path, opened.body, opened.file.schema_arrow, (rows, opened.vector), opened.read
+    )
+    for requirement, message in of_iceberg(opened.file, opened.view.layout):
+        # The file may be older than what asks for it.
+        severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
+        yield finding(requirement, opened.path, message, severity=severity)
+    if "variantShredding" not in opened.view.layout.features:
+        for requirement, message in not_shredded(opened.file, opened.view.layout):
+            yield finding(requirement, opened.path, message)
+
+
+def _columns(opened: _Opened) -> Findings:
+    layout, schema = opened.view.layout, opened.file.schema_arrow
+    if layout.schema is None:
+        return
+    wanted = {c.physical[0] for c in layout.columns if len(c.path) == 1}
+    hidden = {
+        "_change_type",
+        layout.properties.get("delta.rowTracking.materializedRowIdColumnName"),
+        layout.properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"),
+    }
+    extra = [n for n in schema.names if n not in wanted and n not in hidden]
+    if extra and layout.mode == "name" and not set(schema.names) & wanted:
+        message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"
+        yield finding("CM-013", opened.path, message)
+    elif extra:
+        message = f"the file has columns that the schema lacks: {', '.join(extra[:5])}"
+        # With column mapping a column can be dropped without rewriting its files.
+        severity: Severity = "warning" if layout.mode == "none" else "info"
+        yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
+    yield from _partitions(opened)
+    yield from _held_columns(opened)
+
+
+def _held_columns(opened: _Opened) -> Findings:
+    """Judge each column of the schema by its types, its ids and what it holds."""
+    layout, schema = opened.view.layout, opened.file.schema_arrow
+    places = places_of(layout, schema)
+    numbered = any(field_id(field) is not None for field in schema)
+    if layout.mode == "id" and not numbered:
+        message = "the file has no field ids, and its columns would be found by nothing else"
+        yield finding("CM-015", opened.path, message)
+        return
+    stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
+    int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
+    stats = statistics_of(opened.body) or {}
+    judged = Judged(opened.path, stats, opened.vector)
+    for place in places:
+        yield from _ids(opened, place, numbered=numbered)
+        yield from _absent(opened, place)
+        twins = schema.names.count(place.key) if layout.mode != "id" else 0
+        if twins > 1:
+            message = f"the file has {twins} columns called {place.key}"
+            yield finding("WCON-005", opened.path, message)
+        if place.stored is None or schema.names.count(place.stored.name) != 1:
+            continue
+        wrong = list(unfit(place, layout, int96=place.stored.name in int96))
+        for requirement, message, severity in wrong:
+            yield finding(requirement, opened.path, message, severity=severity)
+        typed = not any(severity is None for _, _, severity in wrong)
+        if place.forbids_nulls or (typed and describes(stats, place)):
+            values = opened.read(place.stored.name)
+            for requirement, message in forbidden_nulls(place, judged.live(values)):
+                yield finding(requirement, opened.path, message)
+            if typed:
+                yield from wrong_statistics(judged, place, values)
+    access = opened.read, judged.live
+    yield from opened.rules.judge(opened.path, opened.body, places, access)
+
+
+def _absent(opened: _Opened, column: Place) -> Findings:
+    """Report a column that must not be null and is not in the file, so that it is all null."""
+    for place in column.walk():
+        if place.required and place.stored is None and opened.file.metadata.num_rows:
+            message = f"column {place.name} is not nullable, and the file lacks it"
+            yield finding(place.forbids, opened.path, message)
+
+
+def _ids(opened: _Opened, column: Place, *, numbered: bool) -> Findings:
+    """Report field ids that are not those of column mapping, at any depth."""
+    mode = opened.view.layout.mode
+    # A table that was mapped by name later on keeps the files that it had.
+    older = mode == "name" and not numbered and not opened.follows("columnMapping")
+    for place in column.walk():
+        if mode == "none" or place.column_id is None or place.stored is None:
+            continue
+        given = field_id(place.stored)
+        if given != place.column_id:
+            told = "no field id" if given is None else f"field id {given}"
+            message = f"column {place.name} has id {place.column_id}, the file gives it {told}"
+            severity: Severity | None = "info" if older else None
+            yield finding("CM-015", opened.path, message, severity=severity)
+
+
+def _partitions(opened: _Opened) -> Iterator[Finding]:
+    """Report partition columns that a file lacks or misplaces under Iceberg compatibility."""
+    layout, names = opened.view.layout, list(opened.file.schema_arrow.names)
+    if layout.mode == "id":
+        return
+    partitions = layout.partition_columns.keys()
+    declared = {column.physical[0] for column in layout.columns}
+    for version, requirement, severity in _MATERIALISED:
+        feature = f"icebergCompatV{version}"
+        if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):
+            continue
+        severity = None if opened.follows(feature) else severity  # noqa: PLW2901  it is newer
+        for physical in partitions - set(names):
+            message = f"the file lacks the partition column {physical}"
+            yield finding(requirement, opened.path, message, severity=severity)
+        # Row ids and other hidden columns are no data columns.
+        last = [name in partitions for name in names if name in declared]
+        if version == 1 and last != sorted(last):
+            message = "partition columns come before data columns"
+            yield finding("ICE1-008", opened.path, message)
+
+
+_MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (
+    (1, "ICE1-007", None),
+    (2, "ICE2-015", "warning"),  # it may be older than what asks for it
+)
+"""Versions of Iceberg compatibility, and what they have against a file without partitions."""
+
+
+FILE_CHECKS: Final = (
+    Check(
+        live_files,
+        (
+            "REC-021",
+            "ADD-002",
+            "DATA-001",
+            "SNAP-004",
+            "ADD-006",
+            "META-012",
+            "STAT-001",
+            "DVFMT-001",
+            "WCON-001",
+            "CM-013",
+            "CM-015",
+            "WCON-005",
+            "TW-006",
+            "TW-009",
+            "VOID-001",
+            "PQ-008",
+            "PQ-009",
+            "PQ-013",
+            "SCH-031",
+            "SCH-035",
+            "STAT-009",
+            "STAT-010",
+            "ICE1-008",
+            "CHK-003",
+            "CHK-004",
+            "INV-003",
+            "CHK-005",
+            "INV-005",
+            "INV-006",
+            "GEN-004",
+            "IDN-008",
+            "IDN-009",
+            "IDN-013",
+            "RT-048",
+            "RT-050",
+            "RT-052",
+            "SCH-015",
+            "SCH-019",
+            "STAT-008",
+            "STAT-012",
+            "STAT-013",
+            "SCH-025",
+            "ICE1-007",
+            "ICE2-012",
+            "ICE2-015",
+            "ICE2-017",
+            "SHRED-002",
+            "VAR-003",
+            "DVFILE-001",
+            "DVDESC-022",
+            "STAT-002",
+            *VECTOR_REQUIREMENTS,
+        ),
+    ),
+)
+"""Checks of the files of the latest version."""

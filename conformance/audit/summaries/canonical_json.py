@@ -1,0 +1,187 @@
+"""The canonical form of ``_last_checkpoint``, and forms that break one of its rules each.
+
+Serves "JSON checksum". A wrong checksum tells nothing by itself; where it is that of a form
+which breaks one rule, that rule is what its writer took otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+from reference_impl.limits import budget, exceeded
+
+__all__ = ["broken_rules", "canonical_form", "digest"]
+
+_UNRESERVED: Final = "-._~"
+
+_SHARE: Final = 4
+"""A canonical form has at most this share of the longest hint."""
+
+_FEW: Final = 1 << 16
+"""Characters of a form that is spelled in every other way as well; a usual one has hundreds."""
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _text(value: str, *, safe: str = _UNRESERVED) -> str:
+    return f'"{quote(value, safe=safe, errors="replace")}"'
+
+
+def _escaped(value: str, *, encoding: str = "utf-8", every: bool = False) -> str:
+    data = value.encode(encoding, errors="replace")
+    if every:
+        return '"' + "".join(f"%{byte:02X}" for byte in data) + '"'
+    return f'"{quote(data, safe=_UNRESERVED)}"'
+
+
+def _literal(value: bool | None) -> str:
+    return {None: "null", True: "true", False: "false"}[value]
+
+
+def _as_float(value: float) -> str:
+    try:
+        return str(float(value))
+    except OverflowError:
+        return str(math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A way to spell a document.
+
+    Attributes:
+        literal: spells true, false and null.
+        number: spells a number.
+        text: spells a string.
+        key: spells the key of a member.
+        position: spells the position of an element.
+        between: joins the keys of a path.
+        equals: joins a path and its value.
+        comma: joins the pairs.
+        order: sorts the pairs; as they stand for ``None``.
+        dropped: tells whether a member is left out, by its key and whether it is at the top.
+
+    """
+
+    literal: Callable[[Any], str] = _literal
+    number: Callable[[Any], str] = str
+    text: Callable[[str], str] = _text
+    key: Callable[[str], str] | None = None
+    position: Callable[[int], str] = str
+    between: str = "+"
+    equals: str = "="
+    comma: str = ","
+    order: Callable[[tuple[str, str]], Any] | None = lambda pair: _bytes(pair[0])
+    dropped: Callable[[str, bool], bool] = lambda key, top: top and key == "checksum"
+
+    def spell(self, document: dict[str, Any]) -> str:
+        left = budget().limits.hint // _SHARE
+        pairs = []
+        for pair in self._pairs(document, []):
+            # Every leaf repeats the keys above it.
+            left -= len(pair[0]) + len(pair[1])
+            if left < 0:
+                raise exceeded("hint", "what its checksum goes over is many times its size")
+            pairs.append(pair)
+        if self.order is not None:
+            pairs.sort(key=self.order)
+        return self.comma.join(f"{path}{self.equals}{value}" for path, value in pairs)
+
+    def _pairs(self, value: Any, path: list[str]) -> Iterator[tuple[str, str]]:
+        if isinstance(value, dict):
+            for key, child in value.items():
+                if not self.dropped(key, not path):
+                    yield from self._pairs(child, [*path, (self.key or self.text)(key)])
+        elif isinstance(value, list):
+            for at, child in enumerate(value):
+                yield from self._pairs(child, [*path, self.position(at)])
+        else:
+            yield self.between.join(path), self._scalar(value)
+
+    def _scalar(self, value: Any) -> str:
+        if value is None or isinstance(value, bool):
+            return self.literal(value)
+        return self.text(value) if isinstance(value, str) else self.number(value)
+
+
+_RIGHT: Final = _Form()
+_OTHERS: Final = ("latin-1", "utf-16-be")
+"""Encodings that are not UTF-8."""
+
+_SPARING: Final = ("-._~/", "-._~:/", "-._~!*'()")
+"""Characters that functions of common libraries leave as they are."""
+
+_WRONG: Final[tuple[tuple[str, _Form], ...]] = (
+    ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
+    ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
+    ("SUM-003", replace(_RIGHT, number=lambda value: f'"{value}"')),
+    ("SUM-003", replace(_RIGHT, number=_as_float)),
+    ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
+    ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
+    ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
+    ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
+    ("SUM-005", replace(_RIGHT, key=lambda key: key)),
+    *(("SUM-006", replace(_RIGHT, between=each)) for each in (".", "/", "")),
+    *(("SUM-007", replace(_RIGHT, equals=each)) for each in (":", "")),
+    ("SUM-008", replace(_RIGHT, order=None)),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),
+    *(("SUM-009", replace(_RIGHT, comma=each)) for each in ("", ";", "&", "\n", ", ")),
+    ("SUM-010", replace(_RIGHT, position=lambda at: f'"{at}"')),
+    ("SUM-010", replace(_RIGHT, position=lambda at: str(at + 1))),
+    ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),
+    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
+    *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),
+    *(("SUM-016", replace(_RIGHT, text=partial(_text, safe=each))) for each in _SPARING),
+    ("SUM-017", replace(_RIGHT, text=lambda value: _escaped(value, every=True))),
+    ("SUM-017", replace(_RIGHT, text=lambda value: _text(value).replace("~", "%7E"))),
+    ("SUM-018", replace(_RIGHT, text=lambda value: _lower(_text(value)))),
+)
+"""Forms that break a rule, with the requirement of the rule."""
+
+
+def _lower(text: str) -> str:
+    head, *rest = text.split("%")
+    return "".join([head, *(f"%{each[:2].lower()}{each[2:]}" for each in rest)])
+
+
+def canonical_form(document: dict[str, Any]) -> str:
+    """Give the text whose MD5 is the checksum of ``_last_checkpoint``.
+
+    Raises:
+        LimitExceeded: it is too long.
+
+    """
+    return _RIGHT.spell(document)
+
+
+def digest(text: str) -> str:
+    """Give the MD5 of a text, as the checksum states it."""
+    return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()
+
+
+def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
+    """Name the rules of which a wrong checksum breaks one, where that can be told.
+
+    Raises:
+        LimitExceeded: as :func:`canonical_form`.
+
+    """
+    right = canonical_form(document)
+    if len(right) > _FEW:
+        return []
+    # The member itself cannot be in its own checksum: whoever keeps it, had it empty.
+    empty = {**document, "checksum": ""}
+    found = [
+        requirement
+        for requirement, form in _WRONG
+        if digest(form.spell(empty)) == stated and form.spell(empty) != right
+    ]
+    return list(dict.fromkeys(found))

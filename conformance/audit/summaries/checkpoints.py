@@ -1,0 +1,378 @@
+"""Checks of a checkpoint against the replay of the commits that it stands for.
+
+Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Schema" and "Sidecar Files".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+import schemas
+from conformance.audit.checks.commits import fault_finding, line_findings
+from conformance.audit.columnar.files import unlike
+from conformance.audit.columnar.rows import Mask, Rows
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.read.log import Checkpoint, sidecar_path
+from conformance.audit.read.raw import Line
+from conformance.audit.read.state import Body, State, file_key
+from conformance.audit.screens import nothing
+from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.actions import add_differences, remove_differences
+from reference_impl.errors import DeltaError
+
+__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "repeated"]
+
+_DAY: Final = 86_400_000
+_RETENTION: Final = "delta.deletedFileRetentionDuration"
+_PART: Final = re.compile(r"(\d{1,12})\s+([a-z]+?)s?(?:\s+|$)", re.IGNORECASE)
+_INTERVAL: Final = re.compile(rf"(?:interval\s+)?(?:{_PART.pattern})+", re.IGNORECASE)
+_UNITS: Final = {
+    "millisecond": 1,
+    "second": 1000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": _DAY,
+    "week": 7 * _DAY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointView:
+    """A checkpoint with the state of its version as replayed from commits.
+
+    Attributes:
+        checkpoint: complete, and of the version of ``view``.
+        content: the state that the checkpoint's own rows make.
+        view: the version.
+        replayed: whether the state of ``view`` came from commits and not from a checkpoint.
+
+    """
+
+    checkpoint: Checkpoint
+    content: State
+    view: VersionView
+    replayed: bool
+    shown: Mask | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """The file actions as columns, for screens."""
+        return self.checkpoint.all.rows
+
+    def every(self) -> Iterator[Line]:
+        """Yield all lines, less what the check's screen leaves out."""
+        return self.checkpoint.all.every(self.shown)
+
+    def of(self, *actions: str) -> Iterator[Line]:
+        """Yield the lines of some actions, less what the check's screen leaves out."""
+        return self.checkpoint.all.of(*actions, shown=self.shown)
+
+    def only(self, shown: Mask) -> CheckpointView:
+        """Give the subject with some of its file actions."""
+        self.content.store.know(self.rows, shown)
+        return replace(self, shown=shown)
+
+
+def repeated(subject: CheckpointView) -> Mask:
+    """Show every action of a path that the checkpoint has more than once."""
+    store = subject.content.store
+    codes = store.path_codes(store.placed(subject.rows)[1])
+    return np.asarray((np.bincount(codes) > 1)[codes], np.bool_)
+
+
+def without_statistics(subject: CheckpointView) -> Mask:
+    """Show adds that lack statistics, and all where the table asks for typed copies of them."""
+    if subject.view.layout.is_true("delta.checkpoint.writeStatsAsStruct"):
+        return np.ones(len(subject.rows), np.bool_)
+    return subject.rows.missing("stats")
+
+
+def readable(subject: CheckpointView) -> Findings:
+    """Report checkpoints and sidecars that cannot be read."""
+    checkpoint = subject.checkpoint
+    for fault in checkpoint.top.faults:
+        yield fault_finding("CKPT-005", fault, "checkpoint: ")
+    for lines in checkpoint.sidecars.values():
+        for fault in lines.faults:
+            requirement = "SIDE-004" if fault.kind == "elsewhere" else "SIDE-005"
+            yield fault_finding(requirement, fault, "sidecar: ")
+
+
+def valid_rows(subject: CheckpointView) -> Findings:
+    """Report rows that break the schema of a checkpoint row."""
+    documents = ((line.document, line.place) for line in subject.every())
+    yield from line_findings("log/checkpoint-row", documents, "CKC-001")
+
+
+def exactly_one(subject: CheckpointView) -> Findings:
+    """Report a checkpoint without, or with several of, protocol, metaData and marks of V2."""
+    checkpoint = subject.checkpoint
+    counts = checkpoint.all.counts()
+    for action, requirement in (("protocol", "CKC-002"), ("metaData", "CKC-003")):
+        if counts[action] != 1:
+            message = f"the checkpoint has {counts[action]} {action} actions instead of one"
+            yield finding(requirement, checkpoint.place, message)
+    keys: Counter[tuple[str | None, str]] = Counter(
+        (line.action, str(line.body.get("appId", line.body.get("domain"))))
+        for line in checkpoint.all.of("txn", "domainMetadata")
+    )
+    for (kind, key), count in keys.items():
+        if count > 1:
+            message = f"the checkpoint has {count} {kind} actions of {key}"
+            yield finding("CKPT-006", checkpoint.place, message)
+
+
+def v2_form(subject: CheckpointView) -> Findings:
+    """Report checkpoints whose form does not fit their name or the protocol."""
+    checkpoint, view = subject.checkpoint, subject.view
+    marks = list(checkpoint.top.of("checkpointMetadata"))
+    sidecars = list(checkpoint.top.of("sidecar"))
+    supported = "v2Checkpoint" in view.layout.features
+    is_v2 = bool(marks or sidecars)
+    multipart, by_uuid = (
+        checkpoint.kind == kind for kind in ("multipart_checkpoint", "uuid_checkpoint")
+    )
+    rules = (
+        (
+            is_v2 and not supported,
+            "CKPT-V2-001",
+            "a V2 checkpoint without the feature v2Checkpoint",
+        ),
+        (is_v2 and len(marks) != 1, "CKPT-V2-002", f"{len(marks)} checkpointMetadata actions"),
+        (by_uuid and not marks, "CKPT-015", "a UUID-named checkpoint without checkpointMetadata"),
+        (multipart and is_v2, "CKPT-026", "a multi-part checkpoint in V2 form"),
+        (
+            (by_uuid and not marks) or (multipart and is_v2),
+            "CKPT-N-013",
+            "the spec of the checkpoint does not go with its name",
+        ),
+        (multipart and supported, "CKPT-N-009", "a multi-part checkpoint with the V2 feature"),
+        (
+            bool(sidecars) and len(checkpoint.top.rows) > 0,
+            "CKPT-V2-004",
+            "file actions both in sidecars and in the checkpoint itself",
+        ),
+    )
+    for broken, requirement, message in rules:
+        if broken:
+            yield finding(requirement, checkpoint.place, message)
+    for line in marks:
+        version = line.body.get("version")
+        if type(version) is int and version != checkpoint.version:
+            message = f"checkpointMetadata names version {version}, the file {checkpoint.version}"
+            yield finding("CKM-003", line.place, message)
+
+
+def sidecar_files(subject: CheckpointView) -> Findings:
+    """Report sidecars that are not as their actions say."""
+    checkpoint, storage = subject.checkpoint, subject.view.storage
+    for line in checkpoint.top.of("sidecar"):
+        path, size = line.body.get("path"), line.body.get("sizeInBytes")
+        if not isinstance(path, str):
+            continue
+        if "/" in path:
+            message = f"sidecar.path {path} is more than the name of the file"
+            yield finding("SCA-003", line.place, message)
+        try:
+            stored = storage.head(sidecar_path(storage, path)).size
+        except (OSError, ValueError, DeltaError):
+            continue  # reported as unreadable
+        if type(size) is int and size != stored:
+            message = f"sidecar {path} has {stored} bytes, sizeInBytes says {size}"
+            yield finding("SCA-005", line.place, message)
+    for lines in checkpoint.sidecars.values():
+        for _, line in lines.small:
+            if line.action not in (None, "add", "remove"):
+                message = f"a sidecar holds a {line.action} action"
+                yield finding("CKPT-V2-003", line.place, message)
+
+
+def _retention(properties: Mapping[str, str]) -> int:
+    text = properties.get(_RETENTION, "").strip()
+    parts = _PART.findall(text) if _INTERVAL.fullmatch(text) else []
+    if not parts or any(unit.lower() not in _UNITS for _, unit in parts):
+        return 7 * _DAY
+    return sum(int(count) * _UNITS[unit.lower()] for count, unit in parts)
+
+
+def files_equal_replay(subject: CheckpointView) -> Findings:
+    """Report live files that are missing, dead ones that live, and lost tombstones."""
+    if not subject.replayed:
+        return
+    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
+    for path, vector in sorted(want.adds.keys() - have.adds.keys(), key=str):
+        message = f"the checkpoint lacks the live file {path}{_with(vector)}"
+        yield finding("CKC-004", place, message, "readers that start here lose its rows")
+    for path, vector in sorted(have.adds.keys() - want.adds.keys(), key=str):
+        message = f"the checkpoint has {path}{_with(vector)}, which is not live"
+        yield finding("CKPT-006", place, message, "readers that start here return deleted rows")
+    for path, vector in sorted(have.removed.keys() - want.removed.keys(), key=str):
+        message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which is none"
+        yield finding("CKPT-006", place, message)
+    yield from _stale(subject)
+    horizon = subject.view.now - _retention(subject.view.layout.properties)
+    for key in sorted(want.removed.keys() - have.removed.keys(), key=str):
+        stamp = want.removed[key].get("deletionTimestamp")
+        if type(stamp) is int and stamp > horizon:
+            message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
+            for requirement in ("CKC-005", "CKPT-007"):
+                yield finding(requirement, place, message, "vacuum may keep the file for ever")
+
+
+def _stale(subject: CheckpointView) -> Findings:
+    """Report a checkpoint that has nothing of the commit of its own version."""
+    want, have = subject.view.state, subject.content
+    commit = subject.view.log.commits.get(subject.checkpoint.version)
+    if commit is None:
+        return
+    lines = commit.content
+    added, removed = (
+        {key for line in lines.of(action) if (key := file_key(line.body))}
+        for action in ("add", "remove")
+    )
+    lacking, beyond = want.adds.keys() - have.adds.keys(), have.adds.keys() - want.adds.keys()
+    fresh = added - removed
+    if lacking | beyond and lacking == fresh and beyond == removed - added:
+        message = "the checkpoint is that of the version before: its own commit is not in it"
+        yield finding("CKPT-005", subject.checkpoint.place, message)
+
+
+def files_are_copied(subject: CheckpointView) -> Findings:
+    """Report files and tombstones of which a checkpoint says other things than the log."""
+    if not subject.replayed:
+        return
+    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
+    layout = subject.view.layout
+    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
+        pair = want.adds[key], have.adds[key]
+        for requirement, message in add_differences(*pair, layout, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
+        pair = want.removed[key], have.removed[key]
+        for requirement, message in remove_differences(*pair, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+
+
+def _with(vector: str | None) -> str:
+    return f" with deletion vector {vector}" if vector else ""
+
+
+def _drop_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _drop_null(v) for k, v in value.items() if v is not None}
+    return value
+
+
+def _comparable(action: str, body: Body | None) -> Any:
+    found = _drop_null(body or {})
+    if action == "protocol":
+        found |= {k: sorted(map(str, v)) for k, v in found.items() if isinstance(v, list)}
+    return found
+
+
+def the_rest_equals_replay(subject: CheckpointView) -> Findings:
+    """Report protocol, metadata, transactions and domains that differ from the log."""
+    if not subject.replayed:
+        return
+    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
+    for action, a, b, requirement in (
+        ("protocol", want.protocol, have.protocol, "CKC-002"),
+        ("metaData", want.metadata, have.metadata, "CKC-003"),
+    ):
+        if b is not None and _comparable(action, a) != _comparable(action, b):
+            message = f"{action} of the checkpoint differs from the log's"
+            yield finding(requirement, place, message)
+    for what, a2, b2, requirement in (
+        ("transaction", want.txns, have.txns, "CKC-006"),
+        ("domain", want.live_domains, have.live_domains, "CKC-007"),
+    ):
+        for name in sorted(a2.keys() | b2.keys()):
+            if _drop_null(a2.get(name)) != _drop_null(b2.get(name)):
+                message = f"the {what} {name} of the checkpoint differs from the log's"
+                yield finding(requirement, place, message)
+    for name in sorted(have.domains.keys() - have.live_domains.keys()):
+        yield finding("CKC-008", place, f"the checkpoint keeps the removed domain {name}")
+
+
+def _left_out(subject: CheckpointView) -> set[tuple[str, str | None] | None]:
+    """Give the files whose statistics an earlier checkpoint left out: they are lost since."""
+    return {
+        file_key(line.body)
+        for earlier in subject.view.log.checkpoints
+        if earlier.complete and earlier.version < subject.checkpoint.version
+        for line in earlier.all.of("add")
+        if not line.body.get("stats") and not line.body.get("stats_parsed")
+    }
+
+
+def statistics_as_configured(subject: CheckpointView) -> Findings:
+    """Report statistics and typed values that are missing though the table asks for them."""
+    layout, place = subject.view.layout, subject.checkpoint.place
+    if layout.writer < 3 or not subject.replayed:
+        return
+    struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
+    text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
+    log = subject.view.state.adds
+    left_out: set[tuple[str, str | None] | None] | None = None
+    for line in subject.of("add"):
+        have, key = line.body, file_key(line.body)
+        counted = key is not None and key in log and bool(log[key].get("stats"))
+        path = key[0] if key else ""
+        rules = (
+            (
+                struct and bool(layout.partitions) and have.get("partitionValues_parsed") is None,
+                "CKC-015",
+                "partitionValues_parsed",
+            ),
+            (struct and counted and have.get("stats_parsed") is None, "CKC-021", "stats_parsed"),
+            (text and counted and not have.get("stats"), "CKC-018", "stats"),
+        )
+        for broken, requirement, field in rules:
+            if broken and requirement != "CKC-015" and left_out is None:
+                left_out = _left_out(subject)
+            if broken and (requirement == "CKC-015" or key not in (left_out or ())):
+                message = f"the checkpoint has no {field} of {path}, which the table asks for"
+                yield finding(requirement, place, message)
+
+
+READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-004", "SIDE-005")),)
+"""Checks of whether a checkpoint can be read."""
+
+CONTENT_CHECKS: Final = (
+    Check(valid_rows, schemas.requirements("log/checkpoint-row"), nothing),
+    Check(exactly_one, ("CKC-002", "CKC-003", "CKPT-006")),
+    Check(
+        v2_form,
+        (
+            "CKPT-V2-001",
+            "CKPT-V2-002",
+            "CKPT-015",
+            "CKPT-026",
+            "CKPT-N-009",
+            "CKPT-N-013",
+            "CKPT-V2-004",
+            "CKM-003",
+        ),
+    ),
+    Check(sidecar_files, ("SCA-003", "SCA-005", "CKPT-V2-003")),
+    Check(
+        files_equal_replay,
+        (
+            "CKC-004",
+            "CKC-005",
+            "CKPT-005",
+            "CKPT-006",
+            "CKPT-007",
+        ),
+    ),
+    Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),
+    Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
+    Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
+)
+"""Checks of one complete checkpoint that can be read."""

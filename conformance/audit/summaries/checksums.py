@@ -1,0 +1,269 @@
+"""Checks of a version checksum against the replayed state (section Version Checksum File)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import schemas
+from conformance.audit.checks.commits import schema_findings
+from conformance.audit.findings import Check, Findings, finding, unchecked
+from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
+from conformance.audit.read.raw import Document
+from conformance.audit.read.state import State, file_key
+from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.actions import add_differences
+
+__all__ = ["CHECKSUM_CHECKS", "ChecksumView", "Measure", "measure"]
+
+_BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
+"""First deleted-record count of each bin of the deleted record counts histogram."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksumView:
+    """A checksum file with the state of its version."""
+
+    document: Document
+    view: VersionView
+    given: Measure | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """The numbers of the version's files."""
+        return self.given or measure(self.fields, self.view.state)
+
+    @property
+    def place(self) -> str:
+        """The path of the file."""
+        return f"{LOG_DIR}/{checksum_name(self.view.state.version)}"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields; empty when it is no object."""
+        return self.document.value if isinstance(self.document.value, dict) else {}
+
+
+def valid(subject: ChecksumView) -> Findings:
+    """Report a checksum file that is no JSON object or breaks its schema."""
+    if subject.document.limit is not None:
+        yield unchecked("CRC-005", subject.place, subject.document.limit)
+        return
+    if subject.document.fault is not None:
+        message = f"the checksum is not one JSON object: {subject.document.fault}"
+        yield finding("CRC-005", subject.place, message)
+        return
+    yield from schema_findings(
+        "log/version-checksum", subject.document.value, subject.place, "CRC-005"
+    )
+
+
+# Fields that may be left out must be right where they are there: CRC-037 binds, whatever the
+# level of the field's own requirement.
+
+
+def totals(subject: ChecksumView) -> Findings:
+    """Report numbers that the state of the version does not have."""
+    found = subject.measure
+    right = {
+        "tableSizeBytes": (found.size, "CRC-007"),
+        "numFiles": (found.files, "CRC-008"),
+        "numDeletedRecordsOpt": (found.deleted, "CRC-019"),
+        "numDeletionVectorsOpt": (found.vectors, "CRC-020"),
+    }
+    for field, (value, requirement) in right.items():
+        stated = subject.fields.get(field)
+        if type(stated) is int and stated != value:
+            message = f"{field} is {stated}, the version has {value}"
+            yield finding(requirement, subject.place, message, severity="error")
+
+
+def _plain(body: Any) -> Any:
+    if isinstance(body, dict):
+        return {k: _plain(v) for k, v in body.items() if v is not None}
+    return body
+
+
+def _unordered(protocol: Any) -> Any:
+    """Feature lists are sets."""
+    held = _plain(protocol)
+    if not isinstance(held, dict):
+        return held
+    return {k: sorted(map(str, v)) if isinstance(v, list) else v for k, v in held.items()}
+
+
+def copies(subject: ChecksumView) -> Findings:
+    """Report copies of actions that differ from the state of the version."""
+    state, fields = subject.view.state, subject.fields
+    for field, action, requirement in (
+        ("metadata", state.metadata, "CRC-015"),
+        ("protocol", state.protocol, "CRC-016"),
+    ):
+        stated = fields.get(field)
+        form = _unordered if field == "protocol" else _plain
+        if isinstance(stated, dict) and form(stated) != form(action):
+            message = f"{field} differs from that of the version"
+            yield finding(requirement, subject.place, message)
+    for field, actions, key, requirement in (
+        ("setTransactions", state.txns, "appId", "CRC-012"),
+        ("domainMetadata", state.live_domains, "domain", "CRC-013"),
+    ):
+        listed = fields.get(field)
+        if isinstance(listed, list):
+            # A removed domain has no place here, which the schema reports.
+            held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
+            have = {str(item.get(key)): _plain(item) for item in held}
+            if have != {name: _plain(body) for name, body in actions.items()}:
+                message = f"{field} differs from those of the version"
+                yield finding(requirement, subject.place, message, severity="error")
+
+
+def files(subject: ChecksumView) -> Findings:
+    """Report a list of files that differs from the live ones."""
+    state, listed = subject.view.state, subject.fields.get("allFiles")
+    if not isinstance(listed, list):
+        return
+    have = {file_key(item): item for item in listed if isinstance(item, dict)}
+    if have.keys() != state.adds.keys() or len(listed) != len(state.adds):
+        message = "allFiles differs from the live files of the version"
+        yield finding("CRC-018", subject.place, message, severity="error")
+    for key, body in state.adds.items():
+        copy = have.get(key)
+        pairs = (
+            ()
+            if copy is None
+            else (add_differences(body, copy, subject.view.layout, "CRC-018", "CRC-018"))
+        )
+        for _, message in pairs:
+            told = f"allFiles: {key[0]}: {message}"
+            yield finding("CRC-018", subject.place, told, severity="error")
+
+
+def transaction(subject: ChecksumView) -> Findings:
+    """Report a transaction id that is not that of the commit."""
+    commit = subject.view.log.commits.get(subject.view.state.version)
+    info = next(commit.content.of("commitInfo"), None) if commit else None
+    stated, actual = subject.fields.get("txnId"), info.body.get("txnId") if info else None
+    if stated is not None and actual is not None and stated != actual:
+        message = f"txnId is {stated}, the commit has {actual}"
+        yield finding("CRC-006", subject.place, message, severity="error")
+
+
+def timestamp(subject: ChecksumView) -> Findings:
+    """Report a timestamp that is not the version's."""
+    enabled = subject.view.layout.active("inCommitTimestamp", "delta.enableInCommitTimestamps")
+    stated = subject.fields.get("inCommitTimestampOpt")
+    actual = subject.view.state.timestamp if enabled else None
+    if subject.fields and stated != actual and (actual is not None or not enabled):
+        message = f"inCommitTimestampOpt is {stated}, the version has {actual}"
+        yield finding("CRC-011", subject.place, message)
+
+
+def histograms(subject: ChecksumView) -> Findings:
+    """Report histograms that do not count the live files."""
+    found = subject.measure
+    for field in _HISTOGRAMS:
+        stated = subject.fields.get(field)
+        bounds = _bounds(stated)
+        if not isinstance(stated, dict) or not bounds or not _as_long(stated, len(bounds)):
+            continue  # the schema reports it
+        counts, sizes = ([n for n, _ in found.bins[field]], [n for _, n in found.bins[field]])
+        if (stated.get("fileCounts"), stated.get("totalBytes")) != (counts, sizes):
+            message = f"{field} does not count the live files of the version"
+            yield finding("CRC-028", subject.place, message)
+    stated = subject.fields.get("deletedRecordCountsHistogramOpt")
+    listed = stated.get("deletedRecordCounts") if isinstance(stated, dict) else None
+    if isinstance(listed, list):
+        deleted = [count for count, _ in found.bins[_DELETED]]
+        if listed != deleted and len(listed) == len(_BINS):
+            message = f"deletedRecordCounts is {listed}, the version has {deleted}"
+            yield finding("CRC-030", subject.place, message, severity="error")
+
+
+_HISTOGRAMS: Final = ("fileSizeHistogram", "histogramOpt")
+_DELETED: Final = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Numbers of the files of a version, or of some of them: those of parts add up.
+
+    Attributes:
+        files: how many there are.
+        size: their bytes.
+        vectors: how many have a deletion vector.
+        deleted: rows that those delete.
+        bins: count and bytes in each bin of each histogram that a checksum has.
+
+    """
+
+    files: int
+    size: int
+    vectors: int
+    deleted: int
+    bins: Mapping[str, list[tuple[int, int]]]
+
+    def __add__(self, other: Measure) -> Measure:
+        """Add the numbers of other files."""
+        return Measure(
+            self.files + other.files,
+            self.size + other.size,
+            self.vectors + other.vectors,
+            self.deleted + other.deleted,
+            {
+                name: [
+                    (a + c, b + d) for (a, b), (c, d) in zip(held, other.bins[name], strict=True)
+                ]
+                for name, held in self.bins.items()
+            },
+        )
+
+
+def measure(fields: Mapping[str, Any], state: State) -> Measure:
+    """Measure the live files of a version for the checksum that has these fields."""
+    sizes, deleted = state.adds.numbers("size"), state.deleted()
+    bins = {
+        name: _binned(bounds, sizes)
+        for name in _HISTOGRAMS
+        if (bounds := _bounds(fields.get(name)))
+    }
+    bins[_DELETED] = _binned(_BINS, deleted)
+    first, total = bins[_DELETED][0]
+    bins[_DELETED][0] = first + len(state.adds) - len(deleted), total
+    return Measure(len(state.adds), sum(sizes), len(deleted), sum(deleted), bins)
+
+
+def _binned(bounds: Sequence[int], numbers: Iterable[int]) -> list[tuple[int, int]]:
+    counts, totals_ = [0] * len(bounds), [0] * len(bounds)
+    for number in numbers:
+        at = max(bisect_right(bounds, number) - 1, 0)
+        counts[at] += 1
+        totals_[at] += number
+    return list(zip(counts, totals_, strict=True))
+
+
+def _as_long(histogram: dict[str, Any], count: int) -> bool:
+    lists = (histogram.get(name) for name in ("fileCounts", "totalBytes"))
+    return all(isinstance(each, list) and len(each) == count for each in lists)
+
+
+def _bounds(histogram: Any) -> list[int]:
+    """Give the bin boundaries when they ascend, else nothing."""
+    bounds = histogram.get("sortedBinBoundaries") if isinstance(histogram, dict) else None
+    if not isinstance(bounds, list) or not all(type(bound) is int for bound in bounds):
+        return []
+    return bounds if bounds == sorted(bounds) else []
+
+
+CHECKSUM_CHECKS: Final = (
+    Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
+    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020"), whole=True),
+    Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016")),
+    Check(files, ("CRC-018",)),
+    Check(transaction, ("CRC-006",)),
+    Check(timestamp, ("CRC-011",)),
+    Check(histograms, ("CRC-028", "CRC-030"), whole=True),
+)
+"""Checks of one version checksum."""

@@ -1,0 +1,150 @@
+"""Checks of the files of a checkpoint as tables: are they Parquet, is each action a struct.
+
+Serves "Checkpoint Schema", "Sidecar Files" and "Checkpoint Naming Scheme".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.types import decimal_of
+from conformance.audit.read.layout import Layout
+from conformance.audit.read.log import Checkpoint, sidecar_path
+from conformance.audit.read.raw import ACTIONS
+from conformance.audit.stored.types import type_name
+from conformance.audit.summaries.checkpoints import CheckpointView
+from reference_impl.errors import DeltaError
+from reference_impl.parquet.bounds import open_parquet
+from reference_impl.storage import Storage
+
+__all__ = ["COLUMN_CHECKS"]
+
+_PARQUET: Final = b"PAR1"
+_NO_PARQUET: Final = {"classic_checkpoint": "CKC-026", "multipart_checkpoint": "CKPT-N-002"}
+"""What a checkpoint that is not Parquet breaks, by its kind."""
+
+_FILE_ACTIONS: Final = frozenset({"add", "remove"})
+
+
+def _sidecars(subject: CheckpointView) -> Iterator[str]:
+    for path in subject.checkpoint.sidecars:
+        try:
+            yield sidecar_path(subject.view.storage, path)
+        except (ValueError, DeltaError):
+            continue  # reported as unreadable
+
+
+def are_parquet(subject: CheckpointView) -> Findings:
+    """Report checkpoints and sidecars that are no Parquet at all."""
+    requirement = _NO_PARQUET.get(subject.checkpoint.kind)
+    files = [(entry.path, requirement) for entry in subject.checkpoint.entries]
+    for path, broken in (*files, *((path, "SIDE-001") for path in _sidecars(subject))):
+        if broken is not None and _begins(subject.view.storage, path) is False:
+            yield finding(broken, path, "the file is not Parquet")
+
+
+def _begins(storage: Storage, path: str) -> bool | None:
+    """Tell whether a file begins as Parquet does; ``None`` where it cannot be read."""
+    try:
+        return storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
+    except (OSError, DeltaError):
+        return None
+
+
+def actions_are_structs(subject: CheckpointView) -> Findings:
+    """Report action columns that are no structs, and rows of Parquet or JSON without an action."""
+    checkpoint, storage = subject.checkpoint, subject.view.storage
+    files = [(entry.path, "CKC-010") for entry in checkpoint.entries]
+    unknown = False
+    for path, requirement in (*files, *((path, "SIDE-003") for path in _sidecars(subject))):
+        schema = None if path.endswith(".json") else _schema(storage, path)
+        for field in schema or ():
+            if field.name not in ACTIONS:
+                unknown = True
+            elif not pa.types.is_struct(field.type):
+                message = f"the column {field.name} is {field.type}, and not a struct"
+                yield finding(requirement, path, message)
+    if not unknown:
+        yield from _without_action(checkpoint)
+
+
+def _without_action(checkpoint: Checkpoint) -> Findings:
+    for _, line in checkpoint.all.small:  # a row of a file action has that
+        held = line.document if isinstance(line.document, dict) else {}
+        if not any(value is not None for value in held.values()):
+            message = "the row holds no action"
+            # It may stand for one whose column the file leaves out.
+            yield finding("CKC-001", line.place, message, severity="warning")
+
+
+def _schema(storage: Storage, path: str) -> pa.Schema | None:
+    try:
+        with storage.open_input(path) as source:
+            return open_parquet(source).schema_arrow
+    except (OSError, pa.ArrowException, ValueError, KeyError, DeltaError):
+        return None
+
+
+def typed_values(subject: CheckpointView) -> Findings:
+    """Report ``partitionValues_parsed`` whose fields are not the partition columns."""
+    layout, storage = subject.view.layout, subject.view.storage
+    paths = [entry.path for entry in subject.checkpoint.entries]
+    for path in (*paths, *_sidecars(subject)):
+        schema = None if path.endswith(".json") else _schema(storage, path)
+        held = schema.field("add").type if schema is not None and "add" in schema.names else None
+        parsed = _field(held, "partitionValues_parsed")
+        if parsed is None or not pa.types.is_struct(parsed):
+            continue
+        for name, column in layout.partition_columns.items():
+            stored, declared = _field(parsed, name), column.type if column else None
+            if stored is None:
+                if name not in _logical(layout, parsed):
+                    message = f"partitionValues_parsed has no field {name}"
+                    yield finding("CKC-016", path, message)
+            elif isinstance(declared, str) and not _fits(type_name(stored), declared):
+                message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
+                yield finding("CKC-016", path, message)
+
+
+def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
+    """Give the physical names of columns that a struct has by their logical names."""
+    held = {field.name for field in parsed}
+    return {
+        name for name, column in layout.partition_columns.items() if column and column.name in held
+    }
+
+
+def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
+    if of is None or not pa.types.is_struct(of):
+        return None
+    index = of.get_field_index(name)
+    return of.field(index).type if index >= 0 else None
+
+
+def _fits(stored: str, declared: str) -> bool:
+    times = {"timestamp", "timestamp_ntz"}  # int96 does not tell of zones
+    sized = decimal_of(declared)
+    wanted = declared if sized is None else f"decimal({sized[0]},{sized[1]})"
+    return stored == wanted or {stored, declared} <= times or declared in ("variant", "binary")
+
+
+def one_column_each(subject: CheckpointView) -> Findings:
+    """Report rows of sidecars that add and remove at once."""
+    for lines in subject.checkpoint.sidecars.values():
+        for line in lines.every(lines.rows.odd):  # a plain row has one action
+            held = line.document if isinstance(line.document, dict) else {}
+            if all(held.get(name) is not None for name in _FILE_ACTIONS):
+                yield finding("SIDE-003", line.place, "a row of a sidecar adds and removes")
+
+
+COLUMN_CHECKS: Final = (
+    Check(are_parquet, ("CKC-026", "CKPT-N-002", "SIDE-001"), whole=True),
+    Check(actions_are_structs, ("CKC-001", "CKC-010", "SIDE-003"), whole=True),
+    Check(one_column_each, ("SIDE-003",)),
+    Check(typed_values, ("CKC-016",), whole=True),
+)
+"""Checks of a complete checkpoint, whether it can be read or not."""

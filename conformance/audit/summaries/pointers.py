@@ -1,0 +1,272 @@
+"""Checks of ``_last_checkpoint`` and of log compactions.
+
+Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+import schemas
+from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
+from conformance.audit.columnar.files import unlike
+from conformance.audit.columnar.keys import Store
+from conformance.audit.columnar.rows import ADD
+from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
+from conformance.audit.read.layout import Layout, layout_of
+from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.raw import Lines
+from conformance.audit.read.state import Key, State
+from conformance.audit.subjects import LogView
+from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
+from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
+from reference_impl.errors import LimitExceeded
+
+__all__ = ["POINTER_CHECKS", "canonical_form"]
+
+_PLACE: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
+
+
+def valid_hint(view: LogView) -> Findings:
+    """Report a hint that is no JSON, breaks its schema, or repeats a key."""
+    hint = view.log.hint
+    if hint is None:
+        return
+    advice = "readers fall back to listing the log"
+    if hint.limit is not None:
+        yield unchecked("LASTS-001", _PLACE, hint.limit)
+        return
+    if hint.fault is not None:
+        message = f"_last_checkpoint is not JSON: {hint.fault}"
+        yield finding("LASTS-001", _PLACE, message, advice)
+        return
+    for key in hint.duplicates:
+        yield finding("SUM-013", _PLACE, f"the key {key} occurs twice", advice)
+    yield from schema_findings("log/last-checkpoint", hint.value, _PLACE, "LASTS-001")
+
+
+def hint_checksum(view: LogView) -> Findings:
+    """Report a checksum that is not that of the hint's other fields."""
+    document = view.log.hint.value if view.log.hint else None
+    stated = document.get("checksum") if isinstance(document, dict) else None
+    if isinstance(document, dict) and isinstance(stated, str):
+        try:
+            right = digest(canonical_form(document))
+        except LimitExceeded as error:
+            yield unchecked("SUM-001", _PLACE, error)
+            return
+        if right != stated:
+            message = f"checksum is {stated}, the fields have {right}"
+            yield finding("SUM-001", _PLACE, message)
+            for requirement in broken_rules(document, stated):
+                message = "checksum is that of a form which breaks this rule alone"
+                yield finding(requirement, _PLACE, message)
+
+
+def hint_describes_its_checkpoint(view: LogView) -> Findings:
+    """Report numbers of the hint that its checkpoint does not have."""
+    document = view.log.hint.value if view.log.hint else None
+    if not isinstance(document, dict) or type(document.get("version")) is not int:
+        return
+    named = [c for c in view.log.checkpoints if c.version == document["version"] and c.complete]
+    if not named:
+        message = f"there is no complete checkpoint of version {document['version']}"
+        yield finding("LASTS-002", _PLACE, message, "readers fall back to listing the log")
+        return
+    parts = document.get("parts")
+    kinds = {c.files[0].parts or None for c in named}
+    if parts not in kinds and not (parts == 1 and None in kinds):
+        message = f"parts is {parts}, the checkpoint has {max(filter(None, kinds), default=None)}"
+        # It may be left out, and what is there has to be right.
+        yield finding("LASTS-004", _PLACE, message, severity="error" if parts else "warning")
+        return
+    meant = [c for c in named if (c.files[0].parts or None) == parts] or named
+    best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]
+    # Several checkpoints of one version are legal; the hint fits if it fits one.
+    yield from min(best, key=len)
+
+
+def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings:
+    if checkpoint.top.faults:
+        return
+    counted = checkpoint.all.counts()
+    known = counted.total() - counted[None]
+    sizes = [sum(entry.size for entry in checkpoint.entries)]
+    counts = [known, checkpoint.top.counts().total()]
+    sizes.append(sizes[0] + sum(_sidecar_bytes(checkpoint)))
+    for field, right, requirement in (
+        ("size", counts, "LASTS-003"),
+        ("sizeInBytes", sizes, "LASTS-005"),
+        ("numOfAddFiles", [counted["add"]], "LASTS-006"),
+    ):
+        stated = document.get(field)
+        if type(stated) is int and stated not in right:
+            message = f"{field} is {stated}, the checkpoint has {right[0]}"
+            severity: Severity | None = None if field == "size" else "warning"
+            yield finding(requirement, _PLACE, message, severity=severity)
+
+
+def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:
+    for line in checkpoint.top.of("sidecar"):
+        size = line.body.get("sizeInBytes")
+        if type(size) is int:
+            yield size
+
+
+def compactions(view: LogView) -> Findings:
+    """Report compactions that do not hold the reconciled actions of their commits."""
+    for file, content in view.log.compactions:
+        place = f"{LOG_DIR}/{file.name}"
+        for fault in content.faults:
+            yield fault_finding("COMP-005", fault)
+        odd = content.rows.odd  # a plain row breaks no rule of the schema
+        documents = ((line.document, line.place) for line in content.every(odd))
+        for found in line_findings("log/commit-line", documents, "COMP-005"):
+            ours = found.requirement == "LOG-004"
+            yield replace(found, requirement="COMP-005") if ours else found
+        if file.end > max(view.log.commits, default=file.end):
+            message = f"the compaction reaches to version {file.end}, which is not committed"
+            yield finding("COMP-012", place, message, severity="warning")
+        commits = [view.log.commits.get(v) for v in range(file.version, _end(view, file) + 1)]
+        if content.damaged or any(commit is None or commit.content.damaged for commit in commits):
+            continue  # a commit is gone, or something is broken and reported
+        want = State(view.log.store)
+        for commit in commits:
+            if commit is not None:
+                want.apply(commit.version, commit.content)
+        layout = layout_of(want.protocol, want.metadata)
+        yield from _same(place, want, content, (layout, [c.content for c in commits if c]))
+
+
+def _end(view: LogView, file: LogFile) -> int:
+    """Bound the range by what is there, so that a huge one costs nothing."""
+    latest = max(view.log.commits, default=-1)
+    return min(file.end, latest + 1)
+
+
+def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
+    """Give those of some files that one of the commits adds."""
+    codes = [store.placed(lines.rows)[1][lines.rows.kind == ADD] for lines in commits]
+    added = set(np.concatenate(codes).tolist()) if keys and codes else set()
+    return {key for key in keys if store.code(key) in added}
+
+
+def _same(
+    place: str, want: State, content: Lines, within: tuple[Layout, Sequence[Lines]]
+) -> Findings:
+    """Compare a compaction with its commits, given their layout and what they hold."""
+    (layout, commits), have = within, State(want.store)
+    have.apply(0, content)
+    yield from _repeated(content)
+    lost = want.removed.keys() - have.removed.keys()
+    older = lost - _added(lost, commits, want.store)
+    for file in sorted(map(str, older)):
+        message = f"the compaction lacks the tombstone of {file}, a file of before"
+        yield finding("COMP-007", place, message, "readers bring its rows back")
+    txns, domains = (
+        [_frozen(items.items()) for items in pair]
+        for pair in ((want.txns, have.txns), (want.domains, have.domains))
+    )
+    others = (lost - older) | (have.removed.keys() - want.removed.keys())
+    rules: tuple[tuple[Any, Any, str, str], ...] = (
+        (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
+        (others, set(), "COMP-006", "tombstones"),
+        (txns[0], txns[1], "COMP-008", "transactions"),
+        (domains[0], domains[1], "COMP-004", "domains"),
+    )
+    for a, b, requirement, what in rules:
+        if a != b:
+            message = f"the {what} of the compaction differ from those of its commits"
+            yield finding(requirement, place, message)
+    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
+        pair = want.adds[key], have.adds[key]
+        for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
+        pair = want.removed[key], have.removed[key]
+        for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+    yield from _same_table(place, want, have)
+    if any(content.of("commitInfo")):
+        message = "the compaction keeps a commitInfo"
+        yield finding("COMP-009", place, message, severity="info")
+
+
+def _same_table(place: str, want: State, have: State) -> Findings:
+    for what, x, y in (
+        ("metaData", want.metadata, have.metadata),
+        ("protocol", want.protocol, have.protocol),
+    ):
+        if x != y:
+            message = f"{what} of the compaction differs from that of its commits"
+            yield finding("COMP-004", place, message)
+
+
+def _repeated(content: Lines) -> Findings:
+    """Report a transaction, or a domain, that the compaction has already."""
+    seen = set()
+    for line in content.of("txn", "domainMetadata"):
+        key = line.action, str(line.body.get("appId", line.body.get("domain")))
+        if key in seen:
+            message = f"the compaction has another {line.action} of {key[1]}"
+            yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
+        seen.add(key)
+
+
+def _frozen(items: Any) -> set[str]:
+    return {repr(comparable(item)) for item in items}
+
+
+POINTER_CHECKS: Final = (
+    Check(
+        valid_hint,
+        ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")),
+        whole=True,
+    ),
+    Check(
+        hint_checksum,
+        (
+            "SUM-001",
+            "SUM-002",
+            "SUM-003",
+            "SUM-004",
+            "SUM-005",
+            "SUM-006",
+            "SUM-007",
+            "SUM-008",
+            "SUM-009",
+            "SUM-010",
+            "SUM-011",
+            "SUM-012",
+            "SUM-015",
+            "SUM-016",
+            "SUM-017",
+            "SUM-018",
+        ),
+        whole=True,
+    ),
+    Check(
+        hint_describes_its_checkpoint,
+        ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),
+        whole=True,
+    ),
+    Check(
+        compactions,
+        (
+            "COMP-004",
+            "COMP-005",
+            "COMP-006",
+            "COMP-007",
+            "COMP-008",
+            "COMP-009",
+            "COMP-012",
+            *schemas.requirements("log/commit-line"),
+        ),
+    ),
+)
+"""Checks of files that summarise others."""

@@ -1,0 +1,1 @@
+"""What every part of the kit needs: outcomes, faults, limits, untrusted documents."""

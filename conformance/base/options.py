@@ -1,0 +1,58 @@
+"""The kit's options for whoever is not pytest: guides, ``delta-tck run`` and tests.
+
+The table itself is in ``delta_tck_pytest``, which every pytest run on the machine loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from delta_tck_pytest import (
+    IMPLEMENTATIONS,
+    OPTIONS,
+    PACKAGES,
+    destination,
+    gibibytes,
+    seconds,
+)
+
+__all__ = [
+    "IMPLEMENTATIONS",
+    "OPTIONS",
+    "PACKAGES",
+    "destination",
+    "gibibytes",
+    "long_names",
+    "options_help",
+    "seconds",
+    "short_name",
+]
+
+_PREFIX: Final = "--tck-"
+
+
+def short_name(name: str) -> str:
+    """Give the name that an option has for ``delta-tck run``."""
+    return f"--{name.removeprefix(_PREFIX)}" if name.startswith(_PREFIX) else name
+
+
+_LONG: Final = {short_name(name): name for name in OPTIONS}
+
+
+def long_names(arguments: Sequence[str]) -> list[str]:
+    """Turn the short names among arguments of ``delta-tck run`` into those of pytest."""
+    found = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        found.append(f"{_LONG.get(name, name)}{equals}{value}")
+    return found
+
+
+def options_help() -> list[str]:
+    """Give a line for each option of ``delta-tck run``, and one for pytest's own."""
+    lines = []
+    for name, details in OPTIONS.items():
+        value = details.get("metavar") or "|".join(details.get("choices", ()))
+        lines.append(f"  {short_name(name)}={value}\n      {details['help']}")
+    return [*lines, "  all other options are pytest's own, as -x, -k or -v"]

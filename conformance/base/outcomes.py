@@ -1,0 +1,167 @@
+"""Outcomes, hazards and verdicts: what the judge can say about one case.
+
+Serves every section of the protocol. The set is closed; skipping is not among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from conformance.base.faults import FaultKind
+
+__all__ = [
+    "ALTERED",
+    "FAILING",
+    "HAZARDS",
+    "JUDGED",
+    "MEANINGS",
+    "Hazard",
+    "Meaning",
+    "Outcome",
+    "Verdict",
+    "failing",
+]
+
+
+class Outcome(StrEnum):
+    """How a case ended; :data:`MEANINGS` says what each is and what follows from it."""
+
+    PASS = "pass"  # noqa: S105  no password
+    FAIL = "fail"
+    UNSUPPORTED = "unsupported"
+    BLOCKED = "blocked"
+    ERROR = "error"
+    OPEN = "open"
+    ADVICE = "advice"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What follows from an outcome.
+
+    Attributes:
+        words: what it is, for people.
+        judged: the verdict was taken from what the implementation did; the others are cases of
+            which nobody knows how it does.
+        rank: how bad it is beside others; a case that comes to a higher rank is a regression.
+        fails: it turns a run red unless a baseline knows it.
+        strict: the ``--tck-strict`` level under which it fails as well.
+
+    """
+
+    words: str
+    judged: bool
+    rank: int
+    fails: bool = False
+    strict: str | None = None
+
+
+MEANINGS: Final[Mapping[Outcome, Meaning]] = {
+    Outcome.PASS: Meaning("as the protocol demands", judged=True, rank=0),
+    Outcome.FAIL: Meaning("otherwise; carries a hazard", judged=True, rank=3, fails=True),
+    Outcome.UNSUPPORTED: Meaning(
+        "not claimed, and refused cleanly or never asked: conformant, and not judged",
+        judged=False,
+        rank=2,
+    ),
+    Outcome.BLOCKED: Meaning(
+        "a question about a table whose more basic question failed already; the root cause is "
+        "shown once",
+        judged=False,
+        rank=3,
+    ),
+    Outcome.ERROR: Meaning(
+        "no verdict: a crash, a time limit, or a fault of the kit",
+        judged=False,
+        rank=3,
+        fails=True,
+    ),
+    Outcome.OPEN: Meaning(
+        "the text is contested, and the answer follows one of its readings; which one is "
+        "recorded, and fails nobody",
+        judged=True,
+        rank=0,
+    ),
+    Outcome.ADVICE: Meaning(
+        "a SHOULD is not followed; fails under `--tck-strict=should` alone",
+        judged=True,
+        rank=1,
+        strict="should",
+    ),
+}
+"""Every outcome and what follows from it."""
+
+JUDGED: Final = frozenset(outcome for outcome, meaning in MEANINGS.items() if meaning.judged)
+"""Outcomes of cases that count as judged."""
+
+
+def failing(strict: str | None = None) -> frozenset[Outcome]:
+    """Give the outcomes that turn a run red unless a baseline knows them.
+
+    Args:
+        strict: the level of ``--tck-strict``.
+
+    """
+    return frozenset(
+        outcome
+        for outcome, meaning in MEANINGS.items()
+        if meaning.fails or (strict is not None and meaning.strict == strict)
+    )
+
+
+FAILING: Final = failing()
+"""Outcomes that fail at every level."""
+
+
+ALTERED: Final = "the adapter changed the table that it was asked to read"
+"""How the message of a verdict begins that is about no requirement of the case."""
+
+
+class Hazard(StrEnum):
+    """What a failure does to somebody who trusts the implementation, worst first.
+
+    The values are the words of a spec's ``hazard`` and of results.
+    """
+
+    SILENT_WRONG_DATA = "silent wrong data"
+    CORRUPTING_WRITE = "corrupting write"
+    WRONG_REFUSAL = "wrong refusal"
+    ACCEPTED_INVALID_TABLE = "accepted invalid table"
+    COSMETIC = "cosmetic"
+
+
+HAZARDS: Final = tuple(Hazard)
+"""All hazards, worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the judge says about one spec.
+
+    Attributes:
+        outcome: how it ended.
+        message: one line that is the same whenever the same thing happens; baselines match it.
+        hazard: what the failure does; set exactly when the outcome is ``FAIL`` or ``ADVICE``.
+        expected: what the protocol demands, for people.
+        actual: what was seen, for people.
+        requirement: the id that is broken, where the judge knows better than the spec.
+        details: further lines.
+        seen: name of the accepted answer that was seen, for ``OPEN``.
+        fault: how the adapter failed to answer, for ``ERROR``; ``None`` for a fault of the kit.
+        unclaimed: what the implementation does not claim, for ``UNSUPPORTED``.
+
+    """
+
+    outcome: Outcome
+    message: str = ""
+    hazard: Hazard | None = None
+    expected: str = ""
+    actual: str = ""
+    requirement: str | None = None
+    details: tuple[str, ...] = ()
+    seen: str | None = None
+    fault: FaultKind | None = None
+    unclaimed: tuple[str, ...] = ()

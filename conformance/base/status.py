@@ -1,0 +1,60 @@
+"""Exit statuses: what went wrong, told apart for scripts. A run that ran nothing never is 0.
+
+0, 1 and 2 to 4 mean what they mean to pytest: success, a failed case, an interruption, an internal
+error, bad usage. The rest is the kit's own.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from conformance.base.faults import (
+    AdapterStartError,
+    BaselineError,
+    CorpusError,
+    EmptySelectionError,
+    KitError,
+    OutputError,
+    ResolveError,
+    SelectionError,
+)
+
+__all__ = ["Status", "status_of_error"]
+
+
+class Status(IntEnum):
+    """How a run ended."""
+
+    OK = 0
+    NONCONFORMANT = 1
+    INTERRUPTED = 2
+    INTERNAL = 3
+    USAGE = 4
+    EMPTY_SELECTION = 10
+    UNKNOWN_ID = 11
+    CORPUS = 12
+    ADAPTER = 13
+    STALE_BASELINE = 14
+    ERRORS = 15
+    NOTHING_JUDGED = 16
+    TOO_FEW_JUDGED = 17
+    GAVE_UP = 18
+
+
+_OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
+    (EmptySelectionError, Status.EMPTY_SELECTION),
+    (SelectionError, Status.UNKNOWN_ID),
+    (CorpusError, Status.CORPUS),
+    (ResolveError, Status.ADAPTER),
+    (AdapterStartError, Status.ADAPTER),
+    (BaselineError, Status.USAGE),
+    (OutputError, Status.USAGE),
+)
+
+
+def status_of_error(error: KitError) -> Status:
+    """Give the status of a run that an error made unusable."""
+    for kind, status in _OF_ERROR:
+        if isinstance(error, kind):
+            return status
+    return Status.INTERNAL

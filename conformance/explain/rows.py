@@ -1,0 +1,151 @@
+"""What is known of a requirement: the clause, who obeys it, what shows it, and what proves it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from conformance.base.home import PROJECT
+from conformance.explain.places import Place, named_in
+from conformance.golden.corpus import default_corpus_path
+from conformance.items.items import Item
+from conformance.requirements.citations import Citation, cited_in_project
+from conformance.requirements.clauses import quotes
+from conformance.requirements.coverage import Coverage, measure
+from conformance.requirements.defects import Defect, load_defects
+from conformance.requirements.proofs import Proof, proofs_of
+from conformance.requirements.registry import SELECTIONS, Registry, Requirement
+
+__all__ = ["RowExplained", "explain_row"]
+
+_TEXTS: Final[Mapping[str, str]] = {
+    "upstream": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
+    "2025": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
+    "2021": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowExplained:
+    """All that is known of a requirement.
+
+    Attributes:
+        row: the requirement.
+        quotes: text to the sentence, as far as a text was given that holds it.
+        binds_in: the selections of ``--tck-revision`` under which it binds.
+        code: where the reference implementation obeys it.
+        cases: kind to what judges it: golden questions, recipes, mutations, audit checks.
+        steps: recipe and number of each step that judges it.
+        named: how many cases name it and judge another row.
+        proofs: wrong implementations and faults that a case caught by its name.
+        tests: where the kit's own tests name it; empty in a wheel, which has none.
+        defects: defects that it is the ruling of.
+
+    """
+
+    row: Requirement
+    quotes: Mapping[str, str]
+    binds_in: tuple[str, ...]
+    code: tuple[Place, ...]
+    cases: Mapping[str, tuple[str, ...]]
+    steps: tuple[str, ...]
+    named: int
+    proofs: tuple[Proof, ...]
+    tests: tuple[Place, ...]
+    defects: tuple[Defect, ...]
+
+    @property
+    def link(self) -> str | None:
+        """Where the section stands; ``None`` for a note that is no part of the protocol's text."""
+        text = next((_TEXTS[each] for each in self.row.revisions if each in _TEXTS), None)
+        if text is None:
+            return None
+        kept = re.sub(r"[^\w\- ]", "", self.row.section.lower())
+        return f"{text}#{kept.replace(' ', '-')}"
+
+    def as_document(self) -> dict[str, Any]:
+        """Give it as JSON."""
+        row = self.row
+        return {
+            "id": row.id,
+            "chapter": row.chapter,
+            "section": row.section,
+            "link": self.link,
+            "role": row.role,
+            "level": row.level,
+            "feature": row.feature,
+            "revisions": list(row.revisions),
+            "binds_in": list(self.binds_in),
+            "statement": " ".join(row.statement.split()),
+            "quotes": dict(self.quotes),
+            "clause_digest": dict(row.clause_digest),
+            "ruling": row.ruling,
+            "contested": [{"name": each.name, "source": each.source} for each in row.contested],
+            "retired": row.retired,
+            "superseded_by": row.superseded_by,
+            "noticed_by": list(row.notice),
+            "code": [_place(each) for each in self.code],
+            "cases": {kind: list(found) for kind, found in self.cases.items()},
+            "steps": list(self.steps),
+            "named_by_other_cases": self.named,
+            "proofs": [{"kind": p.kind, "id": p.id, "case": p.case} for p in self.proofs],
+            "tests": [_place(each) for each in self.tests],
+            "defects": [each.name for each in self.defects],
+        }
+
+
+def explain_row(
+    row: Requirement, registry: Registry, items: Iterable[Item], texts: Mapping[str, str]
+) -> RowExplained:
+    """Gather what is known of a requirement.
+
+    Args:
+        row: the requirement.
+        registry: all of them.
+        items: everything that can be judged, for the steps of recipes.
+        texts: name of a text of the protocol to the text, to quote from.
+
+    Raises:
+        conformance.requirements.citations.CitationError: a case cannot be read.
+
+    """
+    quoted = {name: quotes(text, row.clause_digest.values()) for name, text in texts.items()}
+    coverage = _coverage(registry)
+    citations = _citations()
+    judged = {case for kinds in coverage.cited.get(row.id, {}).values() for case in kinds}
+    return RowExplained(
+        row,
+        {name: next(iter(each.values())) for name, each in quoted.items() if each},
+        tuple(each for each in SELECTIONS if row.holds_in(each)),
+        named_in("reference_impl").get(row.id, ()),
+        {str(kind): found for kind, found in coverage.cited.get(row.id, {}).items()},
+        tuple(_steps(row.id, items)),
+        sum(row.id in each.requirements and each.case not in judged for each in citations),
+        proofs_of(row.id),
+        named_in("tests").get(row.id, ()),
+        tuple(each for each in load_defects() if row.id in (each.requirement, each.breaks)),
+    )
+
+
+def _steps(name: str, items: Iterable[Item]) -> Iterable[str]:
+    for item in items:
+        for number, step in enumerate(item.steps):
+            if any(step.in_revision(each) == name for each in item.revisions):
+                yield f"{item.id} step {number}"
+
+
+@cache
+def _citations() -> tuple[Citation, ...]:
+    return tuple(cited_in_project(PROJECT, default_corpus_path()))
+
+
+@cache
+def _coverage(registry: Registry) -> Coverage:
+    return measure(registry, _citations())
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"path": place.path, "line": place.line, "within": place.within}

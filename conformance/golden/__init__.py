@@ -1,0 +1,1 @@
+"""The corpus of golden tables: its cases, its files, their digests."""

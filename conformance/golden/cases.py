@@ -1,0 +1,208 @@
+"""Cases and specs as values: a table, the questions about it and the answers demanded.
+
+Serves the section "Case" of ``docs/formats.md``. Files become these values in
+:mod:`conformance.golden.corpus`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.adapter import Kind, Stage
+from conformance.base.faults import CorpusError
+from conformance.base.outcomes import Hazard
+from conformance.base.untrusted import MIB
+
+__all__ = [
+    "ROW_TYPES",
+    "Accepted",
+    "Case",
+    "Contested",
+    "Expectation",
+    "Expected",
+    "ExpectedError",
+    "Spec",
+    "rows_files",
+    "rows_in",
+]
+
+ROW_TYPES: Final = frozenset({"read", "changes", "row_ids", "write"})
+"""Types of specs whose expected answer has rows."""
+
+_FEW_ROWS: Final = 16
+_LARGEST_ROWS: Final = 512 * MIB
+"""Bytes of expected rows in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An answer that has to be given.
+
+    Attributes:
+        document: the ``expected`` object of the spec.
+        source: gives the expected rows, for types with rows.
+
+    """
+
+    document: Mapping[str, Any]
+    source: Callable[[], pa.Table] | None = None
+
+    def rows(self) -> pa.Table:
+        """Give the expected rows."""
+        assert self.source is not None
+        return self.source()
+
+
+def rows_files(folder: Path) -> list[Path]:
+    """Give the Parquet files of an ``expected_data`` folder, in the order of their names."""
+    names = sorted(os.listdir(folder) if folder.is_dir() else ())  # noqa: PTH208  by far quicker
+    return [folder / name for name in names if name.endswith(".parquet") and name[0] not in "._"]
+
+
+@cache
+def rows_in(folder: Path) -> pa.Table:
+    """Read the rows of an ``expected_data`` folder."""
+    return pa.concat_tables([_rows_of(path) for path in rows_files(folder)])
+
+
+def _rows_of(path: Path) -> pa.Table:
+    with pa.OSFile(str(path)) as source, pq.ParquetFile(source) as file:
+        facts = file.metadata
+        if facts.num_rows <= _FEW_ROWS:
+            return file.read()
+        # One long value of a dictionary can stand in every row: rows are unfolded a few at a time.
+        groups = (facts.row_group(index).total_byte_size for index in range(facts.num_row_groups))
+        step = max(1, _LARGEST_ROWS // max(path.stat().st_size, *groups))
+        batches, total = [], 0
+        for batch in file.iter_batches(min(step, 2**16)):
+            batches.append(batch)
+            total += batch.nbytes
+            if total > _LARGEST_ROWS:
+                raise CorpusError(path, f"unfolds to more than {_LARGEST_ROWS} bytes of rows")
+        return pa.Table.from_batches(batches, file.schema_arrow)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """A refusal that has to be given.
+
+    Attributes:
+        kind: why the table or the question is refused.
+        stage: the latest stage at which it is refused.
+        requirement: the id that the refusal obeys.
+        code: error class for other harnesses.
+
+    """
+
+    kind: Kind
+    stage: Stage
+    requirement: str | None
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """One accepted answer to a contested question.
+
+    Attributes:
+        name: slug that results record.
+        source: who answers so and why.
+        answer: the answer.
+
+    """
+
+    name: str
+    source: str
+    answer: Expected | ExpectedError
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """Answers of which each is a reading of the text; none fails anybody, any other does.
+
+    Attributes:
+        accepted: the answers.
+        open: nobody can derive the answer, so that one outside of the list fails nobody either.
+
+    """
+
+    accepted: tuple[Accepted, ...]
+    open: bool = False
+
+
+Expectation: TypeAlias = Expected | ExpectedError | Contested
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One question about a table with its answer.
+
+    Attributes:
+        id: ``<chapter>/<case>/<slug>``, permanent.
+        type: the type of the question.
+        title: what holds, in the present tense.
+        requirements: ids that the spec touches.
+        parameters: the parameters of the type, as in the file.
+        expectation: what has to be answered.
+        needs: capabilities beyond those that the parameters imply.
+        hazard: what a wrong answer means, when the default does not fit.
+        requirement: the id that it judges, where that is not to be found among those that it
+            touches (see :mod:`conformance.requirements.judged`).
+
+    """
+
+    id: str
+    type: str
+    title: str
+    requirements: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    expectation: Expectation
+    needs: frozenset[str] = frozenset()
+    hazard: Hazard | None = None
+    requirement: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A table and the questions about it.
+
+    Attributes:
+        id: ``<chapter>/<case>``, permanent.
+        title: what holds, in the present tense.
+        features: table features that a reader must honour to read the table.
+        requirements: ids that the case serves.
+        revisions: protocol revisions under which it applies.
+        table: the folder of the table.
+        specs: the questions, in the order of their ids.
+        provenance: who built the case and who agrees.
+        file_times: path under the table to modification time in ms since the epoch.
+        root: name of the folder to copy the table to, where the name matters.
+        placeholders: text files under the table that say where it lies, by placeholders that
+            are expanded in a copy.
+
+    """
+
+    id: str
+    title: str
+    features: frozenset[str]
+    requirements: tuple[str, ...]
+    revisions: frozenset[str]
+    table: Path
+    specs: tuple[Spec, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    file_times: Mapping[str, int] = field(default_factory=dict)
+    root: str | None = None
+    placeholders: tuple[str, ...] = ()
+
+    @property
+    def chapter(self) -> str:
+        """Give the chapter's slug."""
+        return self.id.partition("/")[0]

@@ -1,0 +1,237 @@
+"""Load the corpus: every file of it is checked before any case runs.
+
+Serves the section "Case" of ``docs/formats.md``. What is wrong in a file is reported with the
+file and the line or JSON pointer; a corpus with one bad file judges nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import schemas
+from conformance.base.faults import CorpusError
+from conformance.base.home import PACKAGE, PROJECT
+from conformance.base.outcomes import Hazard
+from conformance.base.terminal import printable
+from conformance.base.untrusted import DocumentError, parse_json, plain_name, read_bytes
+from conformance.golden.cases import (
+    ROW_TYPES,
+    Accepted,
+    Case,
+    Contested,
+    Expectation,
+    Expected,
+    ExpectedError,
+    Spec,
+    rows_files,
+    rows_in,
+)
+from conformance.golden.file_digests import digests
+from conformance.golden.tree import check_named, check_rows, check_tree
+from generators.spec_files import spec_files
+
+__all__ = ["Corpus", "default_corpus_path", "load_corpus"]
+
+_T = TypeVar("_T")
+
+_COMMON: Final = frozenset(
+    {"type", "of", "title", "description", "requirement", "requirements", "hazard", "needs"}
+    | {"expected", "error", "contested"}
+)
+
+
+def default_corpus_path() -> Path:
+    """Give the corpus that is shipped with the package, or that stands beside it."""
+    shipped = PACKAGE / "corpus"
+    return shipped if shipped.is_dir() else PROJECT / "golden-tables"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All cases under one folder.
+
+    Attributes:
+        root: the folder.
+        cases: the cases in the order of their ids.
+
+    """
+
+    root: Path
+    cases: tuple[Case, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest every path and byte, so that two results can be known to be comparable."""
+        total = hashlib.sha256()
+        found = digests(self.root)
+        for name in sorted(found, key=lambda each: each.split("/")):
+            total.update(name.encode() + b"\0" + found[name])
+        return f"sha256:{total.hexdigest()}"
+
+
+def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
+    """Load every case under a folder.
+
+    Args:
+        root: the folder; the shipped corpus when ``None``.
+        validate: refuse what is no regular file, and hold every document against its schema
+            first, so that messages name the place.
+
+    Raises:
+        CorpusError: the folder holds no case, a file is malformed, or something of the corpus
+            leads out of it.
+
+    """
+    root = default_corpus_path() if root is None else root
+    if not root.is_dir():
+        raise CorpusError(root, "no such folder; --tck-corpus names the folder of golden tables")
+    if validate:
+        check_tree(root)
+    cases = tuple(_Loader(root, validate=validate).cases())
+    if not cases:
+        raise CorpusError(root, "no <chapter>/<case>/case.json below it")
+    _refuse_part(root, {case.id for case in cases})
+    return Corpus(root, cases)
+
+
+def _refuse_part(root: Path, found: set[str]) -> None:
+    """Refuse a folder that lacks cases of its manifest, as a checkout in part does."""
+    manifest = root / "manifest.json"
+    if not manifest.is_file():
+        return
+    try:
+        listed = parse_json(read_bytes(manifest))["cases"].keys()
+    except (DocumentError, LookupError, TypeError, AttributeError) as error:
+        raise CorpusError(manifest, f"no manifest of cases: {error}") from error
+    missing = sorted(listed - found)
+    if missing:
+        names = ", ".join(missing[:3])
+        raise CorpusError(manifest, f"lists {len(missing)} cases that are not there, as {names}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    root: Path
+    validate: bool
+
+    def cases(self) -> Iterator[Case]:
+        for path in sorted(self.root.glob("*/*/case.json")):
+            yield self._whole(path, self._case)
+
+    def _whole(self, path: Path, load: Callable[[Path], _T]) -> _T:
+        """Load one file, a field that is missing or bent being the file's fault."""
+        try:
+            return load(path)
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise CorpusError(path, f"a field is missing or of another type: {error!r}") from error
+
+    def _read(self, path: Path, schema: str) -> dict[str, Any]:
+        try:
+            document = parse_json(read_bytes(path))
+        except DocumentError as error:
+            raise CorpusError(path, str(error), error.place) from error
+        if not isinstance(document, dict):
+            raise CorpusError(path, "not a JSON object")
+        if self.validate:
+            for violation in schemas.errors(schema, document):
+                raise CorpusError(path, violation.message, f"#{violation.path}")
+        return document
+
+    def _case(self, path: Path) -> Case:
+        document = self._read(path, "kit/case")
+        folder = path.parent
+        identity = folder.relative_to(self.root).as_posix()
+        if document["id"] != identity:
+            raise CorpusError(
+                path, f"id {document['id']!r} is not its folder's {identity!r}", "#/id"
+            )
+        check_named(path, document, folder / "delta")
+        paths = spec_files(folder)
+        if not paths:
+            raise CorpusError(folder, "the case asks nothing")
+        return Case(
+            id=identity,
+            title=printable(document["title"]),
+            features=frozenset(document["features"]),
+            requirements=tuple(document["requirements"]),
+            revisions=frozenset(document["revision"]),
+            table=folder / "delta",
+            specs=tuple(self._whole(spec, partial(self._spec, identity)) for spec in paths),
+            provenance=document["provenance"],
+            file_times=document.get("file_times", {}),
+            root=document.get("root"),
+            placeholders=tuple(document.get("placeholders", ())),
+        )
+
+    def _spec(self, case_id: str, path: Path) -> Spec:
+        document = self._read(path, "kit/spec")
+        kind = str(document.get("of", document["type"]))
+        folder = path.parent.parent / "expected" / path.stem
+        return Spec(
+            id=f"{case_id}/{path.stem}",
+            type=kind,
+            title=printable(document["title"]),
+            requirements=tuple(document["requirements"]),
+            parameters={k: v for k, v in document.items() if k not in _COMMON},
+            expectation=self._expectation(path, kind, document, folder),
+            needs=frozenset(document.get("needs", ())),
+            hazard=_hazard(path, document.get("hazard")),
+            requirement=document.get("requirement"),
+        )
+
+    def _expectation(
+        self, path: Path, kind: str, document: Mapping[str, Any], folder: Path
+    ) -> Expectation:
+        if "contested" not in document:
+            return self._answer(path, kind, document, folder)
+        return Contested(
+            tuple(
+                Accepted(
+                    entry["name"],
+                    entry["source"],
+                    self._answer(path, kind, entry, folder / _slug(path, entry["name"])),
+                )
+                for entry in document["contested"]["accepted"]
+            ),
+            bool(document["contested"].get("open", False)),
+        )
+
+    def _answer(
+        self, path: Path, kind: str, document: Mapping[str, Any], folder: Path
+    ) -> Expected | ExpectedError:
+        if "error" in document:
+            error = document["error"]
+            return ExpectedError(
+                error["kind"], error["stage"], error.get("requirement"), error.get("errorCode", "")
+            )
+        if kind not in ROW_TYPES:
+            return Expected(document["expected"])
+        rows = folder / "expected_data"
+        usual = rows / "part-0.parquet"
+        if not usual.exists() and not any(rows.glob("*.parquet")):
+            raise CorpusError(path, f"expected rows are missing: {rows}", "#/expected")
+        if self.validate:
+            for part in rows_files(rows):
+                check_rows(path, part)
+        return Expected(document["expected"], partial(rows_in, rows))
+
+
+def _slug(path: Path, name: str) -> str:
+    fault = plain_name(name)
+    if fault:
+        raise CorpusError(path, fault, "#/contested/accepted")
+    return name
+
+
+def _hazard(path: Path, name: str | None) -> Hazard | None:
+    if name is None:
+        return None
+    try:
+        return Hazard(name)
+    except ValueError as error:
+        raise CorpusError(path, f"hazard is not one of {', '.join(Hazard)}", "#/hazard") from error

@@ -1,0 +1,150 @@
+"""Hold the files of a corpus to what can be copied safely, before anything of it is read or run.
+
+Serves the section "Case" of ``docs/formats.md``. A corpus may come from anywhere. Nothing in it
+leads out of it: it consists of regular files and folders, and what its documents name lies below
+the table.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.base.faults import CorpusError
+from conformance.base.untrusted import MIB, inside, plain_name
+from generators.placeholders import BESIDE
+
+__all__ = ["check_named", "check_rows", "check_tree"]
+
+_DEEPEST: Final = 24
+"""Folders within folders."""
+
+_MOST_FILES: Final = 1_000_000
+_LARGEST_CASE: Final = 1024 * MIB
+"""Bytes of one case, of which every run makes copies, in memory at best."""
+
+_LARGEST_ROWS: Final = 64 * MIB
+_MOST_ROWS: Final = 1_000_000
+_LAST_TIME: Final = 253_402_300_799_999
+"""Milliseconds since the epoch: the end of the year 9999."""
+
+_KINDS: Final = (
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def check_tree(root: Path) -> None:
+    """Refuse links, special files, and more than a run can copy.
+
+    Args:
+        root: the corpus; may itself be a link.
+
+    Raises:
+        CorpusError: something below it is neither a folder nor a regular file, lies too deep, or
+            is too large.
+
+    """
+    sizes: dict[tuple[str, ...], int] = {}
+    pending: list[tuple[str, tuple[str, ...]]] = [(str(root), ())]
+    files = 0
+    while pending:
+        folder, parts = pending.pop()
+        if len(parts) > _DEEPEST:
+            raise CorpusError(Path(folder), f"lies more than {_DEEPEST} folders deep")
+        try:
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            raise CorpusError(Path(folder), f"cannot be read: {error.strerror}") from error
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((entry.path, (*parts, entry.name)))
+                continue
+            facts = entry.stat(follow_symlinks=False)
+            if not stat.S_ISREG(facts.st_mode):
+                raise CorpusError(Path(entry.path), f"is {_kind(facts.st_mode)}; {_ALLOWED}")
+            files += 1
+            case = parts[:2]
+            sizes[case] = sizes.get(case, 0) + facts.st_size
+            if sizes[case] > _LARGEST_CASE:
+                raise CorpusError(Path(root, *case), f"has more than {_LARGEST_CASE} bytes")
+            if files > _MOST_FILES:
+                raise CorpusError(root, f"has more than {_MOST_FILES} files")
+
+
+_ALLOWED: Final = "a corpus has regular files and folders only"
+
+
+def _kind(mode: int) -> str:
+    return next((words for holds, words in _KINDS if holds(mode)), "a device")
+
+
+def check_named(path: Path, document: Mapping[str, Any], table: Path) -> None:
+    """Hold what ``case.json`` names to the table that it describes.
+
+    Args:
+        path: ``case.json``, for messages.
+        document: its content.
+        table: the table root, which is not there when it has no files.
+
+    Raises:
+        CorpusError: the root is no plain name, or a named file does not lie below the table.
+
+    """
+    root = document.get("root")
+    if root is not None:
+        fault = plain_name(root)
+        if root == BESIDE:
+            fault = f"{BESIDE!r} is the folder next to the table"
+        if fault:
+            raise CorpusError(path, fault, "#/root")
+    for name in document.get("placeholders", ()):
+        _check_file(path, name, table, "#/placeholders")
+    for name, time in document.get("file_times", {}).items():
+        _check_file(path, name, table, "#/file_times")
+        if not isinstance(time, int) or not 0 <= time <= _LAST_TIME:
+            raise CorpusError(path, f"{time!r} is no time from 1970 to 9999, in ms", "#/file_times")
+
+
+def _check_file(path: Path, name: str, table: Path, place: str) -> None:
+    fault = inside(name)
+    if fault:
+        raise CorpusError(path, fault, place)
+    step = table
+    for part in name.split("/"):
+        step /= part
+        if step.is_symlink():
+            raise CorpusError(path, f"{step} is a symbolic link; {_ALLOWED}", place)
+    if not step.is_file():
+        raise CorpusError(path, f"there is no file {step}", place)
+
+
+def check_rows(path: Path, part: Path) -> None:
+    """Hold a file of expected rows to what can be compared.
+
+    Args:
+        path: the spec, for messages.
+        part: a Parquet file.
+
+    Raises:
+        CorpusError: it is too large, holds too many rows, or is no Parquet file.
+
+    """
+    facts = part.lstat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_ROWS:
+        limit = f"a regular file of at most {_LARGEST_ROWS} bytes"
+        raise CorpusError(path, f"expected rows in {part} are not {limit}", "#/expected")
+    try:
+        with pq.ParquetFile(part) as file:
+            rows = file.metadata.num_rows
+    except (OSError, pa.ArrowException) as error:
+        raise CorpusError(path, f"expected rows in {part}: {error}", "#/expected") from error
+    if rows > _MOST_ROWS:
+        raise CorpusError(path, f"{part} has {rows} rows, over {_MOST_ROWS}", "#/expected")

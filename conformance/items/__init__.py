@@ -1,0 +1,1 @@
+"""What a run consists of: golden, generated and mutated items."""

@@ -1,0 +1,154 @@
+"""Items out of histories: one history laid out as many logs, which all read equal.
+
+Serves "Action Reconciliation", "Checkpoints", "Log Compaction Files", "Last Checkpoint File",
+"Version Checksum File" and "Metadata Cleanup". The oracle that gives the expected rows shares no
+code with the reference implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from conformance.base.faults import CorpusError
+from conformance.base.outcomes import FAILING, Outcome, Verdict
+from conformance.golden.cases import Case, Expected, Spec
+from conformance.items.items import ALL_REVISIONS, Item
+from conformance.judging.judge import Judge
+from conformance.requirements.judged import Judged
+from generators.histories.document import HistoryError
+from generators.histories.gate import FOLDER, gate_histories
+from generators.histories.groups import Drawn, Kind
+from generators.materialise.builder import TableBuilder
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.materialise.layouts import LAYOUTS, Layout, lay_out
+from generators.oracle.operations import History
+
+__all__ = ["MODERN", "Plan", "ReadHistory", "generated_items", "read_items"]
+
+MODERN = frozenset({"2025", "upstream"})
+"""Revisions of tables that need what came after the one of 2021."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which histories to judge by.
+
+    Attributes:
+        profile: ``gate`` has those of the package's files, ``explore`` draws ten times as many.
+        seed: what ``explore`` draws from.
+
+    """
+
+    profile: str = "gate"
+    seed: int = 0
+
+    def histories(self, kind: Kind) -> list[Drawn]:
+        """List the histories of a kind.
+
+        Raises:
+            CorpusError: the package's files are missing or damaged.
+
+        """
+        return [each for each in self._all() if each.kind == kind]
+
+    def _all(self) -> tuple[Drawn, ...]:
+        if self.profile == "gate":
+            try:
+                return gate_histories()
+            except HistoryError as error:
+                raise CorpusError(FOLDER, str(error)) from error
+        # Only exploring draws; a gate never loads Hypothesis.
+        from generators.histories.drawing import explored_histories  # noqa: PLC0415  see above
+
+        return explored_histories(self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHistory:
+    """A history in one layout, to be read.
+
+    Attributes:
+        id: of the item.
+        drawn: the history that the item is about.
+        layout: how it is laid out.
+
+    """
+
+    id: str
+    drawn: Drawn
+    layout: Layout
+
+    def judge(self, judge: Judge) -> Verdict:
+        """Ask for every version that the layout holds, the latest one first."""
+        return self.judge_history(judge, self.drawn.load())
+
+    def judge_history(self, judge: Judge, history: History) -> Verdict:
+        """Judge another history in the same way, as a smaller one."""
+        with judge.store.fresh(None) as root:
+            return self._judge_at(root, judge, history)
+
+    def _judge_at(self, root: Path, judge: Judge, history: History) -> Verdict:
+        laid = lay_out(root, history, self.layout)
+        case = Case(
+            self.id,
+            self.id,
+            frozenset(laid.builder.protocol.reader_features or ()),
+            self.layout.requirements,
+            MODERN,
+            root,
+            (),
+        )
+        with judge.alone(case):
+            latest = judge.judge_once(case, self._spec(laid.builder, None))
+            if latest.outcome is not Outcome.PASS:
+                return _named("latest version", latest)
+            for version in laid.versions:
+                verdict = judge.judge_once(case, self._spec(laid.builder, version))
+                if verdict.outcome in FAILING:
+                    return _named(f"version {version}", verdict)
+        return latest
+
+    def _spec(self, builder: TableBuilder, version: int | None) -> Spec:
+        number = builder.version if version is None else version
+        schema = builder.oracle.versions[number].schema
+        rows = builder.rows(number)
+        return Spec(
+            f"{self.id}/{'latest' if version is None else f'v{version}'}",
+            "read",
+            "",
+            self.layout.requirements,
+            {} if version is None else {"version": version},
+            Expected({"rowCount": len(rows)}, partial(arrow_table, schema, rows)),
+        )
+
+
+def _named(what: str, verdict: Verdict) -> Verdict:
+    return replace(verdict, message=f"{what}: {verdict.message}")
+
+
+def generated_items(plan: Plan) -> Iterator[Item]:
+    """Give an item for every history to be read, in every layout."""
+    for number, drawn in enumerate(plan.histories("read")):
+        yield from read_items(number, drawn)
+
+
+def read_items(number: int, drawn: Drawn) -> Iterator[Item]:
+    """Give an item for every layout of a history; titles have its number."""
+    for layout in LAYOUTS:
+        identity = f"generated/{drawn.name}/{layout.name}"
+        made = ReadHistory(identity, drawn, layout)
+        yield Item(
+            identity,
+            "generated",
+            "generated",
+            f"History {number} reads equal in the layout {layout.name}",
+            layout.requirements,
+            frozenset({*drawn.features, *layout.features}),
+            MODERN if drawn.features or layout.features else ALL_REVISIONS,
+            made.judge,
+            Judged("read", layout.requirements),
+            made,
+        )

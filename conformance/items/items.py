@@ -1,0 +1,144 @@
+"""Items: what a run judges one by one, wherever it comes from.
+
+A golden spec, a generated history in one layout and a mutation of a log are alike to selection,
+baseline, results and summary: something with an id, requirements and a way to be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, Protocol, TypeAlias
+
+from conformance.base.outcomes import Verdict
+from conformance.golden.cases import Case, ExpectedError, Spec
+from conformance.golden.corpus import Corpus
+from conformance.judging.judge import Judge
+from conformance.requirements.judged import Judged, judged_of, judged_step
+from generators.histories.groups import Drawn
+from generators.materialise.layouts import Layout
+from generators.oracle.operations import History
+
+__all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items", "judged_by"]
+
+Source: TypeAlias = Literal["golden", "generated", "mutations"]
+"""Where an item comes from; each has one test module in :mod:`conformance.plugin.suite`."""
+
+ALL_REVISIONS = frozenset({"2021", "2025", "upstream"})
+"""The revisions that a run can select."""
+
+
+class HistoryItem(Protocol):
+    """What is judged by a history, and can be judged by a smaller one."""
+
+    @property
+    def id(self) -> str:
+        """The id of the item."""
+
+    @property
+    def drawn(self) -> Drawn:
+        """The history that the item is about."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the kit lays it out, ``None`` where the implementation writes it."""
+
+    def judge_history(self, judge: Judge, history: History) -> Verdict:
+        """Judge by another history than the item's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to judge.
+
+    Attributes:
+        id: permanent; for a golden spec ``<chapter>/<case>/<slug>``.
+        source: where it comes from.
+        chapter: slug of the protocol chapter that it belongs to.
+        title: what holds, in the present tense.
+        requirements: ids that it touches.
+        features: table features of the table.
+        revisions: protocol revisions under which its table applies.
+        judge: takes the verdict.
+        judged: the one requirement that it holds an implementation to.
+        history: judges by other histories, where the item is about one.
+        steps: what the steps of a recipe are held to, each by itself.
+
+    """
+
+    id: str
+    source: Source
+    chapter: str
+    title: str
+    requirements: tuple[str, ...]
+    features: frozenset[str]
+    revisions: frozenset[str]
+    judge: Callable[[Judge], Verdict]
+    judged: Judged
+    history: HistoryItem | None = None
+    steps: tuple[Judged, ...] = ()
+
+    def requirement(self, revision: str) -> str | None:
+        """Give the requirement that is judged under a revision; ``None`` where none is."""
+        return self.judged.in_revision(revision) if revision in self.revisions else None
+
+    def requirements_judged(self, revision: str) -> frozenset[str]:
+        """Give what is judged under a revision, by the item and by steps of it."""
+        whole = self.requirement(revision)
+        if whole is None:
+            return frozenset()
+        steps = (step.in_revision(revision) for step in self.steps)
+        return frozenset({whole, *(name for name in steps if name is not None)})
+
+
+def golden_items(
+    corpus: Corpus, special: Mapping[str, Callable[[Case, Spec, Judge], Verdict]] | None = None
+) -> Iterator[Item]:
+    """Give an item for every spec of a corpus.
+
+    Args:
+        corpus: the golden tables.
+        special: types of specs that no adapter is asked, and who takes their verdict.
+
+    """
+    for case in corpus.cases:
+        for spec in case.specs:
+            taker = (special or {}).get(spec.type, _ask)
+            yield Item(
+                spec.id,
+                "golden",
+                case.chapter,
+                spec.title,
+                spec.requirements,
+                case.features,
+                case.revisions,
+                partial(taker, case, spec),
+                judged_by(spec),
+                steps=_steps(spec),
+            )
+
+
+def judged_by(spec: Spec) -> Judged:
+    """Give what a spec is held to; a refusal that is due says so itself."""
+    due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
+    return judged_of(
+        spec.type,
+        spec.requirements,
+        own=spec.requirement,
+        due=due.requirement if due else None,
+        timed="timestamp" in spec.parameters,
+        refusing=due is not None,
+    )
+
+
+def _steps(spec: Spec) -> tuple[Judged, ...]:
+    if spec.type != "write":
+        return ()
+    said = spec.parameters.get("judged", {})
+    steps = enumerate(spec.parameters["operations"])
+    return tuple(judged_step(step["operation"], said.get(str(at))) for at, step in steps)
+
+
+def _ask(case: Case, spec: Spec, judge: Judge) -> Verdict:
+    return judge.judge(case, spec)

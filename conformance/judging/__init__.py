@@ -1,0 +1,1 @@
+"""From the answer of an implementation to an outcome."""

@@ -1,0 +1,120 @@
+"""Claims held against the words of the contract, and tables against claims.
+
+Serves "Table Features" and the section "Adapter messages" of ``docs/formats.md``. A word that the
+contract does not know claims nothing, and what is not claimed is not judged: a misspelled claim
+would turn failures into questions that nobody asks. Unknown words therefore end the start of an
+adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, Final
+
+from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims
+from reference_impl.model.actions import Protocol
+from reference_impl.model.features import FEATURES, supported
+
+__all__ = [
+    "CAPABILITIES",
+    "WORDS",
+    "as_document",
+    "claims_faults",
+    "fewer_claims",
+    "unclaimed_by_writer",
+]
+
+_POINTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "snapshot": ("version", "timestamp"),
+    "files": ("version", "timestamp"),
+    "scan": ("version", "timestamp", "columns", "filter", "row_ids"),
+    "txn": ("version",),
+    "domain_metadata": ("version",),
+    "overwrite": ("filter", "partition"),
+    "optimize": ("purge",),
+    "set_nullable": ("required",),
+    "checkpoint": ("kind",),
+}
+CAPABILITIES: Final = frozenset(
+    {f"{operation}.{point}" for operation, points in _POINTS.items() for point in points}
+    | {f"{operation}.ratified" for operation in READ_OPERATIONS}
+)
+"""Every word that ``capabilities`` may hold."""
+
+_SPELLINGS: Final[Mapping[str, str]] = {
+    spelling: feature.kind
+    for feature in FEATURES.values()
+    for spelling in (feature.name, *feature.aliases)
+}
+WORDS: Final[Mapping[str, Collection[str]]] = {
+    "operations": READ_OPERATIONS | WRITE_OPERATIONS,
+    "capabilities": CAPABILITIES,
+    "reader_features": frozenset(
+        name for name, kind in _SPELLINGS.items() if kind == "reader_writer"
+    ),
+    "writer_features": frozenset(_SPELLINGS),
+}
+"""The words that each set of claims may hold."""
+
+
+def claims_faults(claims: Claims) -> Iterator[str]:
+    """Name each claim that is no word of the contract, with the nearest word that is."""
+    for name, words in WORDS.items():
+        for word in sorted(map(str, getattr(claims, name) - frozenset(words))):
+            if name == "reader_features" and word in _SPELLINGS:
+                yield f"{name}: {word!r} is a feature of writers alone"
+                continue
+            near = get_close_matches(word, words, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            yield f"{name}: {word!r} is no word of the contract{hint}"
+
+
+def as_document(claims: Claims) -> dict[str, Any]:
+    """Give claims as results and baselines hold them."""
+    return {
+        each.name: sorted(value) if isinstance(value, frozenset) else value
+        for each in fields(claims)
+        for value in [getattr(claims, each.name)]
+    }
+
+
+def fewer_claims(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Name what was claimed before and is claimed no longer; both as :func:`as_document` gives."""
+    lost = []
+    for name, value in before.items():
+        if isinstance(value, list):
+            lost += [f"{name}: {word}" for word in value if word not in now.get(name, ())]
+        elif now.get(name, 0) < value:
+            lost.append(f"{name}: {value} has become {now.get(name, 0)}")
+    return lost
+
+
+def unclaimed_by_writer(
+    claims: Claims, protocol: Protocol | None, asked: Collection[str] = ()
+) -> list[str]:
+    """Name what a writer of a table has to support and an implementation does not claim.
+
+    Args:
+        claims: what it claims.
+        protocol: the table's protocol; ``None`` where there is no table yet.
+        asked: names of features that the operation itself asks for.
+
+    """
+    needed = set(asked)
+    missing = []
+    if protocol is not None:
+        needed |= supported(protocol)
+        if protocol.min_writer_version > claims.writer_version:
+            missing.append(f"writer version {protocol.min_writer_version}")
+    for name in tuple(needed):
+        needed |= set(FEATURES[name].requires) if name in FEATURES else set()
+    claimed = {
+        feature.name
+        for feature in FEATURES.values()
+        if claims.writer_features & {feature.name, *feature.aliases}
+        # Below version 7 the version alone says which features a writer supports.
+        or 0 < feature.legacy_writer <= claims.writer_version < 7
+    }
+    return [*missing, *sorted(needed - claimed)]

@@ -1,0 +1,20 @@
+"""The comparator: the one place where an answer and an expectation meet."""
+
+from __future__ import annotations
+
+from conformance.judging.compare.documents import (
+    compare_document,
+    compare_files,
+    compare_history,
+    compare_snapshot,
+)
+from conformance.judging.compare.rows import Difference, compare_rows
+
+__all__ = [
+    "Difference",
+    "compare_document",
+    "compare_files",
+    "compare_history",
+    "compare_rows",
+    "compare_snapshot",
+]

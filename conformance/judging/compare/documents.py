@@ -1,0 +1,220 @@
+"""Compare protocol, metadata, file lists and commit lists: JSON documents with a meaning.
+
+Serves the "Actions" section. An absent key means null; feature lists are sets; a schema string is
+compared as the document it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from conformance.judging.compare.rows import Difference
+
+__all__ = ["compare_document", "compare_files", "compare_history", "compare_snapshot"]
+
+_MISSING: Final = object()
+_SHOWN: Final = 5
+_FILE_SCHEME: Final = re.compile(r"\Afile:/+")
+
+
+def _schema(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _as_set(value: Any) -> Any:
+    return sorted(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _filled(value: Any) -> Any:
+    # A map without entries and no map say the same.
+    return value or None
+
+
+def _keep(value: Any) -> Any:
+    return value
+
+
+_MEANING: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "readerFeatures": _as_set,
+    "writerFeatures": _as_set,
+    "schemaString": _schema,
+    "stats": _schema,
+    "tags": _filled,
+    "configuration": _filled,
+}
+_NULL_WHERE_ABSENT: Final = (
+    "baseRowId",
+    "defaultRowCommitVersion",
+    "clusteringProvider",
+    "tags",
+)
+"""Keys of a file that an expectation leaves out only where they are null."""
+
+_SNAPSHOT_KEYS: Final = {
+    "protocol": ("minReaderVersion", "minWriterVersion"),
+    "metadata": ("schemaString", "partitionColumns"),
+}
+
+
+def compare_document(
+    expected: Any, actual: Any, place: str = "", required: Iterable[str] = ()
+) -> Difference | None:
+    """Compare two documents at the keys that the answer has.
+
+    Args:
+        expected: what the protocol demands.
+        actual: what the implementation gave.
+        place: a name for the document in messages.
+        required: keys that the answer has to have.
+
+    Returns:
+        The first differences, or ``None``.
+
+    """
+    if not isinstance(actual, Mapping):
+        return Difference("document", f"{place or 'answer'} is no object: {actual!r}")
+    faults = [
+        f"{place}.{key} is not answered"
+        for key in required
+        if key not in actual and expected.get(key) is not None
+    ]
+    for key in sorted(actual):
+        meaning = _MEANING.get(key, _keep)
+        wanted, given = meaning(expected.get(key)), meaning(actual[key])
+        if not _equal(wanted, given):
+            faults.append(f"{place}.{key} is {_brief(given)}, expected {_brief(wanted)}")
+    if not faults:
+        return None
+    return Difference("document", faults[0], tuple(faults[1:]))
+
+
+def _equal(wanted: Any, given: Any) -> bool:
+    """Compare JSON values: absent members are null, true is not 1, NaN does not occur."""
+    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
+        return all(_equal(wanted.get(k), given.get(k)) for k in {*wanted, *given})
+    if isinstance(wanted, list | tuple) and isinstance(given, list | tuple):
+        return len(wanted) == len(given) and all(map(_equal, wanted, given))
+    if isinstance(wanted, bool) != isinstance(given, bool):
+        return False
+    return bool(wanted == given)
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | None:
+    """Compare the ``protocol`` and ``metadata`` of a snapshot.
+
+    Args:
+        expected: ``{"protocol": {...}, "metadata": {...}}``.
+        actual: the payload of a snapshot answer.
+
+    Returns:
+        The first differences, or ``None``.
+
+    """
+    if not isinstance(actual, Mapping):
+        return Difference("document", f"snapshot is no object: {actual!r}")
+    for part, keys in _SNAPSHOT_KEYS.items():
+        if part in expected:
+            found = compare_document(expected[part], actual.get(part), part, keys)
+            if found:
+                return found
+    return None
+
+
+def _file_key(entry: Mapping[str, Any]) -> tuple[str, str]:
+    deletion_vector = entry.get("dvId", _MISSING)
+    if deletion_vector is _MISSING:
+        deletion_vector = _deletion_vector_id(entry.get("deletionVector"))
+    return str(entry.get("path")), str(deletion_vector)
+
+
+def _deletion_vector_id(descriptor: Any) -> str | None:
+    """Derive the unique id of a deletion vector (section "Deletion Vectors")."""
+    if not isinstance(descriptor, Mapping):
+        return None
+    name = f"{descriptor.get('storageType')}{descriptor.get('pathOrInlineDv')}"
+    offset = descriptor.get("offset")
+    return name if offset is None else f"{name}@{offset}"
+
+
+def _without_scheme(path: str) -> str:
+    """Spell an absolute path of the local file system without ``file:``, as it may have it."""
+    return _FILE_SCHEME.sub("/", path)
+
+
+def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:
+    """Compare the live logical files of a version as a multiset keyed by path and vector.
+
+    Args:
+        expected: file objects of the spec.
+        actual: file objects of the answer; ``path`` is always there, other keys are compared
+            where both sides have them or the absent one is null.
+
+    Returns:
+        The first differences, or ``None``.
+
+    """
+    if not isinstance(actual, Sequence) or not all(isinstance(e, Mapping) for e in actual):
+        return Difference("document", f"files is no list of objects: {_brief(actual)}")
+    told = any("dvId" in e or "deletionVector" in e for e in actual)
+    wanted, given = _by_key(expected, told=told), _by_key(actual, told=told)
+    faults = [
+        f"{what} file {key[0]!r}" + (f" with deletion vector {key[1]}" if told else "")
+        for what, left, right in (("missing", wanted, given), ("extra", given, wanted))
+        for key in sorted(left)
+        for _ in range(len(left[key]) - len(right.get(key, ())))
+    ]
+    for key in sorted(set(wanted) & set(given)):
+        for left, right in zip(wanted[key], given[key], strict=False):
+            shared = {k: right[k] for k in right if k in left or k in _NULL_WHERE_ABSENT}
+            found = compare_document(left, shared, f"file {key[0]!r}")
+            if found:
+                faults.append(found.summary)
+    return Difference("document", faults[0], tuple(faults[1:_SHOWN])) if faults else None
+
+
+def _by_key(
+    entries: Iterable[Mapping[str, Any]], *, told: bool
+) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for given in entries:
+        entry = {**given, "path": _without_scheme(str(given.get("path")))}
+        path, vector = _file_key(entry)
+        found.setdefault((path, vector if told else ""), []).append(entry)
+    return found
+
+
+def compare_history(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:
+    """Compare commits, newest first, at the keys that both sides have.
+
+    Args:
+        expected: ``{"version", "timestamp", "operation"}`` objects.
+        actual: the payload of a history answer.
+
+    Returns:
+        The first difference, or ``None``.
+
+    """
+    if not isinstance(actual, Sequence) or not all(isinstance(e, Mapping) for e in actual):
+        return Difference("document", f"history is no list of objects: {_brief(actual)}")
+    wanted, given = ([e.get("version") for e in entries] for entries in (expected, actual))
+    if wanted != given:
+        return Difference("document", f"versions are {given}, expected {wanted}")
+    for left, right in zip(expected, actual, strict=True):
+        shared = {key: right[key] for key in right if key in left}
+        found = compare_document(left, shared, f"commit {left['version']}")
+        if found:
+            return found
+    return None

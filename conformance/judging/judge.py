@@ -1,0 +1,360 @@
+"""The judge: ask one spec of one adapter and say how it ended.
+
+Serves every section of the protocol. Adapters execute and never judge; verdicts are taken here
+from the spec, the claims and the answer, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
+from conformance.base.faults import AdapterError
+from conformance.base.limits import InProcessLimit
+from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
+from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.judging.compare import Difference
+from conformance.judging.questions import ask, lacking, unclaimed_features
+from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe
+from conformance.judging.tables import TableStore
+from conformance.judging.verify import count_rows, describe_expected, verify
+from conformance.judging.witness import Witness
+from conformance.requirements.levels import ROWS_WRITTEN
+from generators.placeholders import expand
+
+__all__ = ["Judge"]
+
+_MESSAGE: Final = 400
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_HAZARD_OF_TYPE: Final[Mapping[str, Hazard]] = {"history": Hazard.COSMETIC}
+_HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
+    "unsupported": Hazard.SILENT_WRONG_DATA,
+    "not_found": Hazard.SILENT_WRONG_DATA,
+    "constraint": Hazard.CORRUPTING_WRITE,
+    "conflict": Hazard.CORRUPTING_WRITE,
+}
+_ROOT_CAUSES: Final = frozenset({Hazard.WRONG_REFUSAL})
+
+
+@dataclass(slots=True)
+class Judge:
+    """Judge the specs of a corpus for one adapter.
+
+    Args:
+        adapter: who is judged.
+        claims: what it says that it implements.
+        store: where tables are copied to.
+        limit: seconds that an adapter in this process has for a request.
+        selected: ids of the specs of this run, ``None`` for all: a spec is blocked only by
+            one that the run shows.
+        witness: reads what recipes leave, too.
+        revision: the protocol revision, whose clauses alone an audit goes by.
+
+    """
+
+    adapter: Adapter
+    claims: Claims
+    store: TableStore
+    limit: InProcessLimit = field(default_factory=InProcessLimit)
+    selected: Collection[str] | None = None
+    witness: Witness | None = None
+    revision: str = "upstream"
+    _roots: dict[str, Verdict] = field(default_factory=dict)
+    _current: Case | None = None
+
+    def judge(self, case: Case, spec: Spec) -> Verdict:
+        """Ask one spec; never raises for what the adapter does."""
+        if self._current is not None and self._current.id != case.id:
+            self.store.release(self._current)
+        self._current = case
+        root = self._prerequisite(case)
+        if root is None or root.id == spec.id:
+            return self._root(case, spec) if root else self._judge(case, spec)
+        known = self._roots.get(root.id)
+        if known is not None and known.message.startswith("time limit"):
+            return _blocked(root, known)
+        verdict = self._judge(case, spec)
+        if _is_root_cause(verdict) and _same_cause(self._root(case, root), verdict):
+            return _blocked(root, verdict)
+        return verdict
+
+    @contextmanager
+    def alone(self, case: Case) -> Iterator[None]:
+        """Ask about a table that was made for one item, and remove it afterwards."""
+        self.store.adopt(case)
+        try:
+            yield
+        finally:
+            self.store.release(case)
+
+    def judge_once(self, case: Case, spec: Spec) -> Verdict:
+        """Ask one spec, whatever other specs of the case do."""
+        return self._judge(case, spec)
+
+    def _prerequisite(self, case: Case) -> Spec | None:
+        """Choose the plainest question of a case: its failure explains like failures of others."""
+        plain = [
+            spec
+            for spec in case.specs
+            if spec.type in ("snapshot", "read")
+            and isinstance(spec.expectation, Expected)
+            and (self.selected is None or spec.id in self.selected)
+            and not lacking(spec, self.claims)
+        ]
+        return min(plain, key=lambda s: (len(s.parameters), s.type != "read", s.id), default=None)
+
+    def _root(self, case: Case, spec: Spec) -> Verdict:
+        if spec.id not in self._roots:
+            self._roots[spec.id] = self._judge(case, spec)
+        return self._roots[spec.id]
+
+    def _judge(self, case: Case, spec: Spec) -> Verdict:
+        missing = lacking(spec, self.claims)
+        if missing:
+            message = f"{missing} is not claimed, so not asked"
+            return Verdict(Outcome.UNSUPPORTED, message, unclaimed=(missing,))
+        if spec.type == "write":
+            return self._replay(case, spec)
+        table = self.store.table(case)
+        answer, fault = self._run(ask(spec, table))
+        altered = self.store.alterations(case)
+        if altered:
+            message = f"{ALTERED}: {', '.join(altered[:3])}"
+            return Verdict(
+                Outcome.FAIL,
+                message,
+                Hazard.CORRUPTING_WRITE,
+                "the table is left as it was",
+                message,
+                ROWS_WRITTEN,
+                details=tuple(altered),
+            )
+        if fault is not None or answer is None:
+            return _error(fault, table)
+        try:
+            verdict = self._decide(case, _placed(case, spec, table), answer)
+        except AdapterError as error:
+            return _error(error, table)
+        return _without_place(verdict, table)
+
+    def _replay(self, case: Case, spec: Spec) -> Verdict:
+        table = self.store.written(case if "given" in spec.parameters else None)
+        try:
+            verdict = replay_recipe(self._run, self.claims, spec, table, self.revision)
+        except AdapterFaultError as error:
+            return _error(error.fault, table)
+        return _without_place(self._witnessed(verdict, table), table)
+
+    def _witnessed(self, verdict: Verdict, table: Path) -> Verdict:
+        """Add what the witness says of a table that is right; it decides nothing."""
+        if self.witness is None or verdict.outcome is not Outcome.PASS:
+            return verdict
+        told = self.witness.testimony(table)
+        if told is None:
+            return verdict
+        if not told:
+            return replace(verdict, message=f"{self.witness.name} reads the same")
+        return Verdict(Outcome.OPEN, f"{self.witness.name} {told}", seen="witness")
+
+    def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:
+        try:
+            with self.limit:
+                answer: object = self.adapter.run(request)
+        except Exception as error:  # noqa: BLE001  whatever an adapter raises is its fault
+            return None, error
+        if not isinstance(answer, Ok | Refused):
+            return None, AdapterError("garbage", f"answered {type(answer).__name__}")
+        return answer, None
+
+    def _decide(self, case: Case, spec: Spec, answer: Answer) -> Verdict:
+        unclaimed = unclaimed_features(case, self.claims)
+        match spec.expectation:
+            case Contested() as contested:
+                return _decide_contested(spec, contested, answer, unclaimed)
+            case Expected() as expected:
+                return _decide_answer(spec, expected, answer, unclaimed)
+            case ExpectedError() as error:
+                return _decide_refusal(spec, error, answer, unclaimed)
+
+
+def _placed(case: Case, spec: Spec, table: Path) -> Spec:
+    """Give a spec whose answer says where the table lies, in a case that leaves that open."""
+    if not case.placeholders:
+        return spec
+
+    def place(answer: Expected | ExpectedError) -> Expected | ExpectedError:
+        if isinstance(answer, ExpectedError):
+            return answer
+        return replace(answer, document=expand(answer.document, table))
+
+    match spec.expectation:
+        case Contested(accepted):
+            answers = tuple(replace(each, answer=place(each.answer)) for each in accepted)
+            return replace(spec, expectation=Contested(answers))
+        case answer:
+            return replace(spec, expectation=place(answer))
+
+
+def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
+    names = ", ".join(unclaimed)
+    match answer:
+        case Refused(_, _, message) if unclaimed:
+            return _unsupported(unclaimed, message)
+        case Refused(kind, stage, message):
+            return Verdict(
+                Outcome.FAIL,
+                f"refused a valid table: {message}",
+                Hazard.WRONG_REFUSAL,
+                describe_expected(spec.type, expected),
+                f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+            )
+        case Ok(payload):
+            found = verify(spec.type, expected, payload)
+            if found is None:
+                note = f"answered right without claiming {names}" if unclaimed else ""
+                return Verdict(Outcome.PASS, note)
+            return _wrong(spec, expected, found, unclaimed)
+
+
+def _unsupported(unclaimed: list[str], message: str) -> Verdict:
+    words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
+    return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
+
+
+def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
+    hazard = spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA)
+    wanted = describe_expected(spec.type, expected)
+    requirement = None
+    if unclaimed:
+        # Answering at all was the mistake, and the worst one.
+        hazard = Hazard.SILENT_WRONG_DATA
+        wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
+        requirement = "TF-001"
+    return Verdict(
+        Outcome.FAIL,
+        found.summary,
+        hazard,
+        wanted,
+        found.summary,
+        requirement,
+        details=found.details,
+    )
+
+
+def _decide_refusal(
+    spec: Spec, error: ExpectedError, answer: Answer, unclaimed: list[str]
+) -> Verdict:
+    wanted = f"a refusal ({error.kind}) no later than {error.stage}"
+    match answer:
+        case Ok(payload):
+            return Verdict(
+                Outcome.FAIL,
+                f"answered where a refusal ({error.kind}) is due",
+                spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
+                wanted,
+                f"an answer: {_brief(payload)}",
+            )
+        case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
+            return _unsupported(unclaimed, message)
+        case Refused(_, _, message):
+            # No clause names kinds of refusal.
+            return Verdict(Outcome.PASS, f"refused: {message}")
+
+
+def _decide_contested(
+    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
+) -> Verdict:
+    """Name the reading of the text that an answer follows; one that follows none fails."""
+    if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
+        return _unsupported(unclaimed, answer.message)
+    found: Difference | None = None
+    for accepted in contested.accepted:
+        match accepted.answer, answer:
+            case ExpectedError(), Refused():
+                # Whether to refuse is contested; no reading says in which words.
+                seen = True
+            case Expected() as expected, Ok(payload):
+                difference = verify(spec.type, expected, payload)
+                seen, found = difference is None, found or difference
+            case _:
+                seen = False
+        if seen:
+            return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
+    if contested.open:
+        what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
+        return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
+    wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
+    match answer:
+        case Refused(_, _, message) if unclaimed:
+            return _unsupported(unclaimed, message)
+        case Refused(kind, stage, message):
+            return Verdict(
+                Outcome.FAIL,
+                f"refused what every reading of the text gives: {message}",
+                Hazard.WRONG_REFUSAL,
+                wanted,
+                f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+            )
+        case Ok():
+            summary = found.summary if found else "answered where every reading refuses"
+            return Verdict(
+                Outcome.FAIL,
+                f"as no reading of the text has it: {summary}",
+                spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA),
+                wanted,
+                summary,
+                details=found.details if found else (),
+            )
+
+
+def _error(fault: BaseException | None, table: Path) -> Verdict:
+    reason = fault if isinstance(fault, AdapterError) else None
+    message = str(reason) if reason else f"raised: {type(fault).__name__}: {fault}"
+    details = tuple(reason.details.splitlines()[-40:]) if reason else ()
+    return Verdict(
+        Outcome.ERROR,
+        _stable(message, table),
+        actual=_stable(message, table),
+        details=details,
+        fault=reason.kind if reason else "raised",
+    )
+
+
+def _is_root_cause(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.ERROR or verdict.hazard in _ROOT_CAUSES
+
+
+def _same_cause(root: Verdict, verdict: Verdict) -> bool:
+    return _is_root_cause(root) and (root.outcome, root.message) == (
+        verdict.outcome,
+        verdict.message,
+    )
+
+
+def _blocked(root: Spec, verdict: Verdict) -> Verdict:
+    return Verdict(Outcome.BLOCKED, f"blocked by {root.id}: {verdict.message}")
+
+
+def _stable(message: str, table: Path) -> str:
+    """Take out what differs from run to run: where the table was copied to, and addresses."""
+    text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
+    return " ".join(_ADDRESS.sub("<address>", text).split())[:_MESSAGE]
+
+
+def _without_place(verdict: Verdict, table: Path) -> Verdict:
+    return replace(
+        verdict,
+        message=_stable(verdict.message, table),
+        expected=_stable(verdict.expected, table),
+        actual=_stable(verdict.actual, table),
+    )
+
+
+def _brief(payload: Any) -> str:
+    rows = getattr(payload, "num_rows", None)
+    return count_rows(rows) if rows is not None else repr(payload)[:_MESSAGE]

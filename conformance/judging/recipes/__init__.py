@@ -1,0 +1,1 @@
+"""Judging what a writer leaves behind, step by step."""

@@ -1,0 +1,271 @@
+"""What single steps of a recipe have to leave, beside rows: in the log and in the files.
+
+Serves the section "Write recipes" of ``docs/formats.md``. What is looked for depends on the
+step or on what the table was before it, so that no audit of the table alone could tell.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pyarrow.parquet as pq
+
+from conformance.audit.checks.high_water_marks import fallen
+from conformance.audit.read.layout import Layout, layout_of
+from conformance.audit.read.log import Checkpoint, open_log
+from conformance.audit.stored.features import not_shredded, of_iceberg
+from reference_impl import DeltaError, Snapshot, Table
+from reference_impl.log.names import LOG_DIR, commit_name
+from reference_impl.model.features import FEATURES, active, supported
+from reference_impl.places import decode_path
+from reference_impl.storage import LocalStorage
+
+__all__ = ["Fault", "Watch"]
+
+Fault: TypeAlias = tuple[str, str]
+"""A requirement, and how it is broken."""
+
+_FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "v2-json": ("uuid_checkpoint", ".json"),
+    "v2-parquet": ("uuid_checkpoint", ".parquet"),
+    "multi-part": ("multipart_checkpoint", ".parquet"),
+}
+"""Kind of a checkpoint in a recipe, to the form of its name in the log."""
+
+_LISTS: Final = 7
+"""The writer version that lists features."""
+
+_COLUMNS: Final = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
+_NAME: Final = "delta.columnMapping.physicalName"
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a table before a step and after it.
+
+    Attributes:
+        table: the table root.
+        former: the version before the step; ``None`` where there was none.
+        now: the version after the step; ``None`` before it was looked at.
+        committed: when that version was committed: the time of its file, in ms since the epoch.
+        began: when the step began, in ms since the epoch.
+        parts: multi-part checkpoint to the files that each of its parts names.
+
+    """
+
+    table: Path
+    former: Snapshot | None = None
+    now: Snapshot | None = None
+    committed: int = 0
+    began: int = 0
+    parts: dict[int, list[list[str]]] = field(default_factory=dict)
+
+    def before(self) -> None:
+        """Look at the table before a step; after another one it was looked at already."""
+        if self.now is None:
+            with suppress(DeltaError):  # what cannot be read is reported where it is read
+                self.look()
+        self.former, self.now = self.now, None
+        self.began = time.time_ns() // 1_000_000
+        if self.former is not None:
+            self.committed = self._modified(self.former.version)
+
+    def look(self) -> Snapshot:
+        """Look at the table as a step left it.
+
+        Raises:
+            DeltaError: it cannot be read.
+
+        """
+        now = Table(self.table).snapshot()
+        # The state is read now: files that it needs may be gone after the next step.
+        now.adds()
+        self.now = now
+        return now
+
+    def after(self, step: Mapping[str, Any]) -> Fault | None:
+        """Give the first fault that a step left in the table that was looked at."""
+        assert self.now is not None
+        return next(self._faults(step, self.now), None)
+
+    def _faults(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
+        operation = step["operation"]
+        if step.get("purge"):
+            yield from _purged(now)
+        if operation == "checkpoint":
+            yield from self._checkpoint(step, now.version)
+        if operation == "compact_log":
+            name = f"{step['start']:020}.{step['end']:020}.compacted.json"
+            if not (self.table / LOG_DIR / name).exists():
+                yield "COMP-002", f"there is no {name}"
+        if self.former is None or now.version == self.former.version:
+            return
+        if step.get("cluster"):
+            yield from _clustered(self.former, now)
+        yield from fallen(_marked(self.former), _marked(now))
+        yield from self._upgraded(self.former, now)
+        yield from self._timed(self.former, now)
+        yield from self._new_files(self.former, now)
+
+    def _modified(self, version: int) -> int:
+        path = self.table / LOG_DIR / commit_name(version)
+        return path.stat().st_mtime_ns // 1_000_000 if path.exists() else 0
+
+    def _checkpoint(self, step: Mapping[str, Any], version: int) -> Iterator[Fault]:
+        """Look for the checkpoint that was asked for."""
+        there = [each for each in open_log(LocalStorage(self.table)).checkpoints if each.complete]
+        if "kind" not in step:
+            if all(each.version != version for each in there):
+                yield "CKPT-018", f"there is no checkpoint of version {version}"
+            return
+        kind, ending = _FORMS[step["kind"]]
+        found = [
+            each
+            for each in there
+            if (each.version, each.kind) == (version, kind) and each.place.endswith(ending)
+        ]
+        if not found:
+            broken = "CKPT-021" if step["kind"] == "multi-part" else "CKPT-005"
+            yield broken, f"there is no checkpoint of kind {step['kind']} of version {version}"
+            return
+        if len(found[0].sidecars) != step.get("sidecars", 0):
+            wanted = step.get("sidecars", 0)
+            message = f"the checkpoint has {len(found[0].sidecars)} sidecars and not {wanted}"
+            yield "CKPT-V2-003", message
+        if step["kind"] == "multi-part":
+            parts = _parts(found[0])
+            if self.parts.setdefault(version, parts) != parts:
+                yield "CKPT-N-007", f"another attempt at version {version} has other parts"
+
+    def _upgraded(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Look for what versions of before used, once features are listed."""
+        if former.protocol.min_writer_version >= _LISTS or (
+            now.protocol.min_writer_version < _LISTS
+        ):
+            return
+        listed = supported(now.protocol)
+        for version in range(former.version + 1):
+            configuration = Table(self.table).snapshot(version).metadata.configuration
+            for feature in FEATURES.values():
+                used = configuration.get(feature.activation, "").lower() == "true"
+                if used and feature.name in supported(former.protocol) - listed:
+                    message = f"version {version} used {feature.name}, and the upgrade drops it"
+                    yield "TF-012", message
+
+    def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Compare the first in-commit timestamp with the time of the commit before it."""
+        if not _active(now, "inCommitTimestamp"):
+            return
+        if _active(former, "inCommitTimestamp"):
+            yield from self._attempted(former, now)
+            return
+        for version in range(former.version + 1, now.version + 1):
+            snapshot = Table(self.table).snapshot(version)
+            if not _active(snapshot, "inCommitTimestamp"):
+                continue
+            stamp = snapshot.timestamp
+            own = version - 1 == former.version
+            held = self.committed if own else self._modified(version - 1)
+            if stamp is not None and stamp <= held:
+                message = (
+                    f"the in-commit timestamp of version {version}, {stamp}, "
+                    f"is not above the time of the commit before it, {held}"
+                )
+                yield "ICT-012", message
+            return
+
+    def _attempted(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Hold a commit's timestamp against the time of the attempt and the one before it."""
+        try:
+            before, stamp = former.timestamp, now.timestamp
+        except DeltaError:
+            return  # a commit without one is for the audit to tell
+        if now.version != former.version + 1 or before is None or stamp is None:
+            return
+        ended = time.time_ns() // 1_000_000
+        if not max(self.began, before + 1) <= stamp <= max(ended, before + 1):
+            message = (
+                f"the in-commit timestamp of version {now.version} is {stamp}: not when it was "
+                f"committed, from {self.began} to {ended}, and not one above {before}"
+            )
+            yield "ICT-008", message
+
+    def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+        """Look into the files that came with the step."""
+        fresh = sorted(_paths(now) - _paths(former))
+        hidden = "rowTracking" in supported(now.protocol) and not _active(now, "rowTracking")
+        layout = layout_of(now.protocol.to_wire(), now.metadata.to_wire())
+        for path in fresh:
+            file = pq.ParquetFile(self.table / path)
+            if hidden:
+                yield from _unmaterialised(path, file, now)
+            found = list(of_iceberg(file, layout))
+            if not layout.is_true("delta.enableVariantShredding"):
+                found += not_shredded(file, layout)
+            for requirement, message in found:
+                yield requirement, f"{path}: {message}"
+
+
+def _marked(snapshot: Snapshot) -> tuple[Layout, dict[str, dict[str, Any]]]:
+    domains = {name: each.to_wire() for name, each in snapshot.domain_metadata.items()}
+    return layout_of(snapshot.protocol.to_wire(), snapshot.metadata.to_wire()), domains
+
+
+def _unmaterialised(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
+    """Look for row ids that are not to be in a file."""
+    known = {each.name for each in now.schema.fields}
+    known |= {str(each.metadata.get(_NAME, each.name)) for each in now.schema.fields}
+    named = {now.metadata.configuration.get(name) for name in _COLUMNS}
+    columns = set(file.schema_arrow.names)
+    extra = sorted((columns - known) | (columns & named))
+    if extra:
+        yield "RT-004", f"row tracking is not enabled, and {path} has a column {extra[0]}"
+
+
+def _active(snapshot: Snapshot, feature: str) -> bool:
+    return active(snapshot.protocol, snapshot.metadata, feature)
+
+
+def _paths(snapshot: Snapshot) -> set[str]:
+    return {decode_path(path) for path in snapshot.adds().column("path").to_pylist()}
+
+
+def _purged(now: Snapshot) -> Iterator[Fault]:
+    vectors = now.adds().column("deletionVector")
+    if vectors.null_count < len(vectors):
+        yield "DVD-005", "a file has a deletion vector still"
+
+
+def _clustered(former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+    """Compare who clustered the files before and after a run."""
+    before, after = _providers(former), _providers(now)
+    for path in sorted(after.keys() - before.keys()):
+        if after[path] is None:
+            yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
+    own = {after[path] for path in after.keys() - before.keys()}
+    for path in sorted(before.keys() - after.keys()):
+        if before[path] is not None and before[path] not in own:
+            yield "CLUS-012", f"{path} was clustered by {before[path]} and is rewritten"
+
+
+def _providers(snapshot: Snapshot) -> dict[str, str | None]:
+    adds = snapshot.adds()
+    columns = (adds.column("path").to_pylist(), adds.column("clusteringProvider").to_pylist())
+    return dict(zip(*columns, strict=True))
+
+
+def _parts(checkpoint: Checkpoint) -> list[list[str]]:
+    """Give the files that each part of a checkpoint names."""
+    found: dict[str, list[str]] = {entry.path: [] for entry in checkpoint.entries}
+    for line in checkpoint.top.of("add", "remove"):
+        place = line.place.partition("#")[0]
+        found[place].append(f"{line.action} {line.body.get('path')}")
+    return [sorted(each) for each in found.values()]

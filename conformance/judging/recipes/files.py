@@ -1,0 +1,131 @@
+"""The files that a version was read from, to know whether reading it again could tell more.
+
+Serves the section "Write recipes" of ``docs/formats.md``. What a version holds depends on the
+content of files alone. Where each of them is as it was, and none came by which a reader could
+reach the version in another way, a second reading is the first one over again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.places import decode_path
+
+__all__ = ["Seen", "copied", "row_of_file", "written_over"]
+
+_VECTOR: Final = ".bin"
+"""Ending of the files that hold deletion vectors."""
+
+_COMMIT: Final = re.compile(rf"{LOG_DIR}/(\d{{20}})\.json")
+
+_HARMLESS: Final = "checksum"
+"""Kind of a log file from which no state is read."""
+
+
+def copied(place: str) -> int:
+    """Rank a place by what it copies: a commit or data file 0, a checkpoint 1, a checksum 2.
+
+    Args:
+        place: the path of a file, with what follows it in a finding.
+
+    """
+    name = place.rpartition("/")[2] if LOG_DIR in place else ""
+    if ".crc" in name or "_last_checkpoint" in name:
+        return 2
+    return int(".checkpoint" in name or ".compacted" in name or "_sidecars" in place)
+
+
+def written_over(
+    table: Path, before: Mapping[str, bytes], now: Mapping[str, bytes]
+) -> tuple[str, str] | None:
+    """Name what a step breaks that takes a version or a name that is not free.
+
+    Args:
+        table: the table root.
+        before: digest of every file, before the step.
+        now: the same after it.
+
+    """
+    old, there = _versions(before), _versions(now)
+    fresh = sorted(there - old)
+    for wanted, version in enumerate(fresh, max(old, default=-1) + 1):
+        if version != wanted:
+            return "LOG-003", f"version {version} is committed, and the next one is {wanted}"
+    changed = [path for path in before if path in now and now[path] != before[path]]
+    commits = [path for path in changed if _COMMIT.fullmatch(path)]
+    if commits and not fresh:
+        return "WNEW-001", f"{commits[0]} is written over, and no version comes"
+    added = {path for version in fresh for path in _added(table, version)}
+    for path in changed:
+        if path.endswith(".parquet") and not path.startswith("_"):
+            requirement = "DATA-004" if path in added else "DATA-005"
+            return requirement, f"{path} is written over"
+    return None
+
+
+def _versions(files: Iterable[str]) -> set[int]:
+    return {int(found[1]) for path in files if (found := _COMMIT.fullmatch(path))}
+
+
+def _added(table: Path, version: int) -> Iterator[str]:
+    """Give the paths that a commit adds, as far as its lines can be read."""
+    for line in (table / LOG_DIR / f"{version:020}.json").read_bytes().splitlines():
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            yield decode_path(json.loads(line)["add"]["path"])
+
+
+def row_of_file(path: str, *, lost: bool, vectors: bool) -> str | None:
+    """Name what a step breaks that deletes a file that it must keep, or keeps one that has to go.
+
+    Args:
+        path: the file, below the table root.
+        lost: it is gone and has to be there; otherwise it is the other way about.
+        vectors: files of the table have deletion vectors.
+
+    """
+    if path.endswith(_VECTOR):
+        return "DVD-003" if lost else "DVD-002"
+    return "DVD-004" if lost and vectors and not path.startswith(LOG_DIR) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A version that was the latest once.
+
+    Attributes:
+        version: its number.
+        rows: what it has to hold; ``None`` where that is not known.
+        files: digest of every file of the table, when the version was read; ``None`` where it
+            was not read yet.
+
+    """
+
+    version: int
+    rows: pa.Table | None
+    files: Mapping[str, bytes] | None = None
+
+    def stands(self, now: Mapping[str, bytes]) -> bool:
+        """Say whether all that the version could be read from is as it was."""
+        then = self.files
+        if then is None or any(now.get(path) != digest for path, digest in then.items()):
+            return False
+        return not any(self._leads_here(path) for path in now.keys() - then.keys())
+
+    def _leads_here(self, path: str) -> bool:
+        """Say whether a file that came since may be read on the way to the version."""
+        folder, _, name = path.rpartition("/")
+        if folder != LOG_DIR:
+            return False  # only what the log names is read, and that stands as it was
+        file = parse(name)
+        if file is None:
+            return True  # the hint, or what nobody knows
+        return file.kind != _HARMLESS and file.version <= self.version

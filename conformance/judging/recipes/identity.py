@@ -1,0 +1,97 @@
+"""Values of an identity column, which the table gives: which ones, is its own affair.
+
+Serves the section "Write recipes" of ``docs/formats.md`` and "Identity Columns". A step names
+the column; its rows are found again by their other columns, and the values that they got are
+held against the clauses. The oracle takes them from there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.judging.recipes.checks import Fault
+from generators.oracle.delta_schema import Struct, from_json
+from generators.oracle.literals import decode, encode
+from reference_impl import Snapshot, Table, read_table
+
+__all__ = ["numbered", "without_identities"]
+
+_PREFIX: Final = "delta.identity."
+
+
+def numbered(
+    step: Mapping[str, Any], table: Path, former: Snapshot | None
+) -> tuple[Mapping[str, Any], Fault | None]:
+    """Give a step with the rows that landed, and what is wrong with the values that they got.
+
+    Args:
+        step: a step; the same is given back where it names no identity column.
+        table: the table root, after the step.
+        former: the version before it.
+
+    Raises:
+        DeltaError: the table cannot be read.
+
+    """
+    name = step.get("identity")
+    if name is None:
+        return step, None
+    now = Table(table).snapshot()
+    schema = from_json(json.loads(now.metadata.schema_string))
+    assert isinstance(schema, Struct)
+    rest = [each for each in schema.names if each != name]
+    rows = read_table(table).to_pylist()
+    by_rest: dict[str, list[int | None]] = {}
+    for row in rows:
+        by_rest.setdefault(repr([row[each] for each in rest]), []).append(row[name])
+    stored, values = [], []
+    for document in step["rows"]:
+        row = decode(schema.select(*rest), document)
+        found = by_rest.get(repr([row[each] for each in rest]), [])
+        if len(found) != 1:
+            return step, None  # the row is lost or doubled, and that is told by its own name
+        values.append(found[0])
+        stored.append(encode(schema, {**row, name: found[0]}))
+    metadata = schema[name].metadata
+    mark = None if former is None else _mark(former, name)
+    taken = [row[name] for row in rows if row[name] is not None]
+    return {**step, "stored": stored}, _fault(name, metadata, values, mark, taken)
+
+
+def _mark(snapshot: Snapshot, name: str) -> int | None:
+    column = snapshot.schema.get(name)
+    found = None if column is None else column.metadata.get(f"{_PREFIX}highWaterMark")
+    return found if type(found) is int else None
+
+
+def _fault(
+    name: str,
+    metadata: Mapping[str, Any],
+    values: Sequence[int | None],
+    before: int | None,
+    taken: Sequence[int],
+) -> Fault | None:
+    start, step = metadata[f"{_PREFIX}start"], metadata[f"{_PREFIX}step"]
+    after = metadata.get(f"{_PREFIX}highWaterMark")
+    sign = 1 if step > 0 else -1
+    for value in values:
+        if value is None or (value - start) % step or (value - start) // step < 0:
+            return "IDN-013", f"{name} got {value}, which is not {start} and steps of {step}"
+        if taken.count(value) > 1:
+            return "IDN-012", f"{name} got {value} in more than one row"
+        if before is not None and sign * value <= sign * before:
+            return "IDN-014", f"{name} got {value}, not past the high water mark {before}"
+        if type(after) is not int or sign * after < sign * value:
+            return "IDN-016", f"{name} got {value}, and the high water mark is {after}"
+    return None
+
+
+def without_identities(rows: pa.Table, steps: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Leave out the columns whose values steps left to the table."""
+    names = {step["identity"] for step in steps if "identity" in step}
+    return rows.select([name for name in rows.column_names if name not in names])

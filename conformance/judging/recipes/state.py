@@ -1,0 +1,141 @@
+"""Hold a table against what the steps of a recipe asked for beside rows.
+
+Serves the section "Write recipes" of ``docs/formats.md``: properties and partitioning as asked,
+a protocol that supports at least the features that were asked for, progress of applications
+and metadata domains as they were set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from generators.oracle.model import Oracle
+from generators.oracle.operations import Operation, replay
+from reference_impl import Snapshot, Table
+from reference_impl.model.features import find, supported
+
+__all__ = ["described"]
+
+_REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriterVersion")
+"""Beginnings of properties that ask for a protocol and are not stored."""
+
+_PROTOCOL: Final = "delta."
+_DEFAULT: Final = "CURRENT_DEFAULT"
+_CONSTRAINT: Final = "delta.constraints."
+
+
+def described(
+    table: Path,
+    before: Sequence[Mapping[str, Any]],
+    steps: Sequence[Mapping[str, Any]],
+    history: Sequence[Operation],
+) -> Verdict | None:
+    """Compare the last version with what the steps asked for.
+
+    Args:
+        table: the table root.
+        before: the steps that made the table that was given.
+        steps: the steps that were carried out.
+        history: the same for the oracle; empty on a table that was given.
+
+    """
+    snapshot = Table(table).snapshot()
+    faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
+    faults += _constraints(snapshot, steps)
+    if history:
+        oracle = replay(history)
+        faults += [*_settings(snapshot, [*before, *steps], oracle), *_columns(snapshot, oracle)]
+    if not faults:
+        return None
+    return Verdict(
+        Outcome.FAIL,
+        f"the table is not as it was asked for: {faults[0]}",
+        Hazard.CORRUPTING_WRITE,
+        "properties, partitioning and features as asked",
+        "; ".join(faults),
+        details=tuple(faults),
+    )
+
+
+def _properties(
+    snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], history: Sequence[Operation]
+) -> Iterator[str]:
+    held = snapshot.metadata.configuration
+    if history:
+        oracle = replay(history)
+        asked: Mapping[str, str] = oracle.properties
+        if tuple(snapshot.metadata.partition_columns) != oracle.partition_columns:
+            columns = list(snapshot.metadata.partition_columns)
+            yield f"partitionColumns is {columns}, not {list(oracle.partition_columns)}"
+    else:
+        asked = {n: v for step in steps for n, v in (step.get("properties") or {}).items()}
+    dropped = _dropped(steps)
+    for name, value in asked.items():
+        # A feature that is dropped takes its properties with it.
+        if not name.startswith(_REQUESTS) and not dropped and held.get(name) != value:
+            yield f"{name} is {held.get(name)!r}, not {value!r}"
+    unset = {name for step in steps for name in step.get("names", ())} - set(asked)
+    for name in sorted(unset & held.keys()):
+        yield f"{name} is still {held[name]!r}"
+
+
+def _dropped(steps: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {step["feature"] for step in steps if step["operation"] == "drop_feature"}
+
+
+def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    held = supported(snapshot.protocol)
+    dropped = _dropped(steps)
+    wanted = {name for step in steps for name in step.get("features") or ()}
+    wanted |= {step["feature"] for step in steps if step["operation"] == "enable_feature"}
+    for name in sorted(wanted - dropped):
+        feature = find(name)
+        if feature is None or feature.name not in held:
+            yield f"feature {name} is not supported"
+    for name in sorted(dropped & held):
+        yield f"feature {name} is still supported"
+
+
+def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    named = {
+        key.removeprefix(_CONSTRAINT).lower()
+        for key in snapshot.metadata.configuration
+        if key.startswith(_CONSTRAINT)
+    }
+    wanted: dict[str, bool] = {}
+    for step in steps:
+        if step["operation"] == "restore":
+            wanted.clear()  # constraints are properties, and those of then hold again
+        if step["operation"] in ("add_constraint", "drop_constraint"):
+            wanted[step["name"].lower()] = step["operation"] == "add_constraint"
+    for name, there in wanted.items():
+        if there != (name in named):
+            yield f"constraint {name} is {'not ' if there else 'still '}there"
+
+
+def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[str]:
+    """Look for what people said of columns: metadata that are not the protocol's."""
+    for column in oracle.schema:
+        held = snapshot.schema.get(column.name)
+        for key, value in column.metadata.items():
+            lost = held is not None and held.metadata.get(key) != value
+            if lost and not key.startswith(_PROTOCOL) and key != _DEFAULT:
+                yield f"column {column.name} lost its {key!r}"
+
+
+def _settings(
+    snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], oracle: Oracle
+) -> Iterator[str]:
+    for application, version in oracle.transactions.items():
+        txn = snapshot.txns.get(application)
+        if txn is None or txn.version != version:
+            yield f"application {application} is at {txn and txn.version}, not {version}"
+    touched = {step["domain"] for step in steps if step["operation"] == "set_domain_metadata"}
+    for name in sorted(touched):
+        domain, wanted = snapshot.domain_metadata.get(name), oracle.domains.get(name)
+        seen = None if domain is None or domain.removed else domain.configuration
+        if seen != wanted:
+            yield f"domain {name} is {seen!r}, not {wanted!r}"

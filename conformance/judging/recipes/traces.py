@@ -1,0 +1,194 @@
+"""What a step leaves beside rows: the change feed, row ids, and the log as it was before.
+
+Serves the section "Write recipes" of ``docs/formats.md``. Where a table records changes, those
+of a step are the oracle's; where it tracks rows, a row keeps its id for life, and its commit
+version for as long as it is not changed; and no commit, and no checksum, is ever touched again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.golden.file_digests import digests
+from conformance.judging.compare import compare_rows
+from conformance.judging.recipes.checks import Fault
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import Field, Struct, type_of
+from generators.oracle.model import TrackedRow, Version
+from reference_impl import DeltaError, Snapshot, Table
+from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.model.features import active
+from reference_impl.scan import scan
+
+__all__ = ["Traces"]
+
+_ID, _CHANGED = "_row_id", "_row_commit_version"
+_KIND: Final = "_change_type"
+_PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
+"""An update may be told as the loss of one row and the gain of another."""
+
+_UNTOUCHED: Final = ("commit", "checksum")
+"""Kinds of log files that nobody writes again."""
+
+
+@dataclass(slots=True)
+class Traces:
+    """What is known of a table from the steps so far.
+
+    Attributes:
+        table: the table root.
+        version: the latest version.
+        digests: log file to the digest of its content.
+        rows: identity of a row to its id and commit version.
+
+    """
+
+    table: Path
+    version: int = -1
+    digests: dict[str, bytes] = field(default_factory=dict)
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def after(
+        self, former: Snapshot | None, now: Snapshot, oracle: Version | None, operation: str
+    ) -> Fault | None:
+        """Look at the table after a step, and give what is wrong.
+
+        Args:
+            former: the version before the step; ``None`` where there was none.
+            now: the version after it.
+            oracle: what the step did; ``None`` where the oracle does not know.
+            operation: the step's name.
+
+        """
+        fault = self._log(operation)
+        before, self.version = self.version, now.version
+        if oracle is None or before == now.version:
+            return fault
+        try:
+            restored = operation == "restore"
+            # Rows of another schema would have to be told in the one of now.
+            if (
+                fault is None
+                and former is not None
+                and 0 <= before < now.version
+                and (not restored or former.schema == now.schema)
+            ):
+                fault = self._feed(former, now, oracle, restored=restored)
+            return fault or self._ids(before, now, oracle, restored=restored)
+        except DeltaError as error:
+            return error.requirement, f"changes or row ids cannot be read: {error}"
+
+    def _log(self, operation: str) -> Fault | None:
+        """Compare commits and checksums with what they were."""
+        found = {
+            name: digest
+            for name, digest in digests(self.table / LOG_DIR).items()
+            if (file := parse(name)) is not None and file.kind in _UNTOUCHED
+        }
+        held, self.digests = self.digests, found
+        for name, digest in held.items():
+            if name not in found:
+                if operation != "cleanup":
+                    return "CRC-001", f"{name} is gone"
+            elif found[name] != digest:
+                requirement = "CRC-039" if name.endswith(".crc") else "CRC-001"
+                return requirement, f"{name} was written again"
+        return None
+
+    def _feed(
+        self, former: Snapshot, now: Snapshot, oracle: Version, *, restored: bool
+    ) -> Fault | None:
+        for snapshot in (former, now):
+            if not active(snapshot.protocol, snapshot.metadata, "changeDataFeed"):
+                return None
+        seen = (
+            Table(self.table)
+            .changes(former.version + 1, now.version)
+            .drop_columns(["_commit_version", "_commit_timestamp"])
+        )
+        kinds = [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
+        seen = seen.drop_columns([_KIND]).append_column(_KIND, pa.array(kinds, pa.string()))
+        schema = oracle.schema.with_fields(Field(_KIND, type_of("string")))
+        wanted = [
+            {**change.values, _KIND: _PLAIN.get(change.change_type, change.change_type)}
+            for change in oracle.changes
+        ]
+        rows = arrow_table(_nullable(schema), wanted)
+        if restored:
+            rows, seen = _net(rows), _net(seen)
+        found = compare_rows(rows, seen)
+        return None if found is None else ("CDC-012", f"the change feed: {found.summary}")
+
+    def _ids(self, before: int, now: Snapshot, oracle: Version, *, restored: bool) -> Fault | None:
+        if not active(now.protocol, now.metadata, "rowTracking"):
+            self.rows = {}
+            return None
+        seen = scan(now, row_ids=True).to_pylist()
+        told = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
+        values = [row.values for row in oracle.rows]
+        keys = [_key(row) for row in arrow_table(_nullable(oracle.schema), values).to_pylist()]
+        if len(set(keys)) < len(keys):
+            return None  # rows that are alike cannot be told apart
+        held, self.rows = self.rows, {}
+        for row, key in zip(oracle.rows, keys, strict=True):
+            number, changed = told[key]
+            self.rows[row.identity] = (number, changed)
+            # A restore brings the commit versions of then, too.
+            former = held.get(row.identity)
+            if restored and former is not None:
+                former = former[0], changed
+            fault = self._kept(row, former, before, now.version, oracle.number)
+            if fault is not None:
+                return "RT-047", f"row {key} {fault}"
+        if len({number for number, _ in self.rows.values()}) < len(self.rows):
+            return "RT-029", "two rows have the same id"
+        return None
+
+    def _kept(
+        self,
+        row: TrackedRow,
+        former: tuple[int, int] | None,
+        before: int,
+        version: int,
+        number: int,
+    ) -> str | None:
+        """Compare the id and the commit version of a row with those that it had."""
+        if former is None:
+            return None
+        held, since = former
+        now, changed = self.rows[row.identity]
+        if now != held:
+            return f"had id {held} and has {now}"
+        if row.changed < number and changed != since:
+            return "did not change, and its commit version did"
+        if row.changed == number and not before < changed <= version:
+            return f"changed, and its commit version is {changed}"
+        return None
+
+
+def _net(changes: pa.Table) -> pa.Table:
+    """Leave out rows that go and come again: restoring moves files, whole as they are."""
+    left: dict[str, list[tuple[str, int]]] = {}
+    for place, row in enumerate(changes.to_pylist()):
+        kind = row.pop(_KIND)
+        held = left.setdefault(_key(row), [])
+        if held and held[-1][0] != kind:
+            held.pop()
+        else:
+            held.append((kind, place))
+    places = sorted(place for held in left.values() for _, place in held)
+    return changes.take(pa.array(places, pa.int64()))
+
+
+def _nullable(schema: Struct) -> Struct:
+    return Struct(tuple(Field(each.name, each.type) for each in schema))
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    """Spell a row without its ids, columns in the order of their names."""
+    return repr(sorted((n, v) for n, v in row.items() if n not in (_ID, _CHANGED)))

@@ -1,0 +1,204 @@
+"""Copies of golden tables to run on, and the proof that reading leaves them as they were."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from conformance.base.faults import CorpusError
+from conformance.base.scratch import Scratch
+from conformance.base.untrusted import inside, plain_name
+from conformance.golden.cases import Case
+from generators.placeholders import BESIDE, expand_files
+
+__all__ = ["TableStore", "fingerprint"]
+
+_DEFAULT_NAME: Final = "table"
+
+
+def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Give what tells whether anything below a folder was touched: path to its inode's facts.
+
+    The time of the last change to an inode moves with every write, rename and change of times,
+    and nobody can set it; reading leaves it alone.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    root = str(folder)
+    cut = len(root) + 1
+    pending = [root]
+    while pending:
+        place = pending.pop()
+        try:
+            entries = list(os.scandir(place))
+        except OSError as error:
+            found[f"{place[cut:]}/"] = (error.errno or 0,)  # closed, or gone
+            continue
+        for entry in entries:
+            name = entry.path[cut:]
+            if entry.is_dir(follow_symlinks=False):
+                found[f"{name}/"] = ()
+                pending.append(entry.path)
+            else:
+                facts = entry.stat(follow_symlinks=False)
+                found[name] = (
+                    facts.st_ino,
+                    facts.st_size,
+                    facts.st_mtime_ns,
+                    facts.st_ctime_ns,
+                )
+    return found
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy folders and regular files, and refuse whatever else is there.
+
+    The copy is of now: the files of an installed corpus may be years old, and an engine may clean
+    up a log of such an age.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    with os.scandir(source) as entries:
+        for entry in sorted(entries, key=lambda each: each.name):
+            if entry.is_dir(follow_symlinks=False):
+                _copy_tree(Path(entry.path), target / entry.name)
+            else:
+                _copy_file(Path(entry.path), target / entry.name)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(source, flags)
+    except OSError as error:
+        raise CorpusError(source, f"cannot be copied: {error.strerror}") from error
+    with open(descriptor, "rb") as read:  # noqa: PTH123  of a descriptor, not a path
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CorpusError(source, "cannot be copied: is not a regular file")
+        with target.open("xb") as written:
+            shutil.copyfileobj(read, written)
+
+
+def _below(case: Case, target: Path, name: str) -> Path:
+    """Give a file of a copy that a case names; a copy has no links."""
+    fault = inside(name)
+    if fault:
+        raise CorpusError(case.table.parent, fault)
+    return target / name
+
+
+def _copy(case: Case, target: Path) -> None:
+    source = case.table
+    if source.is_dir():
+        _copy_tree(source, target)
+    else:
+        # Version control keeps no empty folders: a table of no files is one.
+        target.mkdir(parents=True)
+    if case.placeholders:
+        beside = source.parent / BESIDE
+        if beside.is_dir():
+            _copy_tree(beside, target.parent / BESIDE)
+        for name in case.placeholders:
+            _below(case, target, name)
+        expand_files(target, case.placeholders)
+    for name, milliseconds in case.file_times.items():
+        nanoseconds = milliseconds * 1_000_000
+        os.utime(_below(case, target, name), ns=(nanoseconds, nanoseconds))
+
+
+@dataclass(slots=True)
+class _Copy:
+    path: Path
+    before: dict[str, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class TableStore:
+    """Hand out one copy per case, and a fresh one after somebody altered it."""
+
+    _scratch: Scratch = field(default_factory=lambda: Scratch(in_memory=True))
+    _copies: dict[str, _Copy] = field(default_factory=dict)
+    _made: int = 0
+    _written: Path | None = None
+
+    def table(self, case: Case) -> Path:
+        """Give the copy that specs of a case read."""
+        if case.id not in self._copies:
+            path = self._made_for(case)
+            self._copies[case.id] = _Copy(path, fingerprint(path))
+        return self._copies[case.id].path
+
+    def adopt(self, case: Case) -> None:
+        """Take the table of a case, which was made by :meth:`fresh`, for its copy."""
+        self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
+
+    def written(self, case: Case | None) -> Path:
+        """Give a folder to write to, as :meth:`fresh` does; it stays until the next is given.
+
+        A bundle keeps what a wrong writer left there.
+        """
+        former, self._written = self._written, self._made_for(case)
+        if former is not None:
+            self._scratch.remove(former.parent.name)
+        return self._written
+
+    @contextmanager
+    def fresh(self, case: Case | None) -> Iterator[Path]:
+        """Lend a folder to write to: a copy of a case's table, or a name that is not taken."""
+        path = self._made_for(case)
+        try:
+            yield path
+        finally:
+            self._scratch.remove(path.parent.name)
+
+    def _made_for(self, case: Case | None) -> Path:
+        self._made += 1
+        parent = self._scratch.path / str(self._made)
+        name = (case.root if case is not None else None) or _DEFAULT_NAME
+        fault = plain_name(name)
+        if case is not None and fault:
+            raise CorpusError(case.table.parent, fault)
+        path = parent / name
+        parent.mkdir(parents=True)
+        if case is not None:
+            _copy(case, path)
+        return path
+
+    def alterations(self, case: Case) -> list[str]:
+        """Name what changed in a case's copy since it was made.
+
+        A copy that was altered is not handed out again.
+        """
+        copy = self._copies[case.id]
+        after = fingerprint(copy.path)
+        if after == copy.before:
+            return []
+        self.release(case)
+        return [
+            f"{verb} {name}"
+            for name in sorted({*copy.before, *after})
+            for verb in [_verb(copy.before.get(name), after.get(name))]
+            if verb
+        ]
+
+    def release(self, case: Case) -> None:
+        """Remove the copy of a case."""
+        copy = self._copies.pop(case.id, None)
+        if copy is not None:
+            self._scratch.remove(copy.path.parent.name)
+
+    def close(self) -> None:
+        """Remove every copy."""
+        self._scratch.close()
+
+
+def _verb(before: tuple[int, ...] | None, after: tuple[int, ...] | None) -> str | None:
+    if before == after:
+        return None
+    if before is None:
+        return "created"
+    return "removed" if after is None else "changed"

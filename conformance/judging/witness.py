@@ -1,0 +1,80 @@
+"""Another engine that reads what recipes leave, beside the reader that judges.
+
+Serves the section "Write recipes" of ``docs/formats.md``. A witness decides nothing: where it
+reads otherwise than the reference implementation, or refuses what it claims to read, people have
+to look who is right.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from conformance.adapter import Adapter, Claims, Ok, Refused, Scan
+from conformance.judging.compare import compare_rows
+from reference_impl import DeltaError, Snapshot, Table, read_table
+from reference_impl.model.features import supported
+
+__all__ = ["Witness", "claims_to_read"]
+
+_MAPPING: Final = "columnMapping"
+
+
+class Witness:
+    """An implementation that reads tables which another one wrote.
+
+    Attributes:
+        name: what its adapter calls it.
+
+    """
+
+    def __init__(self, adapter: Adapter) -> None:
+        """Ask it what it claims."""
+        self._adapter = adapter
+        description = adapter.describe()
+        self.name, self._claims = description.name, description.claims
+
+    def testimony(self, table: Path) -> str | None:
+        """Let it read a table.
+
+        Args:
+            table: the root; the reference implementation reads the table.
+
+        Returns:
+            ``""`` where it gives the same rows, what else it gives or says, and ``None`` where it
+            was not asked, because it does not claim to read such tables.
+
+        """
+        try:
+            snapshot = Table(table).snapshot()
+        except DeltaError:
+            return None  # nothing was written, or what only a catalog could say
+        if not claims_to_read(self._claims, snapshot):
+            return None
+        try:
+            answer = self._adapter.run(Scan(str(table)))
+        except Exception as error:  # noqa: BLE001  whatever it raises is its testimony
+            return f"raises {type(error).__name__}: {error}"
+        match answer:
+            case Refused(_, _, message):
+                return f"refuses: {message}"
+            case Ok(payload):
+                found = compare_rows(read_table(table), payload)
+                return "" if found is None else f"reads otherwise: {found.summary}"
+
+    def close(self) -> None:
+        """Release the adapter."""
+        self._adapter.close()
+
+
+def claims_to_read(claims: Claims, snapshot: Snapshot) -> bool:
+    """Tell whether an implementation says that it reads tables of a protocol and a schema."""
+    protocol = snapshot.protocol
+    if protocol.min_reader_version > claims.reader_version:
+        return False
+    if '"void"' in snapshot.metadata.schema_string:
+        return False  # a type of the later text, which no feature announces
+    listed = set(protocol.reader_features or ())
+    if protocol.min_reader_version == 2:  # the version alone stands for the feature
+        listed |= {_MAPPING} & set(supported(protocol))
+    return listed <= set(claims.reader_features)

@@ -1,0 +1,10 @@
+"""The job ``explore``: judge implementations by histories that nobody has seen.
+
+Serves ``docs/pipeline.md``.
+"""
+
+from __future__ import annotations
+
+from conformance.pipeline.explore.job import run_explore_job
+
+__all__ = ["run_explore_job"]

@@ -1,0 +1,296 @@
+"""The job ``judge``: implementations by revisions by parts of the corpus, over the executors.
+
+Serves ``docs/pipeline.md``. A part is judged as ``--tck-shard`` judges it, by the same run with
+the same limits, and is kept as the same results file; when all parts of a run are there they are
+merged as ``delta-tck merge`` merges them. The job goes on where it was stopped: a part whose file
+is there is not judged again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.base.options import IMPLEMENTATIONS, gibibytes, seconds
+from conformance.base.status import Status
+from conformance.base.version import kit_version
+from conformance.items.generated import Plan
+from conformance.items.shards import Shard
+from conformance.pipeline.progress import hours, say
+from conformance.pipeline.session import add_spark_options, spark_options
+from conformance.pipeline.spread import HERE, Spread, spread_over
+from conformance.pipeline.track.store import Store
+from conformance.report.results import (
+    Results,
+    ResultsError,
+    ResultsWriter,
+    read_results,
+)
+from conformance.report.share import share_of
+from conformance.run.breaker import Breaker
+from conformance.run.merge import merge, write_merged
+from conformance.run.run import Run, decide_status
+from conformance.run.selection import Selection
+from conformance.run.settings import Settings
+from conformance.workers.resolve import Limits, resolve
+
+__all__ = ["judge_unit", "run_judge_job"]
+
+_WORK: Final = "conformance.pipeline.judge:judge_unit"
+_SECONDS: Final[Mapping[str, float]] = {"ours": 0.06, "spark": 0.8}
+_ENGINE_SECONDS: Final = 0.03
+"""Time of one case, about."""
+
+
+def judge_unit(unit: dict[str, Any]) -> dict[str, Any]:
+    """Judge one part of one run; what an executor does.
+
+    Args:
+        unit: ``settings`` of the run, and the ``number`` of the part out of ``of``.
+
+    Returns:
+        the ``header``, the ``records``, the ``status`` and why the part is ``partial``.
+
+    """
+    run = _run(json.dumps(unit["settings"], sort_keys=True))
+    shard = Shard(unit["number"], unit["of"])
+    items = shard.of(run.selected)
+    breaker, reason = Breaker(), None
+    records: list[dict[str, Any]] = []
+    for item in items:
+        records.append(run.decide(item).record)
+        reason = breaker.add(records[-1])
+        if reason is not None:
+            break
+    missing = len(items) - len(records)
+    partial = [reason, f"{missing} selected cases have no record"] if reason and missing else []
+    status = decide_status(records, run.stale_entries(), 0, (), run.settings.strict)
+    return {
+        "header": {
+            **run.header(),
+            "shard": shard.as_document(len(run.selected)),
+            "selected": len(items),
+        },
+        "records": records,
+        "partial": partial,
+        "status": int(Status.GAVE_UP if reason else status),
+    }
+
+
+_runs: Final[dict[str, Run]] = {}
+"""The run that this process judged a part of last, by its settings."""
+
+
+def _run(document: str) -> Run:
+    """Give the whole run that parts are taken of; a process keeps it for its next part."""
+    if document not in _runs:
+        _close()
+        _runs[document] = Run(_settings(json.loads(document)))
+    return _runs[document]
+
+
+@atexit.register
+def _close() -> None:
+    for run in _runs.values():
+        run.close()
+    _runs.clear()
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    corpus, baseline = given["corpus"], given["baseline"]
+    return Settings(
+        impl=given["impl"],
+        selection=Selection(
+            given["revision"],
+            requirements=tuple(given["requirements"]),
+            features=tuple(given["features"]),
+            chapters=tuple(given["chapters"]),
+            cases=tuple(given["cases"]),
+        ),
+        corpus=Path(corpus) if corpus else None,
+        baseline=Path(baseline) if baseline else None,
+        write_baseline=None,
+        results=None,
+        limits=Limits(*given["limits"]),
+        isolation=given["isolation"],
+        plan=Plan(),
+        strict=given["strict"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One part of one run, and where its results are kept."""
+
+    name: str
+    unit: dict[str, Any]
+    path: Path
+
+    def kept(self) -> Results | None:
+        """Give its results, where they are there and of this kit."""
+        try:
+            found = read_results(self.path)
+        except ResultsError:
+            return None
+        return None if found.partial or found.header["kit_version"] != kit_version() else found
+
+    def keep(self, answer: Mapping[str, Any]) -> None:
+        """Write its results, whole or not at all."""
+        unfinished = self.path.with_suffix(".partial")
+        writer = ResultsWriter(unfinished)
+        writer.begin(answer["header"])
+        for record in answer["records"]:
+            writer.add(record)
+        writer.close(answer["status"], answer["partial"])
+        unfinished.replace(self.path)
+
+
+def run_judge_job(arguments: Sequence[str]) -> int:
+    """Run the job; gives the first status of its runs that is not 0.
+
+    Args:
+        arguments: of the job.
+
+    Raises:
+        KitError: Spark, an implementation, the corpus or the output cannot be had.
+
+    """
+    options = _parser().parse_args(list(arguments))
+    parts = list(_parts(options))
+    missing = [part for part in parts if part.kept() is None]
+    _plan(parts, missing)
+    if options.dry_run:
+        return Status.OK
+    if missing:
+        with spread_over("judge", spark_options(options), options.workers) as spread:
+            for line in _judge(missing, spread):
+                say(line)
+    return _conclude(parts, options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="delta-tck pipeline judge",
+        description="Judge implementations by the corpus, in parts. "
+        "The same command goes on where it was stopped.",
+    )
+    names = ", ".join(IMPLEMENTATIONS)
+    parser.add_argument(
+        "--impl", action="append", required=True, help=f"{names}, python:… or cmd:…; repeatable"
+    )
+    parser.add_argument(
+        "--revision", action="append", choices=("2021", "2025", "upstream"), help="repeatable"
+    )
+    parser.add_argument("--shards", type=int, default=16, help="parts of a run (default: 16)")
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--store", help="store of `pipeline track` that takes the results in")
+    parser.add_argument("--label", help="of the runs in that store")
+    for name in ("requirement", "feature", "chapter", "case"):
+        parser.add_argument(f"--{name}", action="append", default=[], help="as for a run")
+    parser.add_argument("--corpus", type=Path, help="as for a run; every executor has to have it")
+    parser.add_argument("--baseline", action="append", default=[], metavar="IMPL=FILE")
+    parser.add_argument("--strict", choices=("should",), help="as for a run")
+    parser.add_argument("--isolation", choices=("auto", "process", "none"), default="auto")
+    parser.add_argument("--time-limit", type=seconds, default=60.0)
+    parser.add_argument("--start-limit", type=seconds, default=180.0)
+    parser.add_argument("--memory-limit", type=gibibytes, default=4.0)
+    parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
+    parser.add_argument("--workers", type=int, help=f"processes, with --master={HERE}")
+    add_spark_options(parser)
+    return parser
+
+
+def _parts(options: argparse.Namespace) -> Iterator[_Part]:
+    baselines = dict(each.partition("=")[::2] for each in options.baseline)
+    for implementation in options.impl:
+        resolve(implementation, isolation="process").close()
+        for revision in options.revision or ["upstream"]:
+            baseline = baselines.get(implementation)
+            settings = {
+                "impl": implementation,
+                "revision": revision,
+                "requirements": options.requirement,
+                "features": options.feature,
+                "chapters": options.chapter,
+                "cases": options.case,
+                "corpus": str(options.corpus.resolve()) if options.corpus else None,
+                "baseline": str(Path(baseline).resolve()) if baseline else None,
+                "limits": [
+                    options.time_limit,
+                    options.start_limit,
+                    int(options.memory_limit * 1024**3),
+                ],
+                "isolation": options.isolation,
+                "strict": options.strict,
+            }
+            asked = json.dumps([settings, options.shards], sort_keys=True)
+            name = f"{_plain(implementation)}-{revision}-{_digest(asked)}"
+            for number in range(1, options.shards + 1):
+                unit = {"settings": settings, "number": number, "of": options.shards}
+                path = options.output / "parts" / f"{name}-{number}-of-{options.shards}.jsonl"
+                yield _Part(name, unit, path)
+
+
+def _plain(name: str) -> str:
+    return "".join(each if each.isalnum() else "-" for each in name)[:60]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _plan(parts: Sequence[_Part], missing: Sequence[_Part]) -> None:
+    """Say what there is to do and what it costs, before it is begun."""
+    whole = {part.name: part for part in parts}
+    cost = 0.0
+    for name, part in whole.items():
+        run = Run(_settings(part.unit["settings"]))
+        try:
+            cases = len(run.selected)
+        finally:
+            run.close()
+        left = sum(each.name == name for each in missing)
+        implementation = part.unit["settings"]["impl"]
+        each = _SECONDS.get(implementation, _ENGINE_SECONDS)
+        cost += cases * left / part.unit["of"] * each
+        say(f"{name}: {cases} cases, {left} of {part.unit['of']} parts to judge")
+    say(f"about {hours(cost)} of one core")
+
+
+def _judge(parts: Sequence[_Part], spread: Spread) -> Iterator[str]:
+    begun, done = time.monotonic(), 0
+    size = spread.slots * 2
+    for start in range(0, len(parts), size):
+        wave = parts[start : start + size]
+        answers = spread.run(_WORK, [part.unit for part in wave])
+        for part, answer in zip(wave, answers, strict=True):
+            part.keep(answer)
+        done += len(wave)
+        left = (time.monotonic() - begun) / done * (len(parts) - done)
+        records = [record for answer in answers for record in answer["records"]]
+        yield f"{done} of {len(parts)} parts; {share_of(records)}; {hours(left)} left"
+
+
+def _conclude(parts: Sequence[_Part], options: argparse.Namespace) -> int:
+    """Merge the parts of each run, and take the results in where a store is named."""
+    runs: dict[str, dict[str, Results]] = {}
+    for part in parts:
+        runs.setdefault(part.name, {})[str(part.path)] = read_results(part.path)
+    statuses = []
+    for name, found in runs.items():
+        merged = merge(found)
+        path = options.output / f"{name}.jsonl"
+        write_merged(merged, path)
+        statuses.append(int(merged.footer["status"]))
+        say(f"{path}: {share_of(merged.records.values(), merged.header['selected'])}")
+        if options.store:
+            run, new = Store(options.store).ingest(path, options.label)
+            say(f"{options.store}: {run} {'new' if new else 'known'}")
+    return next((status for status in statuses if status), Status.OK)

@@ -1,0 +1,143 @@
+"""Work spread over Spark's executors, or over processes of this machine.
+
+A unit of work is a JSON object, and so is its answer; who works is a function that is named as
+``package.module:function`` and keeps nothing that an answer depends on. A unit whose process is
+killed is done again: its answer is the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from conformance.base.faults import KitError
+from conformance.pipeline.session import SparkOptions, spark_session
+
+__all__ = ["HERE", "Spread", "SpreadError", "spread_over"]
+
+HERE: Final = "none"
+"""The master that is none: processes of this machine, without Spark."""
+
+_LIVES: Final = 8
+"""Pools of processes that the work of one call may wear out."""
+
+Unit: TypeAlias = dict[str, Any]
+Run: TypeAlias = Callable[[str, Sequence[Unit]], list[Unit]]
+
+
+class SpreadError(KitError):
+    """Work could not be done, however often it was tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where work goes.
+
+    Attributes:
+        slots: how many units are worked on at once.
+        run: gives the answers of some units, in their order.
+
+    """
+
+    slots: int
+    run: Run
+
+
+@contextmanager
+def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> Iterator[Spread]:
+    """Hold what units are spread over.
+
+    Args:
+        job: name of the job.
+        options: how to reach Spark; the master ``none`` is this machine without it.
+        workers: processes of this machine, where it is without Spark; a core each by default.
+
+    Raises:
+        SparkMissingError: Spark cannot be had.
+
+    """
+    if options.master == HERE:
+        here = _Here(workers or len(os.sched_getaffinity(0)))
+        try:
+            yield Spread(here.count, here.run)
+        finally:
+            here.close()
+        return
+    with spark_session(job, options) as session:
+        context = session.sparkContext
+
+        def run(function: str, units: Sequence[Unit]) -> list[Unit]:
+            texts = [json.dumps(unit) for unit in units]
+            try:
+                told = context.parallelize(texts, len(texts)).map(partial(work, function)).collect()
+            except Exception as error:
+                words = str(error).strip().splitlines()
+                cause = next(
+                    (each for each in words if "Error: " in each), words[0] if words else ""
+                )
+                raise SpreadError(f"the executors gave up: {cause.strip()}") from error
+            return [json.loads(text) for text in told]
+
+        yield Spread(context.defaultParallelism, run)
+
+
+def work(function: str, unit: str) -> str:
+    """Do one unit; runs in an executor, or in a process of this machine.
+
+    Args:
+        function: ``package.module:function``, which takes a unit and gives its answer.
+        unit: as JSON.
+
+    """
+    module, _, name = function.partition(":")
+    told: Unit = getattr(importlib.import_module(module), name)(json.loads(unit))
+    return json.dumps(told)
+
+
+@dataclass(slots=True)
+class _Here:
+    """Processes of this machine, made anew where one is killed."""
+
+    count: int
+    _pool: ProcessPoolExecutor | None = None
+
+    def run(self, function: str, units: Sequence[Unit]) -> list[Unit]:
+        answers: dict[int, str] = {}
+        for _ in range(_LIVES):
+            left = [place for place in range(len(units)) if place not in answers]
+            if not left:
+                return [json.loads(answers[place]) for place in range(len(units))]
+            if self._pool is None:
+                # A fork would carry over the threads of Arrow, and none of their locks.
+                spawn = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(self.count, spawn)
+            waiting: dict[int, Future[str]] = {}
+            try:
+                for place in left:
+                    waiting[place] = self._pool.submit(work, function, json.dumps(units[place]))
+                wait(waiting.values())
+            except BrokenProcessPool:
+                pass
+            broken = len(waiting) < len(left)
+            for place, future in waiting.items():
+                if isinstance(future.exception(), BrokenProcessPool):
+                    broken = True
+                else:
+                    answers[place] = future.result()
+            if broken:
+                self.close()
+        raise SpreadError(f"{_LIVES} times a process was killed before its work was done")
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None

@@ -1,0 +1,1 @@
+"""The kit inside of pytest: session, summary, collection."""

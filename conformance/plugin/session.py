@@ -1,0 +1,332 @@
+"""A pytest session that judges: items in, records out, the kit's exit status.
+
+Loaded by ``delta_tck_pytest`` only when ``--impl`` is given.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from conformance.base.faults import AdapterError, KitError
+from conformance.base.options import destination
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import printable
+from conformance.items.items import Item
+from conformance.judging.claims import as_document
+from conformance.plugin.partial import partial_reasons
+from conformance.plugin.spread import Crew, processes_for
+from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
+from conformance.report.baseline_writing import BaselineFile, Outcomes
+from conformance.report.results import ResultsWriter
+from conformance.report.share import share_of
+from conformance.run.breaker import Breaker
+from conformance.run.run import Judgement, Run, decide_status
+from conformance.run.settings import SEED, read_settings
+from conformance.workers.lifetime import interrupt_on_termination
+
+__all__ = ["SUITE", "start"]
+
+SUITE: Final = Path(__file__).resolve().parent / "suite"
+"""Where the suite's test modules are."""
+
+_PROPERTY: Final = "delta-tck"
+_KEPT: Final = (Status.INTERRUPTED, Status.INTERNAL, Status.USAGE)
+
+
+def start(config: pytest.Config) -> None:
+    """Load, select and start before anything is collected, or end the run with its status."""
+    interrupt_on_termination()
+    settings = read_settings(config)
+    worker = hasattr(config, "workerinput")
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = [str(SUITE)]
+        # Its plugin loads all of Hypothesis to find, at the end, that it has nothing to say.
+        if config.pluginmanager.hasplugin("hypothesispytest"):
+            config.pluginmanager.unregister(name="hypothesispytest")
+    if not config.get_verbosity() > 0:
+        _leave_failures_to_the_summary(config)
+    run = None
+    try:
+        run = Run(settings, trusted=worker)
+        plugin = _WorkerPlugin(run) if worker else _MainPlugin(run)
+    except KitError as error:
+        if run is not None:
+            run.close()
+        details = f"\n{error.details}" if isinstance(error, AdapterError) else ""
+        message = printable(f"delta-tck: {error}{details}")
+        pytest.exit(message, returncode=status_of_error(error))
+    config.pluginmanager.register(plugin, "delta-tck-run")
+
+
+def _leave_failures_to_the_summary(config: pytest.Config) -> None:
+    """Print no failure twice, unless an option asks for it."""
+    if config.option.tbstyle == "auto":
+        config.option.tbstyle = "no"
+    config.option.reportchars = ""
+
+
+class _WorkerPlugin:
+    """Run items in this process; all there is in a test process of xdist."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.fixture(scope="session")
+    def delta_tck_run(self) -> Run:
+        """Give the run."""
+        return self.run
+
+    @pytest.fixture
+    def delta_tck_judge(self, request: pytest.FixtureRequest) -> Callable[[Item], None]:
+        """Judge an item, record the verdict with the test, and fail the test when it is red."""
+
+        def judge(item: Item) -> None:
+            judgement = self.run.decide(item)
+            request.node.user_properties.append((_PROPERTY, json.dumps(judgement.record)))
+            _conclude(judgement)
+
+        return judge
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out modules of the suite that have nothing to judge in this run."""
+        if collection_path.parent != SUITE or not collection_path.name.startswith("test_"):
+            return None
+        source = collection_path.stem.removeprefix("test_")
+        return None if self.run.of_source(source) else True
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one test of each selected item of the module's source."""
+        if "delta_tck_item" in metafunc.fixturenames:
+            source = metafunc.module.__name__.rpartition("test_")[2]
+            items = self.run.of_source(source)
+            metafunc.parametrize("delta_tck_item", items, ids=[item.id for item in items])
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Keep the collector of garbage from going through thousands of items again and again."""
+        del session
+        gc.freeze()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Release what this process holds; a test process of xdist may not live longer."""
+        del session, exitstatus
+        self.run.close()
+
+    def pytest_unconfigure(self) -> None:
+        """Release the adapter of a session that never began."""
+        self.run.close()
+
+
+def _group(item: pytest.Item) -> str:
+    """Name what an item's neighbours share with it: the case, or else the module."""
+    call = getattr(item, "callspec", None)
+    asked = call.params.get("delta_tck_item") if call is not None else None
+    return str(asked.id.rpartition("/")[0] if asked else item.nodeid.partition("::")[0])
+
+
+def _conclude(judgement: Judgement) -> None:
+    if judgement.known is not None:
+        pytest.xfail(f"known: {judgement.known}")
+    if judgement.failure is not None:
+        record = judgement.record
+        lines = [judgement.failure, f"expected: {record['expected']}"]
+        pytest.fail("\n".join([*lines, *record["details"]]), pytrace=False)
+
+
+class _MainPlugin(_WorkerPlugin):
+    """Gather the records, write them, sum them up and set the exit status.
+
+    Raises:
+        KitError: a file cannot be written, or the adapter does not start.
+
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        settings = run.settings
+        self._records: dict[str, dict[str, Any]] = {}
+        self._collected: set[str] = set()
+        self._unrecorded: set[str] = set()
+        self._breaker = Breaker()
+        self._broken: str | None = None
+        self._session: pytest.Session | None = None
+        self._status = Status.OK
+        self._partial: list[str] = []
+        self._shortfalls: list[str] = []
+        self._stale = run.stale_entries()
+        # What a run is to leave is opened before it begins.
+        target = settings.write_baseline
+        self._baseline = BaselineFile(target, run.baseline) if target else None
+        self._writer = ResultsWriter(settings.results) if settings.results else None
+        # Starts the adapter, so that one that cannot start ends the run here.
+        run.description  # noqa: B018  the cached property is asked for its effect
+        run.witness  # noqa: B018  as above
+        if self._writer:
+            self._writer.begin(run.header())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Let every test process of xdist draw the same histories."""
+        node.workerinput[SEED] = self.run.settings.plan.seed
+
+    def pytest_report_header(self) -> list[str]:
+        """Say who is judged by what."""
+        run, who = self.run, self.run.description
+        revision = run.settings.selection.revision
+        return [
+            f"delta-tck: judging {who.name} {who.engine_version} by revision {revision}",
+            f"delta-tck: {len(run.selected)} of {len(run.items)} cases of {run.corpus.root}",
+        ]
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Keep the session, to end it where the adapter no longer answers."""
+        self._session = session
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Keep which tests are going to run; under xdist its processes know."""
+        super().pytest_collection_finish(session)
+        self._collected = {item.nodeid for item in session.items}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the record out of a test's report."""
+        found = [str(value) for key, value in report.user_properties if key == _PROPERTY]
+        record = json.loads(found[-1]) if found else None
+        if record is None:
+            if report.failed or report.when == "call":
+                self._unrecorded.add(report.nodeid)
+            return
+        self._collected.discard(report.nodeid)
+        # The first verdict stands: a case that is asked again until it passes has failed.
+        if report.when == "call" and record["id"] not in self._records:
+            self._records[record["id"]] = record
+            if self._writer:
+                self._writer.add(record)
+            self._end_if_broken(self._breaker.add(record))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Judge on every core, or leave the loop to others.
+
+        Raises:
+            pytest.Session.Failed: ``-x`` or ``--maxfail`` ends the run.
+            pytest.Session.Interrupted: something else does.
+
+        """
+        config = session.config
+        count = processes_for(session) if config.getoption(destination("--impl")) == "ours" else 1
+        if count < 2:
+            return None
+        crew = Crew(session, lambda: self._leave_to_the_first(config), self.run.close, _group)
+        with closing(crew.reports(count)) as found:
+            for item, reports in zip(session.items, found, strict=True):
+                hook = item.ihook
+                hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+                for report in reports:
+                    hook.pytest_runtest_logreport(report=report)
+                hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+                if session.shouldfail:
+                    raise session.Failed(session.shouldfail)
+                if session.shouldstop:
+                    raise session.Interrupted(session.shouldstop)
+        return True
+
+    def _leave_to_the_first(self, config: pytest.Config) -> None:
+        """Be a copy, which neither gathers records nor sums them up."""
+        config.pluginmanager.unregister(self)
+
+    def _end_if_broken(self, reason: str | None) -> None:
+        if reason is None or self._broken or self._session is None:
+            return
+        self._broken = reason
+        self._session.shouldstop = reason
+        spread = self._session.config.pluginmanager.get_plugin("dsession")
+        if spread is not None:
+            spread.shouldstop = reason
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Set the exit status, and write what the options ask for."""
+        super().pytest_sessionfinish(session, exitstatus)
+        ended_early = exitstatus in _KEPT or session.shouldfail or session.shouldstop
+        if not ended_early and not session.config.option.collectonly:
+            self._unrecorded |= self._collected
+        records = list(self._records.values())
+        missing = len(self.run.selected) - len(records)
+        self._partial = partial_reasons(
+            session,
+            exitstatus,
+            missing=missing,
+            unrecorded=len(self._unrecorded),
+            suite=str(SUITE),
+        )
+        whole = not self._partial
+        self._shortfalls = self.run.shortfalls(records, whole=whole)
+        self._status = decide_status(
+            records,
+            self._stale,
+            len(self._unrecorded),
+            self._shortfalls,
+            self.run.settings.strict,
+        )
+        if exitstatus in _KEPT:
+            self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
+        session.exitstatus = self._status
+        if self._writer:
+            self._writer.close(self._status, self._partial)
+        if self._baseline and records and exitstatus not in _KEPT:
+            self._write_baseline(self._baseline, whole=whole)
+
+    def _write_baseline(self, file: BaselineFile, *, whole: bool) -> None:
+        run = self.run
+        everything = whole and not run.settings.narrowed
+        outcomes = Outcomes(
+            self._records,
+            run.failing,
+            [item.id for item in run.items],
+            shipped=run.settings.corpus is None,
+        )
+        share = share_of(self._records.values()) if everything else None
+        file.write(outcomes, as_document(run.description.claims), share)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the summary that a person acts on."""
+        settings = self.run.settings
+        options = settings.repeat_options()
+        records = list(self._records.values())
+        config = terminalreporter.config
+
+        def reproduce(identity: str) -> str:
+            return reproduce_command(settings.impl, options, identity)
+
+        summary = Summary(
+            records,
+            len(self.run.selected),
+            self.run.registry,
+            reproduce,
+            verbose=config.get_verbosity() > 0,
+        )
+        terminalreporter.section("delta-tck")
+        for line in (*summary.lines(), *self._remarks()):
+            terminalreporter.line(printable(line))
+        only = config.option.collectonly
+        counts = "nothing was asked: --collect-only" if only else counts_line(records)
+        lead = lead_line(records, len(self.run.selected)).partition(";")[0]
+        terminalreporter.line(
+            f"{lead}: {counts}; exit status {int(self._status)} "
+            f"({self._status.name.lower().replace('_', ' ')})"
+        )
+
+    def _remarks(self) -> Iterator[str]:
+        yield from (f"STALE BASELINE: {line}" for line in self._stale)
+        yield from (f"NO RECORD: {nodeid}" for nodeid in sorted(self._unrecorded))
+        yield from (f"TOO FEW: {line}" for line in self._shortfalls)
+        if self._broken:
+            yield f"GAVE UP: {self._broken}"
+        yield from (f"PARTIAL: {reason}" for reason in self._partial)

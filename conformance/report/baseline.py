@@ -1,0 +1,182 @@
+"""Baselines: failures that are known, each with what must still hold for it to count.
+
+A baseline is a YAML file:
+
+    claims: {operations: [scan], …}  # optional: a run that claims less fails
+    judged: 61                       # optional: percent of a whole run to be judged at least
+    failures:
+      - id: chapter/case/spec        # "*" stands for any text; at most 20 items
+        requirement: REC-001         # one that the item names or the verdict gives
+        message: "rows: 1 missing"   # part of the message; /…/ is a regular expression
+        reason: reads a removed file
+        link: https://…              # optional
+        intermittent: true           # optional: the item passes at some times and fails at others
+
+An entry whose item passes, fails in another way or does not exist is stale, and a stale baseline
+fails the run: a list that may rot hides regressions. Only an intermittent entry lets its item pass
+as well, for implementations whose answer depends on chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.base.faults import BaselineError
+from conformance.judging.claims import WORDS
+from conformance.requirements.documents import Node, RegistryError, read_yaml
+
+__all__ = ["UNTRIAGED", "Baseline", "Entry", "is_pattern", "load_baseline"]
+
+UNTRIAGED: Final = "untriaged"
+"""The reason of an entry that nobody has looked into."""
+
+_WIDEST: Final = 20
+_NUMBERS: Final = ("reader_version", "writer_version")
+
+
+def is_pattern(message: str) -> bool:
+    """Tell whether the message of an entry is a regular expression."""
+    return len(message) > 2 and message[0] == message[-1] == "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One known failure.
+
+    Attributes:
+        id: id or pattern.
+        requirement: the requirement that is broken.
+        message: text or ``/regular expression/`` that the message must still match.
+        reason: why it is known.
+        link: where it is discussed.
+        intermittent: whether the item may pass as well.
+        place: ``file:line`` of the entry.
+
+    """
+
+    id: str
+    requirement: str
+    message: str
+    reason: str
+    link: str | None = None
+    intermittent: bool = False
+    place: str = ""
+
+    def names(self, identity: str) -> bool:
+        """Tell whether the entry is about an item."""
+        return fnmatchcase(identity, self.id) if "*" in self.id else identity == self.id
+
+    def explains(self, requirements: Iterable[str], message: str) -> bool:
+        """Tell whether a failure is the known one."""
+        return self.requirement in requirements and self.says(message)
+
+    def says(self, message: str) -> bool:
+        """Tell whether a failure's message is the known one."""
+        if is_pattern(self.message):
+            return _occurs(self.message[1:-1], message)
+        return self.message in message
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The known failures of one implementation, and what it was judged by.
+
+    Attributes:
+        entries: the known failures.
+        claims: what it claims, as in a results file; ``None`` where nobody has written it down.
+        judged: percent of all cases that are judged at least, ``None`` as above.
+
+    """
+
+    entries: tuple[Entry, ...] = ()
+    claims: Mapping[str, Any] | None = None
+    judged: float | None = None
+
+    def about(self, identity: str) -> tuple[Entry, ...]:
+        """Give the entries about an item."""
+        return tuple(entry for entry in self.entries if entry.names(identity))
+
+    def check(self, universe: Sequence[str]) -> list[str]:
+        """Name the entries that no item has.
+
+        Args:
+            universe: ids of all items that exist, selected or not.
+
+        Raises:
+            BaselineError: an entry stands for more items than one may.
+
+        """
+        faults = []
+        known = set(universe)
+        for entry in self.entries:
+            if "*" not in entry.id:
+                matched = int(entry.id in known)
+            else:
+                matched = sum(entry.names(identity) for identity in universe)
+            if not matched:
+                faults.append(f"{entry.place}: {entry.id} matches no case")
+            elif matched > _WIDEST:
+                raise BaselineError(
+                    f"{entry.place}: {entry.id} covers {matched} cases, and an entry covers at "
+                    f"most {_WIDEST}: one reason for more hides what is new; write several entries"
+                )
+        return faults
+
+
+def load_baseline(path: Path) -> Baseline:
+    """Read a baseline file.
+
+    Raises:
+        BaselineError: it is missing or malformed; the message has file and line.
+
+    """
+    try:
+        root = read_yaml(path, "a baseline").fields(("failures",), ("claims", "judged"))
+        entries = tuple(_entry(node) for node in root["failures"].items(may_be_empty=True))
+        claims = _claims(root["claims"]) if "claims" in root else None
+        judged = _percent(root["judged"]) if "judged" in root else None
+    except RegistryError as error:
+        raise BaselineError(str(error)) from error
+    return Baseline(entries, claims, judged)
+
+
+def _claims(node: Node) -> dict[str, Any]:
+    values = node.fields((*_NUMBERS, *WORDS))
+    numbers = {name: values[name].integer() for name in _NUMBERS}
+    sets = {name: [i.text() for i in values[name].items(may_be_empty=True)] for name in WORDS}
+    return {**numbers, **sets}
+
+
+def _percent(node: Node) -> float:
+    value = node.text()
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", value) or float(value) > 100:
+        raise node.fail(f"judged is a percentage from 0 to 100, not {value!r}")
+    return float(value)
+
+
+def _entry(node: Node) -> Entry:
+    values = node.fields(("id", "requirement", "message", "reason"), ("link", "intermittent"))
+    chance = values.pop("intermittent", None)
+    intermittent = chance is not None and chance.choice(("true", "false")) == "true"
+    texts = {key: value.text() for key, value in values.items()}
+    message = texts["message"]
+    if is_pattern(message):
+        try:
+            _occurs(message[1:-1], "")
+        except pa.ArrowInvalid as error:
+            raise values["message"].fail(f"is no regular expression: {error}") from error
+    return Entry(**texts, intermittent=intermittent, place=node.place)
+
+
+def _occurs(pattern: str, message: str) -> bool:
+    """Search for an expression of RE2, which takes linear time whatever a baseline asks for."""
+    found = pc.match_substring_regex(pa.array([message], pa.string()), pattern)
+    return bool(found[0].as_py())

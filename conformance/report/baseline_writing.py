@@ -1,0 +1,176 @@
+"""Write today's failures into a baseline, and keep what people wrote there.
+
+An entry stands as it is while it explains what happened, or while one of its cases was not asked:
+a selection drops nothing. One whose case fails in another way keeps its reason and link. What goes
+is what passed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from conformance.base.faults import OutputError
+from conformance.report.baseline import UNTRIAGED, Baseline, Entry, is_pattern, load_baseline
+from conformance.report.share import Share
+
+__all__ = ["BaselineFile", "Outcomes", "merged"]
+
+Record = Mapping[str, Any]
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What a run has to say about the entries of a baseline.
+
+    Attributes:
+        records: id to record of every item that was asked.
+        failing: outcomes that fail.
+        universe: ids of all items that exist, selected or not.
+        shipped: whether those are the kit's own; of another corpus they say nothing about entries
+            that name none of them.
+
+    """
+
+    records: Mapping[str, Record]
+    failing: frozenset[str]
+    universe: Sequence[str]
+    shipped: bool = True
+
+    def failed(self, identity: str) -> bool:
+        """Tell whether an item was asked and failed."""
+        return identity in self.records and self.records[identity]["outcome"] in self.failing
+
+
+def merged(entries: Sequence[Entry], outcomes: Outcomes) -> list[Entry]:
+    """Give the entries that a baseline has after a run, the new ones last."""
+    kept: list[Entry] = []
+    explained: set[str] = set()
+    for entry in entries:
+        matched = [identity for identity in outcomes.universe if entry.names(identity)]
+        failed = [identity for identity in matched if outcomes.failed(identity)]
+        known = {identity for identity in failed if _explains(entry, outcomes.records[identity])}
+        unasked = any(identity not in outcomes.records for identity in matched)
+        gone = not matched and outcomes.shipped
+        if known or unasked or (not matched and not gone) or (entry.intermittent and not failed):
+            kept.append(entry)
+            explained |= known
+        elif failed and "*" not in entry.id:
+            fresh = _entry(outcomes.records[failed[0]])
+            kept.append(replace(entry, requirement=fresh.requirement, message=fresh.message))
+            explained.add(failed[0])
+    new = [name for name in sorted(outcomes.records) if outcomes.failed(name)]
+    return [*kept, *(_entry(outcomes.records[name]) for name in new if name not in explained)]
+
+
+def _explains(entry: Entry, record: Record) -> bool:
+    named = [*record["requirements"], *([record["requirement"]] if record["requirement"] else [])]
+    return entry.explains(named, record["message"])
+
+
+def _entry(record: Record) -> Entry:
+    message = str(record["message"])
+    if is_pattern(message):
+        message = f"/{re.escape(message)}/"
+    requirement = record["requirement"] or record["requirements"][0]
+    return Entry(record["id"], requirement, message, UNTRIAGED)
+
+
+class BaselineFile:
+    """A baseline that a run is going to write.
+
+    Args:
+        path: the file; what it holds already is kept as far as it holds.
+        other: what to begin with where there is no such file.
+
+    Raises:
+        OutputError: the file cannot be written.
+        BaselineError: what is there is no baseline.
+
+    """
+
+    def __init__(self, path: Path, other: Baseline) -> None:
+        self._path = path
+        if path.is_dir():
+            raise OutputError(f"a baseline cannot be written to {path}: it is a folder")
+        exists = path.exists() and path.stat().st_size > 0
+        self._before = load_baseline(path) if exists else other
+        self._comment = _leading_comment(path) if exists else ""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._write(None)
+        except OSError as error:
+            raise OutputError(
+                f"a baseline cannot be written to {path}: {error.strerror}"
+            ) from error
+
+    def _write(self, content: bytes | None) -> None:
+        """Replace the file at once; ``None`` only tries whether that can be done."""
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content or b"")
+            if content is not None:
+                temporary.replace(self._path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def write(self, outcomes: Outcomes, claims: Mapping[str, Any], share: Share | None) -> int:
+        """Write the entries after a run, and give how many there are.
+
+        Args:
+            outcomes: what was asked and how it ended.
+            claims: what the implementation claims.
+            share: how much of all cases was judged; ``None`` where not all were selected, and the
+                share that is there stays.
+
+        """
+        entries = merged(self._before.entries, outcomes)
+        judged = self._before.judged if share is None else math.floor(share.percent)
+        text = self._comment + "".join(_lines(entries, claims, judged))
+        self._write(text.encode("utf-8", "backslashreplace"))
+        return len(entries)
+
+
+def _leading_comment(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines) if not line.startswith("#")]
+    return "".join(lines[: ends[0] if ends else len(lines)])
+
+
+def _lines(
+    entries: Sequence[Entry], claims: Mapping[str, Any], judged: float | None
+) -> Iterator[str]:
+    yield yaml.safe_dump(
+        {"claims": dict(claims)}, sort_keys=False, width=96, default_flow_style=None
+    )
+    if judged is not None:
+        yield f"judged: {judged:g}\n"
+    yield "failures:\n" if entries else "failures: []\n"
+    for entry in entries:
+        yield f"  - id: {_scalar(entry.id)}\n    requirement: {entry.requirement}\n"
+        yield f"    message: {_quoted(entry.message)}\n    reason: {_quoted(entry.reason)}\n"
+        if entry.link:
+            yield f"    link: {entry.link}\n"
+        if entry.intermittent:
+            yield "    intermittent: true\n"
+
+
+def _scalar(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    text = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=sys.maxsize)
+    return text.removesuffix("\n")

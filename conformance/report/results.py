@@ -1,0 +1,230 @@
+"""Results files: JSON lines with a header that stamps the run and a footer that completes it.
+
+The first line is the header (``"line": "header"``): kit version, corpus digest, revision, adapter
+and engine, claims, selection. One ``result`` line per item follows, then one ``footer`` with the
+counts, why the run is partial where it is, and a digest of every line. A file whose lines are not
+those that were written is no results file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import schemas
+from conformance.base.faults import KitError, OutputError
+from conformance.base.outcomes import Verdict
+from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
+from conformance.items.items import Item
+from conformance.report.share import share_of
+
+__all__ = [
+    "FORMAT",
+    "Results",
+    "ResultsError",
+    "ResultsWriter",
+    "read_results",
+    "record_of",
+]
+
+FORMAT: Final = 2
+"""Version of the format."""
+
+_LARGEST: Final = 256 * MIB
+"""Bytes of a results file; one of six thousand cases has six."""
+
+
+class ResultsError(KitError):
+    """A file is no results file, is of a run that did not end, or was altered."""
+
+
+def record_of(
+    item: Item, verdict: Verdict, standing: str, stale: str | None = None
+) -> dict[str, Any]:
+    """Make the record of one judged item; a plain JSON object.
+
+    Args:
+        item: what was judged.
+        verdict: how it ended.
+        standing: ``new``, ``known`` or ``stale`` against the baseline.
+        stale: what the baseline says otherwise, where it does.
+
+    """
+    return {
+        "id": item.id,
+        "outcome": verdict.outcome.value,
+        "hazard": verdict.hazard.value if verdict.hazard else None,
+        "message": verdict.message,
+        "requirement": verdict.requirement,
+        "requirements": list(item.requirements),
+        "source": item.source,
+        "chapter": item.chapter,
+        "title": item.title,
+        "features": sorted(item.features),
+        "expected": verdict.expected,
+        "actual": verdict.actual,
+        "details": list(verdict.details),
+        "seen": verdict.seen,
+        "fault": verdict.fault,
+        "unclaimed": list(verdict.unclaimed),
+        "standing": standing,
+        "stale": stale,
+    }
+
+
+class ResultsWriter:
+    """Write a results file line by line; use as a context or call :meth:`close`.
+
+    Args:
+        path: the file, replaced when it exists; opened at once, so that a run that cannot keep
+            its results does not begin.
+
+    Raises:
+        OutputError: the file cannot be written.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = path.open("wb")
+        except OSError as error:
+            raise OutputError(f"results cannot be written to {path}: {error.strerror}") from error
+        self._digest = hashlib.sha256()
+        self._records: list[Mapping[str, Any]] = []
+
+    def _put(self, document: Mapping[str, Any]) -> None:
+        line = _line(document)
+        self._digest.update(line)
+        self._file.write(line)
+        self._file.flush()
+
+    def begin(self, header: Mapping[str, Any]) -> None:
+        """Write the stamp."""
+        self._put({"line": "header", "format": FORMAT, **header})
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Write the line of one judged item."""
+        self._records.append({"outcome": record["outcome"]})
+        self._put({"line": "result", **record})
+
+    def close(self, status: int, partial: Sequence[str] = ()) -> None:
+        """Write the footer.
+
+        Args:
+            status: the exit status of the run.
+            partial: why not every selected item was judged; empty when all were.
+
+        """
+        footer = {
+            "line": "footer",
+            "records": len(self._records),
+            "counts": _counts(self._records),
+            "judged": share_of(self._records).judged,
+            "complete": not partial,
+            "partial": list(partial),
+            "status": status,
+        }
+        self._digest.update(_line(footer))
+        digest = f"sha256:{self._digest.hexdigest()}"
+        self._put({**footer, "digest": digest})
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        """Give the writer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave a file without a footer when the block raised."""
+        self._file.close()
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    # A lone surrogate of an engine's message becomes the escape that JSON has for it.
+    text = json.dumps(document, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return dict(sorted(Counter(str(record["outcome"]) for record in records).items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A results file that was read.
+
+    Attributes:
+        header: the stamp.
+        records: id to record.
+        footer: counts, completeness and status.
+
+    """
+
+    header: Mapping[str, Any]
+    records: Mapping[str, Mapping[str, Any]]
+    footer: Mapping[str, Any]
+
+    @property
+    def partial(self) -> tuple[str, ...]:
+        """Say why the file lacks cases of its selection; empty when it has them all."""
+        return tuple(self.footer["partial"])
+
+
+def read_results(path: Path) -> Results:
+    """Read a results file, and hold its lines against its footer.
+
+    Raises:
+        ResultsError: it is none, lacks its footer, or is not as it was written.
+
+    """
+    try:
+        raw = [*lines_of(path, _LARGEST)]
+        lines = [parse_json(line) for line in raw]
+    except DocumentError as error:
+        raise ResultsError(f"{path} is no results file: {error}") from error
+    kinds = [line.get("line") if isinstance(line, dict) else None for line in lines]
+    if not kinds or kinds[0] != "header" or lines[0].get("format") != FORMAT:
+        raise ResultsError(f"{path} does not begin with a header of format {FORMAT}")
+    if kinds[-1] != "footer":
+        raise ResultsError(f"{path} has no footer: the run did not end")
+    if set(kinds[1:-1]) - {"result"}:
+        raise ResultsError(f"{path} has a line that is no result")
+    found = Results(lines[0], {str(line.get("id")): line for line in lines[1:-1]}, lines[-1])
+    for fault in _faults(found, lines, raw):
+        raise ResultsError(f"{path}: {fault}")
+    return found
+
+
+def _faults(found: Results, lines: Sequence[Mapping[str, Any]], raw: list[bytes]) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        for violation in schemas.errors("kit/result-line", line):
+            yield f"line {number}{violation.path}: {violation.message}"
+    records, footer = lines[1:-1], found.footer
+    if len(found.records) < len(records):
+        yield f"{len(records) - len(found.records)} cases are there twice"
+    if footer["records"] != len(records):
+        yield f"the footer counts {footer['records']} records, and there are {len(records)}"
+    if footer["counts"] != _counts(records):
+        yield "the footer counts other outcomes than the records have"
+    if footer["judged"] != share_of(records).judged:
+        yield "the footer counts other judged cases than the records have"
+    if footer["complete"] == bool(footer["partial"]):
+        yield "the footer says both that the run is complete and that it is partial"
+    if not footer["partial"] and len(records) != found.header["selected"]:
+        selected = found.header["selected"]
+        yield f"{selected} cases were selected, and a complete run has {len(records)} records"
+    total = hashlib.sha256(b"".join(raw[:-1]))
+    total.update(_line({key: value for key, value in footer.items() if key != "digest"}))
+    if footer["digest"] != f"sha256:{total.hexdigest()}":
+        yield "the lines are not those that were written: their digest differs"

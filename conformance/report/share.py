@@ -1,0 +1,74 @@
+"""How much of a selection was judged, and what was not claimed of the rest.
+
+A case counts as judged when its verdict was taken from what the implementation did
+(``outcomes.JUDGED``). The share is of the cases that were selected, so that a run
+that came to an end early, or asked little, shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.base.outcomes import JUDGED
+
+__all__ = ["Share", "least_judged", "share_of", "unclaimed_words"]
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of some cases.
+
+    Attributes:
+        judged: how many were judged.
+        of: out of how many.
+
+    """
+
+    judged: int
+    of: int
+
+    @property
+    def percent(self) -> float:
+        """Give the share in percent, rounded down to a tenth: 100 means all."""
+        return math.floor(1000 * self.judged / self.of) / 10 if self.of else 0.0
+
+    def __str__(self) -> str:
+        """Say it as every summary does."""
+        return f"judged {self.judged} of {self.of} ({self.percent:g} %)"
+
+
+def share_of(records: Iterable[Record], of: int | None = None) -> Share:
+    """Count the judged ones among records.
+
+    Args:
+        records: as in a results file.
+        of: how many were selected; as many as there are records when ``None``.
+
+    """
+    found = list(records)
+    judged = sum(record["outcome"] in JUDGED for record in found)
+    return Share(judged, len(found) if of is None else of)
+
+
+def unclaimed_words(records: Iterable[Record]) -> list[tuple[str, int]]:
+    """Count what was not claimed among unsupported records, most frequent first."""
+    words = Counter(word for record in records for word in record["unclaimed"])
+    return sorted(words.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def least_judged(records: Sequence[Record], below: float) -> list[tuple[str, Share]]:
+    """Give the chapters of which less than some percentage was judged, the least first."""
+    chapters: dict[str, list[Record]] = {}
+    for record in records:
+        chapters.setdefault(record["chapter"], []).append(record)
+    shares = [(chapter, share_of(found)) for chapter, found in chapters.items()]
+    return sorted(
+        ((chapter, share) for chapter, share in shares if share.percent < below),
+        key=lambda entry: (entry[1].percent, entry[0]),
+    )

@@ -1,0 +1,1 @@
+"""The registry of requirements, where they are cited, and what covers them."""

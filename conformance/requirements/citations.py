@@ -1,0 +1,283 @@
+"""Who names which requirement: golden cases, mutations, properties and audit checks.
+
+Serves every section. Golden cases and schemas say it in their JSON; the rest say it in Python,
+as a string that is an id or a few ids, which is read from the source without importing it: a
+coverage report must not need Hypothesis, an engine or a corpus builder to be importable.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import schemas
+from conformance.base.home import PROJECT
+from conformance.requirements.judged import Judged, judged_of
+from conformance.requirements.registry import SELECTIONS, Registry, load_registry
+from generators.spec_files import spec_files
+
+__all__ = [
+    "Citation",
+    "CitationError",
+    "Kind",
+    "cited_in_corpus",
+    "cited_in_project",
+    "cited_in_schemas",
+    "cited_in_source",
+    "cited_in_steps",
+    "found_in_tables",
+]
+
+Kind: TypeAlias = Literal["golden", "recipe", "mutation", "property", "audit"]
+"""What names the requirement: a golden table that is read, a recipe that is written, ..."""
+
+_IDS: Final = re.compile(
+    r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?: [A-Z][A-Z0-9-]*-[0-9]{3})*"
+)
+_SLUG: Final = re.compile(r"[a-z][a-z0-9]*(?:[-/_][a-z0-9]+)+")
+_PACKAGES: Final[tuple[tuple[str, Kind], ...]] = (
+    ("generators/mutations", "mutation"),
+    ("conformance/plugin/suite", "property"),
+    ("conformance/audit", "audit"),
+)
+
+
+_BY_KIND: Final[Mapping[str, Callable[[tuple[str, ...]], tuple[Judged, ...]]]] = {
+    # A reader and the audit are asked about the table.
+    "mutation": lambda named: (Judged("read", named, refusing=True), Judged("write", named)),
+}
+_OWN: Final = "kit"
+"""Schemas of the kit's own files, which judge nobody's tables."""
+
+
+class CitationError(ValueError):
+    """A case or a module cannot be read, so that nobody can tell what it names."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        """Name the file first, where the eye looks for it."""
+        super().__init__(f"{path}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One case and the requirements that it names.
+
+    Attributes:
+        case: the case's id; ``module:name`` for what has none.
+        requirements: the ids as written, known or not.
+        kind: what sort of case it is.
+        judged: what it judges out of those; all of them where it says nothing.
+        revisions: selections of texts under which it applies.
+
+    """
+
+    case: str
+    requirements: tuple[str, ...]
+    kind: Kind
+    judged: tuple[Judged, ...] = field(default=(), compare=False)
+    revisions: frozenset[str] = frozenset(SELECTIONS)
+
+    def judges(self, registry: Registry, revision: str | None) -> frozenset[str]:
+        """Give the ids that the case judges.
+
+        Args:
+            registry: the requirements.
+            revision: a selection of texts; any of them for ``None``.
+
+        """
+        if not self.judged:
+            return frozenset(self.requirements)
+        asked = self.revisions if revision is None else self.revisions & {revision}
+        found = {each.in_revision(name, registry) for each in self.judged for name in asked}
+        return frozenset(name for name in found if name is not None)
+
+
+def cited_in_corpus(root: Path) -> Iterator[Citation]:
+    """Go through golden cases: one citation for each spec, with its own and its case's ids.
+
+    Raises:
+        CitationError: a document is not JSON or has no list of requirements.
+
+    """
+    for path in sorted(root.glob("*/*/case.json")):
+        whole = _document(path)
+        shared = _requirements(whole, path)
+        revisions = frozenset(whole.get("revision", SELECTIONS))
+        case = f"{path.parent.parent.name}/{path.parent.name}"
+        specs = spec_files(path.parent)
+        if not specs:
+            raise CitationError(path.parent, "a case without specs judges nothing")
+        for spec in specs:
+            document = _document(spec)
+            named = dict.fromkeys((*_requirements(document, spec), *shared))
+            kind: Kind = (
+                "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
+            )
+            ids = _requirements(document, spec)
+            judged = [_judged(document, ids)]
+            # Of its steps those count that say what they judge.
+            steps = document.get("judged", {}).values()
+            judged += [Judged("write", (), name, alone=True) for name in steps]
+            yield Citation(f"{case}/{spec.stem}", tuple(named), kind, tuple(judged), revisions)
+
+
+def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
+    due = document.get("error", {}).get("requirement")
+    return judged_of(
+        str(document.get("of", document.get("type", "read"))),
+        named,
+        own=document.get("requirement"),
+        due=due,
+        timed="timestamp" in document,
+        refusing="error" in document,
+    )
+
+
+def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
+    """Go through the Python modules of a folder and its subfolders.
+
+    A case is what encloses the string most closely: a call with an ``id`` or with a slug as its
+    first argument, else a function or class, else an assignment, else the module.
+
+    Raises:
+        CitationError: a module is not Python.
+
+    """
+    for path in sorted(folder.rglob("*.py")):
+        module = ".".join(path.relative_to(folder).with_suffix("").parts)
+        yield from _cited_in(path, module, kind)
+
+
+def _cited_in(path: Path, module: str, kind: Kind) -> Iterator[Citation]:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise CitationError(path, f"is not Python: {error}") from error
+    found: dict[str, list[str]] = {}
+    for case, ids in _walk(tree, module):
+        found.setdefault(case, []).extend(ids)
+    for case, ids in found.items():
+        named = tuple(dict.fromkeys(ids))
+        yield Citation(case, named, kind, _BY_KIND[kind](named) if kind in _BY_KIND else ())
+
+
+def cited_in_schemas(folder: Path) -> Iterator[Citation]:
+    """Go through JSON Schemas: the audit holds actions and log files against them.
+
+    Raises:
+        CitationError: a schema is not JSON.
+
+    """
+    for path in sorted(folder.glob("*/*.schema.json")):
+        name = path.name.removesuffix(".schema.json")
+        ids = dict.fromkeys(_rules(_document(path)))
+        if path.parent.name != _OWN and ids:
+            yield Citation(f"{path.parent.name}/{name}", tuple(ids), "audit")
+
+
+@cache
+def found_in_tables() -> frozenset[str]:
+    """Give the requirements of writers and files that the kit finds broken in a table."""
+    root = PROJECT
+    cited = [
+        *cited_in_source(root / "conformance" / "audit", "audit"),
+        *cited_in_steps(root / "conformance"),
+        *cited_in_schemas(Path(schemas.__file__).parent),
+    ]
+    registry = load_registry()
+    return frozenset(
+        name
+        for each in cited
+        for name in each.requirements
+        if name in registry and registry[name].role != "reader"
+    )
+
+
+def cited_in_steps(folder: Path) -> Iterator[Citation]:
+    """Go through the modules that name what is wrong with what steps of a recipe leave."""
+    steps = sorted((folder / "judging" / "recipes").glob("*.py"))
+    for path in (*steps, folder / "requirements" / "levels.py"):
+        if path.is_file():
+            yield from _cited_in(path, f"recipes.{path.stem}", "audit")
+
+
+def _rules(node: Any) -> Iterator[str]:
+    """Give the requirements that the rules of a schema cite, at any depth."""
+    if isinstance(node, dict):
+        cited = node.get("x-requirement")
+        yield from cited if isinstance(cited, list) else ()
+        for each in node.values():
+            yield from _rules(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _rules(each)
+
+
+def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
+    """Go through all that the project judges by.
+
+    Args:
+        root: the folder that holds ``conformance`` and ``generators``.
+        corpus: the folder of golden cases.
+
+    Raises:
+        CitationError: see :func:`cited_in_corpus`, :func:`cited_in_source` and
+            :func:`cited_in_schemas`.
+
+    """
+    yield from cited_in_corpus(corpus)
+    for package, kind in _PACKAGES:
+        yield from cited_in_source(root / package, kind)
+    yield from cited_in_steps(root / "conformance")
+    yield from cited_in_schemas(root / "schemas")
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CitationError(path, f"is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise CitationError(path, "is not a JSON object")
+    return document
+
+
+def _requirements(document: dict[str, Any], path: Path) -> tuple[str, ...]:
+    ids = document.get("requirements")
+    if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
+        raise CitationError(path, "has no list of requirements")
+    return tuple(ids)
+
+
+def _walk(node: ast.AST, case: str) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and _IDS.fullmatch(node.value):
+            yield case, node.value.split()
+        return
+    inner = _name(node, case)
+    for child in ast.iter_child_nodes(node):
+        yield from _walk(child, inner)
+
+
+def _name(node: ast.AST, outer: str) -> str:
+    module = outer.partition(":")[0]
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return f"{module}:{name}"
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return f"{module}:{name}"
+        case ast.Call(keywords=keywords, args=args):
+            for keyword in keywords:
+                if keyword.arg == "id" and isinstance(keyword.value, ast.Constant):
+                    return str(keyword.value.value)
+            if args and isinstance(args[0], ast.Constant) and _SLUG.fullmatch(str(args[0].value)):
+                return str(args[0].value)
+        case _:
+            pass
+    return outer

@@ -1,0 +1,169 @@
+"""Defects: what is wrong with a table, under one name wherever a case plants it.
+
+Serves every section. Golden tables and mutations that plant one defect, and recipes that ask a
+writer for it, have to take the same from each role: what the text leaves open in one place it
+leaves open in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from conformance.base.home import PACKAGE
+from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.requirements.documents import Node, read_yaml
+from conformance.requirements.registry import Registry
+from generators.mutations import Mutation
+
+__all__ = [
+    "READER_RULINGS",
+    "WRITER_RULINGS",
+    "Defect",
+    "load_defects",
+    "ruling_of_case",
+    "ruling_of_findings",
+    "ruling_of_mutation",
+    "ruling_of_recipe",
+    "spec_of_case",
+]
+
+READER_RULINGS: Final = ("refused", "read", "contested")
+"""What a reader has to do: refuse the table, read it, or follow one of several readings."""
+
+WRITER_RULINGS: Final = ("forbidden", "advised", "allowed", "contested")
+"""What a writer may leave: by a MUST not, by a SHOULD or a warning better not, or freely; or the
+text is read in several ways."""
+
+_ROLES: Final = ("reader", "requirement", "writer", "breaks")
+_PLANTED: Final = ("golden", "mutations", "recipes")
+_FILE: Final = PACKAGE / "defects.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One thing that can be wrong with a table.
+
+    Attributes:
+        name: slug.
+        statement: what is wrong.
+        reader: out of :data:`READER_RULINGS`; ``None`` where no reader is asked.
+        requirement: id of the row that a reader's answer is judged by.
+        writer: out of :data:`WRITER_RULINGS`; ``None`` where there is no table to look at.
+        breaks: id of the row that the audit finds broken, or that a writer's refusal obeys.
+        golden: ids of the golden cases that plant it.
+        mutations: ids of the mutations that plant it.
+        recipes: ids of the golden cases that ask a writer for it.
+
+    """
+
+    name: str
+    statement: str
+    reader: str | None
+    requirement: str | None
+    writer: str | None
+    breaks: str | None
+    golden: tuple[str, ...]
+    mutations: tuple[str, ...]
+    recipes: tuple[str, ...]
+
+
+def load_defects(path: Path = _FILE) -> tuple[Defect, ...]:
+    """Read the defects.
+
+    Raises:
+        RegistryError: the file or an entry is not as it has to be.
+
+    """
+    root = read_yaml(path, "a list of defects").fields(("defects",))
+    return tuple(_defect(node) for node in root["defects"].items())
+
+
+def _defect(node: Node) -> Defect:
+    parts = node.fields(("name", "statement"), (*_ROLES, *_PLANTED))
+    if not {"reader", "writer"} & parts.keys():
+        raise node.fail("a defect has a ruling for a reader or for a writer")
+    if ("reader" in parts) != ("requirement" in parts):
+        raise node.fail("a ruling for a reader names the requirement that it is judged by")
+    golden, mutations, recipes = (
+        tuple(each.text() for each in parts[kind].items()) if kind in parts else ()
+        for kind in _PLANTED
+    )
+    return Defect(
+        parts["name"].text(),
+        parts["statement"].text(),
+        parts["reader"].choice(READER_RULINGS) if "reader" in parts else None,
+        parts["requirement"].text() if "requirement" in parts else None,
+        parts["writer"].choice(WRITER_RULINGS) if "writer" in parts else None,
+        parts["breaks"].text() if "breaks" in parts else None,
+        golden,
+        mutations,
+        recipes,
+    )
+
+
+def spec_of_case(case: Case) -> Spec | None:
+    """Give the read of a case's latest version; ``None`` where none is asked."""
+    reads = [spec for spec in case.specs if spec.type == "read"]
+    latest = [spec for spec in reads if spec.id.endswith("/read-latest")]
+    return next(reversed(latest or sorted(reads, key=lambda spec: spec.id)), None)
+
+
+def ruling_of_case(case: Case) -> str | None:
+    """Give what a read of a case's latest version has to come to; ``None`` where none is asked."""
+    spec = spec_of_case(case)
+    if spec is None:
+        return None
+    match spec.expectation:
+        case ExpectedError():
+            return "refused"
+        case Contested():
+            return "contested"
+        case _:
+            return "read"
+
+
+def ruling_of_mutation(mutation: Mutation) -> str:
+    """Give what a read of a mutated table has to come to."""
+    if mutation.expect == "refused":
+        return "refused"
+    return "contested" if mutation.expect == "contested" or mutation.tolerated else "read"
+
+
+def ruling_of_recipe(spec: Spec, registry: Registry) -> tuple[str | None, str | None]:
+    """Give what a recipe has of a writer: the ruling, and the row that a refusal obeys.
+
+    Args:
+        spec: a spec of type ``write``.
+        registry: has the level of the row.
+
+    """
+    match spec.expectation:
+        case Contested():
+            return "contested", None
+        case ExpectedError(requirement=str(name)):
+            return "forbidden" if registry[name].level == "MUST" else "advised", name
+        case ExpectedError() | Expected():
+            return None, None
+
+
+class _Finding(Protocol):
+    """What the audit says of a table."""
+
+    @property
+    def severity(self) -> str:
+        """``error``, ``warning`` or ``info``."""
+
+    @property
+    def requirement(self) -> str:
+        """The row that is broken."""
+
+
+def ruling_of_findings(findings: Iterable[_Finding], breaks: str | None) -> str:
+    """Give what the audit makes of a table with a defect, by the row that it breaks."""
+    severities = {each.severity for each in findings if breaks in (None, each.requirement)}
+    if "error" in severities:
+        return "forbidden"
+    return "advised" if "warning" in severities else "allowed"

@@ -1,0 +1,412 @@
+"""The requirement registry: every clause of the protocol as a row that cases can name.
+
+Serves every section of the protocol. The rows live in ``conformance/requirements/<chapter>.yaml``;
+this module reads them strictly, so that a bad row stops the run with file and line instead of
+judging anybody by a mistake of ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from conformance.base.home import PACKAGE
+from conformance.requirements.documents import Node, RegistryError, read_yaml
+
+__all__ = [
+    "DEFAULT_FOLDER",
+    "FEATURES",
+    "LEVELS",
+    "NOTICERS",
+    "REVISIONS",
+    "ROLES",
+    "SELECTIONS",
+    "Accepted",
+    "Registry",
+    "RegistryError",
+    "Requirement",
+    "UnknownRequirementError",
+    "load_registry",
+]
+
+DEFAULT_FOLDER: Final = PACKAGE / "requirements"
+"""Where the shipped rows are."""
+
+ROLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "reader": ("reader",),
+        "writer": ("audit",),
+        "file": ("audit",),
+        "checkpoint-writer": ("audit",),
+        "vacuum": ("audit",),
+        "cleanup": ("audit",),
+    }
+)
+"""Who must obey a clause, and who notices a breach of it unless the row says otherwise."""
+
+LEVELS: Final = ("MUST", "SHOULD", "MAY", "DEF")
+"""How binding a clause is; ``DEF`` defines a notion and binds through the clauses that use it."""
+
+REVISIONS: Final = ("2021", "2025", "dv-design", "upstream")
+"""The texts that a clause can stand in."""
+
+SELECTIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "2021": frozenset({"2021"}),
+        "2025": frozenset({"2025", "dv-design"}),
+        "upstream": frozenset({"2025", "dv-design", "upstream"}),
+    }
+)
+"""What ``--tck-revision`` selects: the texts whose clauses hold under it."""
+
+NOTICERS: Final = ("reader", "writer", "audit")
+"""Who can be asked to notice a breach."""
+
+FEATURES: Final = frozenset(
+    {
+        "core",
+        "allowColumnDefaults",
+        "appendOnly",
+        "catalogManaged",
+        "changeDataFeed",
+        "checkConstraints",
+        "checkpointProtection",
+        "clustering",
+        "columnMapping",
+        "deletionVectors",
+        "domainMetadata",
+        "generatedColumns",
+        "icebergCompatV1",
+        "icebergCompatV2",
+        "icebergCompatV3",
+        "identityColumns",
+        "inCommitTimestamp",
+        "invariants",
+        "materializePartitionColumns",
+        "rowTracking",
+        "timestampNtz",
+        "typeWidening",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantType",
+    }
+)
+"""The table feature a clause belongs to; ``core`` is what every table has."""
+
+_ID: Final = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}")
+_DIGEST: Final = re.compile(r"[1-9][0-9]*:[0-9a-f]{16}")
+_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
+_NOT_CHAPTERS: Final = ("chapters", "exceptions", "proved", "unproved")
+_REQUIRED: Final = ("id", "section", "role", "level", "feature", "revisions", "statement")
+_OPTIONAL: Final = ("clause_digest", "notice", "contested", "ruling", "superseded_by", "retired")
+
+
+class UnknownRequirementError(KeyError):
+    """An id is named that no row has.
+
+    Attributes:
+        requirement: the id as named.
+        nearest: ids that look like it, nearest first.
+
+    """
+
+    def __init__(self, requirement: str, nearest: Iterable[str]) -> None:
+        """Say what was asked for and what it may have been meant to be."""
+        self.requirement = requirement
+        self.nearest = tuple(nearest)
+        super().__init__(requirement)
+
+    def __str__(self) -> str:
+        """Give one sentence with a hint, where there is one."""
+        hint = f"; did you mean {', '.join(self.nearest)}?" if self.nearest else ""
+        return f"no requirement has the id {self.requirement!r}{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """One outcome that a contested clause allows.
+
+    Attributes:
+        name: short slug of the outcome, as ``empty-as-null``.
+        source: who stands for it: ``text``, or the implementations that do so.
+
+    """
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One clause of the protocol in the project's own words.
+
+    Attributes:
+        id: permanent; never reused, even when the row is retired.
+        chapter: slug of the file that holds the row.
+        section: heading in the protocol text.
+        role: who must obey; a key of :data:`ROLES`.
+        level: out of :data:`LEVELS`.
+        feature: out of :data:`FEATURES`.
+        revisions: texts that hold the clause, in the order of :data:`REVISIONS`.
+        statement: what holds.
+        clause_digest: revision to digest of the sentence (see ``drift.py``);
+            empty where the text shows it by an example or a diagram only.
+        notice: who has to notice a breach, out of :data:`NOTICERS`.
+        contested: accepted outcomes; empty unless the text is silent or disputed.
+        ruling: what the project rules where the text is wrong, silent or disputed.
+        superseded_by: id of the row that takes its place in a later text; the row does not
+            bind where that one does.
+        superseded_in: the texts that hold that other row.
+        retired: why the row no longer judges anybody; ``None`` while it does.
+        place: ``file:line`` of the row.
+
+    """
+
+    id: str
+    chapter: str
+    section: str
+    role: str
+    level: str
+    feature: str
+    revisions: tuple[str, ...]
+    statement: str
+    clause_digest: Mapping[str, str]
+    notice: tuple[str, ...]
+    contested: tuple[Accepted, ...]
+    ruling: str | None
+    superseded_by: str | None
+    superseded_in: tuple[str, ...]
+    retired: str | None
+    place: str
+
+    def holds_in(self, revision: str) -> bool:
+        """Tell whether the clause binds under a selection out of :data:`SELECTIONS`.
+
+        Raises:
+            ValueError: the selection is not one.
+
+        """
+        if self.retired is not None:
+            return False
+        texts = _selection(revision)
+        return not texts.isdisjoint(self.revisions) and texts.isdisjoint(self.superseded_in)
+
+
+class Registry:
+    """All requirements, in the order of the files and rows.
+
+    Raises:
+        RegistryError: two rows share an id, or one is superseded by a row that is not there.
+
+    """
+
+    def __init__(self, requirements: Iterable[Requirement], titles: Mapping[str, str]) -> None:
+        """Index the rows; ``titles`` maps chapter slugs to headings, in reading order."""
+        self._rows: dict[str, Requirement] = {}
+        self._titles = dict(titles)
+        for row in requirements:
+            first = self._rows.setdefault(row.id, row)
+            if first is not row:
+                raise RegistryError(row.place, f"id {row.id} is taken by {first.place}")
+        for row in tuple(self):
+            if row.superseded_by is None:
+                continue
+            successor = self._rows.get(row.superseded_by)
+            if successor is None or successor is row:
+                message = f"{row.id} cannot be superseded by {row.superseded_by}"
+                raise RegistryError(row.place, message)
+            self._rows[row.id] = replace(row, superseded_in=successor.revisions)
+
+    def __getitem__(self, requirement_id: str) -> Requirement:
+        """Return the row with an id.
+
+        Raises:
+            UnknownRequirementError: no row has it.
+
+        """
+        try:
+            return self._rows[requirement_id]
+        except KeyError:
+            nearest = difflib.get_close_matches(requirement_id, self._rows, n=3)
+            raise UnknownRequirementError(requirement_id, nearest) from None
+
+    def __contains__(self, requirement_id: object) -> bool:
+        """Tell whether a row, retired or not, has the id."""
+        return requirement_id in self._rows
+
+    def __iter__(self) -> Iterator[Requirement]:
+        """Go through the rows in file order."""
+        return iter(self._rows.values())
+
+    def __len__(self) -> int:
+        """Count the rows, retired ones included."""
+        return len(self._rows)
+
+    @property
+    def chapters(self) -> tuple[str, ...]:
+        """Slugs of the chapters, in reading order."""
+        return tuple(self._titles)
+
+    def title(self, chapter: str) -> str:
+        """Return the heading of a chapter."""
+        return self._titles[chapter]
+
+    def in_chapter(self, chapter: str) -> tuple[Requirement, ...]:
+        """Return the rows of a chapter.
+
+        Raises:
+            ValueError: there is no such chapter.
+
+        """
+        if chapter not in self._titles:
+            raise ValueError(_unknown("chapter", chapter, self._titles))
+        return tuple(row for row in self if row.chapter == chapter)
+
+    def in_section(self, section: str) -> tuple[Requirement, ...]:
+        """Return the rows under a heading of the text; none for an unknown heading."""
+        return tuple(row for row in self if row.section == section)
+
+    def for_feature(self, feature: str) -> tuple[Requirement, ...]:
+        """Return the rows of a table feature.
+
+        Raises:
+            ValueError: the feature is not in :data:`FEATURES`.
+
+        """
+        if feature not in FEATURES:
+            raise ValueError(_unknown("feature", feature, FEATURES))
+        return tuple(row for row in self if row.feature == feature)
+
+    def for_revision(self, revision: str) -> tuple[Requirement, ...]:
+        """Return the rows that bind under a selection out of :data:`SELECTIONS`.
+
+        Raises:
+            ValueError: the selection is not one.
+
+        """
+        _selection(revision)
+        return tuple(row for row in self if row.holds_in(revision))
+
+    def of_level(self, level: str) -> tuple[Requirement, ...]:
+        """Return the rows of a level.
+
+        Raises:
+            ValueError: the level is not in :data:`LEVELS`.
+
+        """
+        if level not in LEVELS:
+            raise ValueError(_unknown("level", level, LEVELS))
+        return tuple(row for row in self if row.level == level)
+
+
+def load_registry(folder: Path | None = None) -> Registry:
+    """Read every chapter of a folder; the shipped one, read once, when none is given.
+
+    Raises:
+        RegistryError: a file or a row is not as it has to be.
+
+    """
+    return _shipped() if folder is None else _read_folder(folder)
+
+
+@functools.cache
+def _shipped() -> Registry:
+    return _read_folder(DEFAULT_FOLDER)
+
+
+def _read_folder(folder: Path) -> Registry:
+    rows: list[Requirement] = []
+    titles: dict[str, str] = {}
+    listed = read_yaml(folder / "chapters.yaml", "the list of chapters")
+    for item in listed.items():
+        chapter = item.text(_SLUG)
+        if chapter in titles:
+            raise item.fail(f"chapter {chapter} is listed twice")
+        path = folder / f"{chapter}.yaml"
+        if not path.is_file():
+            raise item.fail(f"chapter {chapter} has no file {path.name}")
+        titles[chapter], entries = _read_chapter(path)
+        rows.extend(entries)
+    unlisted = {path.stem for path in folder.glob("*.yaml")} - {*titles, *_NOT_CHAPTERS}
+    if unlisted:
+        raise listed.fail(f"chapters without a line: {', '.join(sorted(unlisted))}")
+    return Registry(rows, titles)
+
+
+def _read_chapter(path: Path) -> tuple[str, list[Requirement]]:
+    head = read_yaml(path, "a chapter").fields(("chapter", "title", "requirements"))
+    slug = head["chapter"].text()
+    if slug != path.stem:
+        raise head["chapter"].fail(f"chapter {slug!r} stands in the file of {path.stem!r}")
+    rows = [_read_row(node, slug) for node in head["requirements"].items()]
+    return head["title"].text(), rows
+
+
+def _read_row(node: Node, chapter: str) -> Requirement:
+    row = node.fields(_REQUIRED, _OPTIONAL)
+    identity = row["id"].text(_ID)
+    role = row["role"].choice(ROLES)
+    revisions = row["revisions"].choices(REVISIONS)
+    if list(revisions) != sorted(revisions, key=REVISIONS.index):
+        raise row["revisions"].fail(f"{identity} lists its revisions out of order")
+    contested = tuple(_read_accepted(item) for item in _items(row, "contested"))
+    if len(contested) == 1:
+        raise row["contested"].fail(f"{identity} is contested between one outcome")
+    if contested and "ruling" not in row:
+        raise row["contested"].fail(f"{identity} is contested and has no ruling")
+    return Requirement(
+        id=identity,
+        chapter=chapter,
+        section=row["section"].text(),
+        role=role,
+        level=row["level"].choice(LEVELS),
+        feature=row["feature"].choice(FEATURES),
+        revisions=revisions,
+        statement=row["statement"].text(),
+        clause_digest=_read_digests(row.get("clause_digest"), revisions),
+        notice=row["notice"].choices(NOTICERS) if "notice" in row else ROLES[role],
+        contested=contested,
+        ruling=row["ruling"].text() if "ruling" in row else None,
+        superseded_by=row["superseded_by"].text(_ID) if "superseded_by" in row else None,
+        superseded_in=(),
+        retired=row["retired"].text() if "retired" in row else None,
+        place=node.place,
+    )
+
+
+def _items(row: Mapping[str, Node], key: str) -> list[Node]:
+    return row[key].items() if key in row else []
+
+
+def _read_accepted(node: Node) -> Accepted:
+    parts = node.fields(("name", "source"))
+    return Accepted(parts["name"].text(_SLUG), parts["source"].text())
+
+
+def _read_digests(node: Node | None, revisions: tuple[str, ...]) -> Mapping[str, str]:
+    digests: dict[str, str] = {}
+    for revision, value in ({} if node is None else node.entries()).items():
+        if revision not in revisions:
+            raise value.fail(f"a digest for {revision!r}, which the row does not list")
+        digests[revision] = value.text(_DIGEST)
+    return MappingProxyType(digests)
+
+
+def _selection(revision: str) -> frozenset[str]:
+    try:
+        return SELECTIONS[revision]
+    except KeyError:
+        raise ValueError(_unknown("revision", revision, SELECTIONS)) from None
+
+
+def _unknown(notion: str, value: str, choices: Iterable[str]) -> str:
+    known = sorted(choices)
+    nearest = difflib.get_close_matches(value, known, n=3) or known
+    return f"{value!r} is not a {notion}; did you mean {', '.join(nearest)}?"

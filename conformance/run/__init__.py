@@ -1,0 +1,1 @@
+"""One run: selection, judging, circuit breaker."""

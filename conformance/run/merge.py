@@ -1,0 +1,123 @@
+"""Make one results file out of those of the parts of a run: ``delta-tck merge``.
+
+The merged file has the header, the records and the status that one run of the whole selection
+gives; its records come in the order of their ids. Where a part is missing, or is itself partial,
+the merged run is partial.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.base.faults import KitError
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say, warn
+from conformance.report.results import Results, ResultsError, ResultsWriter, read_results
+from conformance.run.run import decide_status
+
+__all__ = ["merge", "run_merge_cli", "write_merged"]
+
+
+def merge(parts: Mapping[str, Results]) -> Results:
+    """Give the results of a run out of those of its parts.
+
+    Args:
+        parts: name of each file, and what it holds.
+
+    Returns:
+        the merged results, whose footer has ``partial`` and ``status`` alone.
+
+    Raises:
+        ResultsError: they are of no parts, or of parts of different runs.
+
+    """
+    (first, one), *_ = parts.items()
+    header, shard = _whole(first, one)
+    numbers: dict[int, str] = {}
+    records: dict[str, Mapping[str, Any]] = {}
+    partial: list[str] = []
+    statuses = []
+    for name, part in parts.items():
+        other, its = _whole(name, part)
+        for key in sorted(header.keys() | other.keys()):
+            if header.get(key) != other.get(key):
+                raise ResultsError(f"{first} and {name} are parts of different runs: {key} differs")
+        if its["of"] != shard["of"]:
+            raise ResultsError(f"{first} is one of {shard['of']} parts, and {name} of {its['of']}")
+        if its["number"] in numbers:
+            twice = numbers[its["number"]]
+            raise ResultsError(f"{twice} and {name} are both part {its['number']}")
+        numbers[its["number"]] = name
+        records |= part.records
+        partial += [f"part {its['number']}: {reason}" for reason in part.partial]
+        statuses.append(Status(part.footer["status"]))
+    missing = [str(each) for each in range(1, shard["of"] + 1) if each not in numbers]
+    if missing:
+        partial.append(f"of {shard['of']} parts there is no part {', '.join(missing)}")
+    lacking = header["selected"] - len(records)
+    if lacking:
+        partial.append(f"{lacking} selected case{'s have' if lacking > 1 else ' has'} no record")
+    ordered = {name: records[name] for name in sorted(records)}
+    status = _status([*ordered.values()], statuses, header["selection"].get("strict"))
+    return Results(header, ordered, {"partial": partial, "status": status})
+
+
+def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """Give the header of the whole run, and which part of it there is."""
+    header = {key: value for key, value in part.header.items() if key not in ("line", "format")}
+    shard = header.pop("shard", None)
+    if shard is None:
+        raise ResultsError(f"{name} is of a whole run, and no part of one")
+    return {**header, "selected": shard["selected"]}, shard
+
+
+def _status(
+    records: Sequence[Mapping[str, Any]], parts: Sequence[Status], strict: str | None
+) -> Status:
+    """Give the status of the whole; what a part alone knows, as of its baseline, it has told."""
+    status = decide_status(records, (), 0, (), strict)
+    if status is not Status.OK:
+        return status
+    # A part may be empty, or claim nothing of what it was asked, and the whole does not.
+    own = (Status.OK, Status.EMPTY_SELECTION, Status.NOTHING_JUDGED)
+    return next((each for each in parts if each not in own), status)
+
+
+def write_merged(results: Results, path: Path) -> None:
+    """Write merged results.
+
+    Raises:
+        OutputError: the file cannot be written.
+
+    """
+    writer = ResultsWriter(path)
+    writer.begin(results.header)
+    for record in results.records.values():
+        writer.add({key: value for key, value in record.items() if key != "line"})
+    writer.close(int(results.footer["status"]), results.partial)
+
+
+def run_merge_cli(arguments: Sequence[str]) -> int:
+    """Merge results files of parts; gives the status of the whole run."""
+    parser = argparse.ArgumentParser(
+        prog="delta-tck merge",
+        description="Make one results file out of those of --tck-shard=K/N. "
+        "Ends with the status of the whole run.",
+    )
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    options = parser.parse_args(list(arguments))
+    try:
+        merged = merge({str(path): read_results(path) for path in options.results})
+        write_merged(merged, options.output)
+    except KitError as error:
+        warn(f"delta-tck merge: {error}")
+        status = status_of_error(error)
+        return Status.USAGE if status is Status.INTERNAL else status
+    say(f"{options.output}: {len(merged.records)} of {merged.header['selected']} cases")
+    for reason in merged.partial:
+        say(f"PARTIAL: {reason}")
+    return Status(merged.footer["status"])

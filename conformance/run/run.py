@@ -1,0 +1,363 @@
+"""One run: what is selected, who is judged, what came of it.
+
+Pytest runs the items and carries the records; everything that the kit itself has to know about a
+run is here, so that the plugin only translates.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from conformance.adapter import Adapter, Description
+from conformance.base.faults import AdapterStartError, KitError
+from conformance.base.limits import InProcessLimit
+from conformance.base.outcomes import Outcome, Verdict, failing
+from conformance.base.status import Status
+from conformance.base.terminal import printable
+from conformance.base.version import kit_version
+from conformance.golden.corpus import Corpus, load_corpus
+from conformance.items.generated import generated_items
+from conformance.items.items import Item, golden_items
+from conformance.items.mutated import mutated_items
+from conformance.items.recipes import generated_recipes
+from conformance.items.self_audit import judge_checksum
+from conformance.judging.claims import as_document, claims_faults, fewer_claims
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
+from conformance.judging.witness import Witness
+from conformance.replay.keeper import Keeper
+from conformance.report.baseline import Baseline, Entry, load_baseline
+from conformance.report.results import record_of
+from conformance.report.share import share_of
+from conformance.requirements.levels import weighed
+from conformance.requirements.registry import Registry, load_registry
+from conformance.run.selection import select
+from conformance.run.settings import Settings
+from conformance.workers.process import ProcessAdapter
+from conformance.workers.resolve import resolve
+
+__all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
+
+
+def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
+    """Give everything that can be judged: golden specs, generated layouts, mutations.
+
+    A corpus that the options name is judged alone, and the audit only with our own reader: it is
+    the kit's, not the implementation's.
+    """
+    audited = settings.impl == "ours"
+    items = tuple(golden_items(corpus, {"checksum": judge_checksum} if audited else None))
+    if settings.corpus is not None:
+        return items
+    mutations = mutated_items(registry, audited=audited)
+    generated = (*generated_items(settings.plan), *generated_recipes(settings.plan))
+    return (*items, *generated, *mutations)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A record together with what it means for the run.
+
+    Attributes:
+        record: the plain JSON record.
+        failure: why the run is red because of it, ``None`` when it is not.
+        known: the reason of the baseline entry that expects the failure.
+
+    """
+
+    record: dict[str, Any]
+    failure: str | None = None
+    known: str | None = None
+
+
+@dataclass
+class Run:
+    """The selected items and the adapter to ask, started when first needed.
+
+    Args:
+        settings: the options.
+        trusted: another process of this run has held the corpus against its schemas.
+
+    """
+
+    settings: Settings
+    trusted: bool = False
+    _adapter: Adapter | None = field(default=None, init=False)
+    _judge: Judge | None = field(default=None, init=False)
+    _keeper: Keeper | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Load and select.
+
+        Raises:
+            KitError: something named by the options is missing or malformed.
+
+        """
+        self.registry: Registry = load_registry()
+        self.corpus: Corpus = load_corpus(
+            self.settings.corpus,
+            # The kit's own tests hold the shipped corpus against its schemas.
+            validate=self.settings.corpus is not None and not self.trusted,
+        )
+        self.baseline: Baseline = (
+            load_baseline(self.settings.baseline) if self.settings.baseline else Baseline()
+        )
+        self.items = all_items(self.corpus, self.settings, self.registry)
+        self.selected = select(self.settings.selection, self.items, self.registry)
+        self.asked = len(self.selected)
+        if self.settings.shard is not None:
+            self.selected = self.settings.shard.of(self.selected)
+
+    def of_source(self, source: str) -> list[Item]:
+        """Give the selected items of one source."""
+        return [item for item in self.selected if item.source == source]
+
+    @cached_property
+    def description(self) -> Description:
+        """Say who is judged.
+
+        Raises:
+            AdapterStartError: the adapter does not come up.
+
+        """
+        with _starting():
+            if self._adapter is None:
+                self._adapter = self._resolve(self.settings.impl)
+            found = self._adapter.describe()
+        faults = [*claims_faults(found.claims)]
+        if faults:
+            raise AdapterStartError(f"{found.name} claims what nobody knows: {'; '.join(faults)}")
+        return replace(
+            found,
+            name=printable(found.name),
+            engine_version=printable(found.engine_version),
+            adapter_version=printable(found.adapter_version),
+        )
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """Give the other implementation that reads what recipes leave, where one is named.
+
+        Raises:
+            AdapterStartError: it does not come up.
+
+        """
+        name = self.settings.witness
+        if name is None:
+            return None
+        with _starting():
+            return Witness(self._resolve(name))
+
+    def _resolve(self, name: str) -> Adapter:
+        return resolve(name, self.settings.limits, self.settings.isolation)
+
+    @property
+    def judge(self) -> Judge:
+        """Give the judge of this process."""
+        if self._judge is None:
+            claims = self.description.claims
+            assert self._adapter is not None
+            # A process of its own is killed; only what runs here needs the alarm.
+            own_process = isinstance(self._adapter, ProcessAdapter)
+            limit = InProcessLimit(None if own_process else self.settings.limits.request)
+            ids = frozenset(item.id for item in self.selected)
+            self._judge = Judge(
+                self._adapter,
+                claims,
+                TableStore(),
+                limit,
+                ids,
+                self.witness,
+                self.settings.selection.revision,
+            )
+        return self._judge
+
+    def header(self) -> dict[str, Any]:
+        """Give the stamp of this run's results."""
+        who = self.description
+        shard = self.settings.shard
+        part = {} if shard is None else {"shard": shard.as_document(self.asked)}
+        return {
+            **part,
+            "kit_version": kit_version(),
+            "corpus_digest": self.corpus.digest,
+            "revision": self.settings.selection.revision,
+            "impl": self.settings.impl,
+            "adapter": {
+                "name": who.name,
+                "adapter_version": who.adapter_version,
+                "engine_version": who.engine_version,
+            },
+            "claims": as_document(who.claims),
+            "selection": self.settings.as_document(),
+            "cases": len(self.items),
+            "selected": len(self.selected),
+        }
+
+    def decide(self, item: Item) -> Judgement:
+        """Judge one item and hold the verdict against the baseline; never raises."""
+        verdict = verdict_of(item, self.judge, self.registry)
+        return self._kept(item, verdict, self._hold(item, verdict))
+
+    def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
+        """Keep a bundle of a new failure on a drawn history, and say where it is."""
+        new = verdict.outcome in self.failing and judgement.record["standing"] == "new"
+        if not new or item.history is None or self.settings.bundles is None:
+            return judgement
+        if self._keeper is None:
+            self._keeper = Keeper(self.settings.bundles, self.description)
+        where = self._keeper.keep(item, self.judge, verdict)
+        judgement.record["details"].insert(0, where)
+        return judgement
+
+    def _hold(self, item: Item, verdict: Verdict) -> Judgement:
+        entries = self.baseline.about(item.id)
+        failed = verdict.outcome in self.failing
+        if not entries:
+            failure = verdict.message if failed else None
+            return Judgement(record_of(item, verdict, "new"), failure)
+        named = {*item.requirements, verdict.requirement}
+        requirements = [name for name in named if name]
+        for entry in entries:
+            if failed and entry.explains(requirements, verdict.message):
+                return Judgement(record_of(item, verdict, "known"), known=entry.reason)
+        if not failed and all(entry.intermittent for entry in entries):
+            return Judgement(record_of(item, verdict, "new"))
+        what = _disagreement(entries[0], requirements, verdict, failed=failed)
+        return Judgement(record_of(item, verdict, "stale", what), f"stale baseline: {what}")
+
+    @property
+    def failing(self) -> frozenset[Outcome]:
+        """The outcomes that fail at the level of this run."""
+        return failing(self.settings.strict)
+
+    def stale_entries(self) -> list[str]:
+        """Name the baseline entries that no item has.
+
+        Raises:
+            BaselineError: an entry stands for more items than one may.
+
+        """
+        return self.baseline.check([item.id for item in self.items])
+
+    def shortfalls(self, records: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
+        """Say where less was claimed or judged than the baseline and the options ask for.
+
+        Args:
+            records: every judged item.
+            whole: every item of the selection has a record.
+
+        """
+        found = []
+        share = share_of(records, len(self.selected))
+        least = self.settings.min_judged
+        if least is not None and share.percent < least:
+            found.append(f"{share}, and --tck-min-judged asks for {least:g} %")
+        if self.baseline.claims is not None:
+            lost = fewer_claims(self.baseline.claims, as_document(self.description.claims))
+            found += [f"the baseline has a claim that is made no longer: {each}" for each in lost]
+        least = self.baseline.judged
+        asked_all = whole and not self.settings.narrowed
+        if least is not None and asked_all and share.percent < least:
+            found.append(f"{share}, and the baseline asks for {least:g} %")
+        return found
+
+    def close(self) -> None:
+        """Release the adapter and the copies of tables."""
+        if self._judge is not None:
+            self._judge.store.close()
+            self._judge = None
+        if self._adapter is not None:
+            self._adapter.close()
+            self._adapter = None
+        witness = self.__dict__.pop("witness", None)
+        if witness is not None:
+            witness.close()
+
+
+def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
+    """Judge one item by the revision of a judge; never raises.
+
+    The verdict can be printed, and has the weight of the requirement that is judged.
+    """
+    judged = item.requirement(judge.revision)
+    try:
+        verdict = item.judge(judge)
+    except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
+        message = f"kit fault: {type(error).__name__}: {error}"
+        trace = tuple(traceback.format_exception(error))
+        verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
+    if judged is not None:
+        verdict = weighed(verdict, judged, item.judged.asked, registry, judge.revision)
+    return _printable(verdict)
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    """Give a verdict that can be printed and written, whatever engines and tables say in it."""
+    return replace(
+        verdict,
+        message=printable(verdict.message),
+        expected=printable(verdict.expected),
+        actual=printable(verdict.actual),
+        details=tuple(map(printable, verdict.details)),
+    )
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Turn whatever an adapter raises at first into one kind of error."""
+    try:
+        yield
+    except KitError:
+        raise
+    except Exception as error:
+        details = "".join(traceback.format_exception(error))
+        raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
+
+
+def _disagreement(
+    entry: Entry, requirements: Sequence[str], verdict: Verdict, *, failed: bool
+) -> str:
+    """Say why an entry does not explain what became of its item."""
+    if not failed:
+        return f"{entry.place} expects a failure, and the outcome is {verdict.outcome}"
+    if entry.says(verdict.message):
+        named = ", ".join(sorted(requirements))
+        return f"{entry.place} names {entry.requirement}, and the failure is about {named}"
+    return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"
+
+
+def decide_status(
+    records: Sequence[Mapping[str, Any]],
+    stale_entries: Iterable[str],
+    unrecorded: int,
+    shortfalls: Iterable[str] = (),
+    strict: str | None = None,
+) -> Status:
+    """Give the status of a run that came to its end.
+
+    Args:
+        records: every judged item.
+        stale_entries: baseline entries that match nothing.
+        unrecorded: items that failed without a record, as when a test process died.
+        shortfalls: where less was claimed or judged than was asked for.
+        strict: the level of ``--tck-strict``.
+
+    """
+    if not records and not unrecorded:
+        return Status.EMPTY_SELECTION
+    new = {str(record["outcome"]) for record in records if record["standing"] == "new"}
+    if new & failing(strict) - {Outcome.ERROR}:
+        return Status.NONCONFORMANT
+    if Outcome.ERROR in new or unrecorded:
+        return Status.ERRORS
+    if any(stale_entries) or any(record["standing"] == "stale" for record in records):
+        return Status.STALE_BASELINE
+    if not share_of(records).judged:
+        return Status.NOTHING_JUDGED
+    return Status.TOO_FEW_JUDGED if any(shortfalls) else Status.OK

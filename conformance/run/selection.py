@@ -1,0 +1,119 @@
+"""Select items by requirement, feature, chapter, id and revision; a misspelled name is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from conformance.base.faults import EmptySelectionError, SelectionError
+from conformance.items.items import Item
+from conformance.requirements.citations import found_in_tables
+from conformance.requirements.registry import Registry
+
+__all__ = ["Selection", "select"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the options ask for; an empty tuple asks for all.
+
+    Attributes:
+        revision: the protocol revision.
+        requirements: requirement ids, of which an item has to prove one.
+        features: table features, of which an item's table has to have one.
+        chapters: chapter slugs.
+        cases: ids of cases or specs, or patterns with ``*``.
+
+    """
+
+    revision: str = "upstream"
+    requirements: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    chapters: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+
+    def as_document(self) -> dict[str, Any]:
+        """Give the selection for the header of a results file."""
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+
+    def takes(self, item: Item) -> bool:
+        """Tell whether an item is asked for."""
+        return (
+            item.requirement(self.revision) is not None
+            and (not self.requirements or proves(item, self.requirements, self.revision))
+            and (not self.features or bool({*self.features} & item.features))
+            and (not self.chapters or item.chapter in self.chapters)
+            and (not self.cases or any(names(pattern, item.id) for pattern in self.cases))
+        )
+
+
+def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
+    """Tell whether an item can show that one of some requirements is broken.
+
+    It or a step of it judges the requirement, or it has a table written, which is held against
+    everything that the audit and the checks of steps know of writers and of files.
+    """
+    judged = item.requirements_judged(revision)
+    written = found_in_tables() if item.judged.question == "write" else frozenset()
+    return any(
+        name in judged
+        or name in written
+        or (item.judged.asked == "audit" and name in item.requirements)
+        for name in requirements
+    )
+
+
+def names(pattern: str, identity: str) -> bool:
+    """Tell whether a case id, spec id or pattern names an item."""
+    if "*" in pattern:
+        return fnmatchcase(identity, pattern)
+    return identity == pattern or identity.startswith(f"{pattern}/")
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> SelectionError:
+    close = get_close_matches(name, list(known), n=3)
+    hint = f"; did you mean {', '.join(close)}?" if close else ""
+    return SelectionError(f"no {what} is called {name!r}{hint}")
+
+
+def _check(selection: Selection, items: Sequence[Item], registry: Registry) -> None:
+    requirements = {row.id for row in registry}
+    features = {row.feature for row in registry} | {f for item in items for f in item.features}
+    chapters = {*registry.chapters, *(item.chapter for item in items)}
+    for what, wanted, known in (
+        ("requirement", selection.requirements, requirements),
+        ("feature", selection.features, features),
+        ("chapter", selection.chapters, chapters),
+    ):
+        for name in wanted:
+            if name not in known:
+                raise _unknown(what, name, known)
+    for pattern in selection.cases:
+        if not any(names(pattern, item.id) for item in items):
+            ids = {item.id for item in items}
+            ids |= {identity.rpartition("/")[0] for identity in ids}
+            raise _unknown("case", pattern, ids)
+
+
+def select(selection: Selection, items: Sequence[Item], registry: Registry) -> tuple[Item, ...]:
+    """Give the items that the options ask for.
+
+    Args:
+        selection: what is asked for.
+        items: everything that there is.
+        registry: the requirements, which say what a misspelling is.
+
+    Raises:
+        SelectionError: an option names what does not exist.
+        EmptySelectionError: all names exist, and no item has them all.
+
+    """
+    _check(selection, items, registry)
+    chosen = tuple(item for item in items if selection.takes(item))
+    if not chosen:
+        asked = {k: v for k, v in selection.as_document().items() if v}
+        raise EmptySelectionError(f"no case is selected by {asked}")
+    return chosen

@@ -1,0 +1,152 @@
+"""The options of one run as values."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from conformance.base.options import destination
+from conformance.items.generated import Plan
+from conformance.items.shards import Shard
+from conformance.run.selection import Selection
+from conformance.workers.resolve import Isolation, Limits
+
+__all__ = ["SEED", "Settings", "read_settings"]
+
+SEED: Final = "delta_tck_seed"
+"""Under which name a test process of xdist is told the seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of one run as values.
+
+    Attributes:
+        impl: the value of ``--impl``.
+        selection: what to judge.
+        corpus: folder of golden tables, ``None`` for the shipped ones.
+        baseline: file of known failures.
+        write_baseline: file to write today's failures to.
+        results: results file to write.
+        limits: how much time and memory the adapter may take.
+        isolation: ``auto``, ``process`` or ``none``: where the adapter runs.
+        plan: which histories to generate.
+        witness: the value of ``--tck-witness``.
+        bundles: folder for bundles of failures on drawn histories, ``None`` to keep none.
+        min_judged: percent of the selected cases that have to be judged, ``None`` for any share.
+        strict: the level of ``--tck-strict``.
+        shard: the part of the selection to judge, ``None`` for all of it.
+
+    """
+
+    impl: str
+    selection: Selection
+    corpus: Path | None
+    baseline: Path | None
+    write_baseline: Path | None
+    results: Path | None
+    limits: Limits
+    isolation: Isolation
+    plan: Plan
+    witness: str | None = None
+    bundles: Path | None = None
+    min_judged: float | None = None
+    strict: str | None = None
+    shard: Shard | None = None
+
+    def repeat_options(self) -> list[str]:
+        """Give the options that a command needs to repeat one item."""
+        options = [f"--tck-corpus={self.corpus}"] if self.corpus else []
+        if self.selection.revision != "upstream":
+            options.append(f"--tck-revision={self.selection.revision}")
+        if self.plan.profile != "gate":
+            options += [f"--tck-generate={self.plan.profile}", f"--tck-seed={self.plan.seed}"]
+        if self.witness:
+            options.append(f"--tck-witness={self.witness}")
+        if self.strict:
+            options.append(f"--tck-strict={self.strict}")
+        return options
+
+    def as_document(self) -> dict[str, Any]:
+        """Give what was asked, and how, for the header of a results file."""
+        return {
+            **self.selection.as_document(),
+            "generate": self.plan.profile,
+            "seed": self.plan.seed,
+            "witness": self.witness,
+            "strict": self.strict,
+        }
+
+    @property
+    def narrowed(self) -> bool:
+        """Tell whether the options take less than all cases of the revision."""
+        selection = self.selection
+        named = (selection.requirements, selection.features, selection.chapters, selection.cases)
+        return self.shard is not None or any(named)
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read the options of a run that judges.
+
+    Raises:
+        pytest.UsageError: an option has an empty value.
+
+    """
+
+    def value(name: str) -> Any:
+        found = config.getoption(destination(name))
+        if found == "":
+            # As of a variable of CI that is not set: what it stands for would be left out unseen.
+            raise pytest.UsageError(f"{name}: an empty value asks for nothing")
+        return found
+
+    def path(name: str) -> Path | None:
+        text = value(name)
+        return Path(config.invocation_params.dir, text) if text else None
+
+    return Settings(
+        impl=value("--impl"),
+        selection=Selection(
+            revision=value("--tck-revision"),
+            requirements=tuple(value("--tck-requirement")),
+            features=tuple(value("--tck-feature")),
+            chapters=tuple(value("--tck-chapter")),
+            cases=tuple(value("--tck-case")),
+        ),
+        corpus=path("--tck-corpus"),
+        baseline=path("--tck-baseline"),
+        write_baseline=path("--tck-write-baseline"),
+        results=path("--tck-results"),
+        limits=Limits(
+            value("--tck-time-limit"),
+            value("--tck-start-limit"),
+            int(value("--tck-memory-limit") * 1024**3),
+        ),
+        isolation=value("--tck-isolation"),
+        plan=_plan(config),
+        witness=value("--tck-witness"),
+        bundles=path("--tck-bundles") or _bundles(config),
+        min_judged=value("--tck-min-judged"),
+        strict=value("--tck-strict"),
+        shard=Shard(*value("--tck-shard")) if value("--tck-shard") else None,
+    )
+
+
+def _bundles(config: pytest.Config) -> Path | None:
+    """Give where bundles go when nobody says: whoever explores wants to keep what is found."""
+    explores = config.getoption(destination("--tck-generate")) == "explore"
+    return Path(config.invocation_params.dir, "delta-tck-bundles") if explores else None
+
+
+def _plan(config: pytest.Config) -> Plan:
+    profile = config.getoption(destination("--tck-generate"))
+    if profile == "gate":
+        return Plan()
+    seed = config.getoption(destination("--tck-seed"))
+    # A test process is told the seed of the run.
+    seed = getattr(config, "workerinput", {}).get(SEED, seed)
+    return Plan(profile, secrets.randbelow(2**31) if seed is None else seed)

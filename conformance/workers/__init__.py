@@ -1,0 +1,1 @@
+"""Processes that answer for an implementation, and the messages between."""

@@ -1,0 +1,155 @@
+"""Turn what ``--impl`` says into an adapter.
+
+``--impl`` takes a built-in name, ``python:package.module:factory`` (a callable without arguments
+that gives an adapter), or ``cmd:<command line>`` (a program in any language).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from conformance.adapter import Adapter
+from conformance.base.faults import ResolveError
+from conformance.base.options import IMPLEMENTATIONS
+from conformance.workers.process import LARGEST_MEMORY, ProcessAdapter
+
+__all__ = ["BUILT_IN", "Isolation", "Limits", "load_factory", "resolve"]
+
+BUILT_IN: Final[Mapping[str, str]] = {
+    name: f"conformance.adapters.{name}:create" for name in IMPLEMENTATIONS
+}
+"""Name of each built-in implementation, and the factory of its adapter."""
+
+Isolation: TypeAlias = Literal["auto", "process", "none"]
+"""Where an adapter runs."""
+
+_IN_PROCESS: Final = "ours"
+_WORKER: Final = Path(__file__).with_name("serve.py")
+
+_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "deltalake": ("deltalake",),
+    "duckdb": ("duckdb", "duckdb_extension_delta"),
+    "polars": ("polars", "deltalake"),
+    "chdb": ("chdb",),
+    "spark": ("pyspark", "delta"),
+}
+"""Packages that an implementation needs, which the extra of its name installs."""
+
+_NAMED_BY_VARIABLE: Final = {"duckdb_extension_delta": "DELTA_TCK_DUCKDB_EXTENSION"}
+"""Packages that are not needed where an environment variable names what they hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an adapter may take.
+
+    Attributes:
+        request: seconds for one request.
+        start: seconds to come up.
+        memory: bytes that the processes of an adapter may hold.
+
+    """
+
+    request: float = 60.0
+    start: float = 180.0
+    memory: int = LARGEST_MEMORY
+
+
+def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]:
+    """Import the factory of a Python adapter.
+
+    Args:
+        name: ``python:package.module:factory``, the prefix being optional.
+        folder: where modules are looked for that are nowhere else; the working directory when
+            ``None``. It is the last place, so that a file in it (a ``json.py``) shadows nothing.
+
+    Raises:
+        ResolveError: the module or the factory cannot be had.
+
+    """
+    module_name, _, attribute = name.removeprefix("python:").partition(":")
+    if not module_name or not attribute:
+        raise ResolveError(f"{name!r} is not python:package.module:factory")
+    place = str(Path.cwd() if folder is None else folder)
+    if place not in sys.path:
+        sys.path.append(place)
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ResolveError(f"{name!r} cannot be imported: {error}") from error
+    if not callable(factory):
+        raise ResolveError(f"{name!r} is not callable")
+    made: Callable[[], Adapter] = factory
+    return made
+
+
+def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "auto") -> Adapter:
+    """Give the adapter that a ``--impl`` value names.
+
+    Args:
+        name: the value of ``--impl``.
+        limits: how long it may take.
+        isolation: ``process`` gives an adapter whose process starts when it is first asked;
+            ``none`` makes a Python adapter here; ``auto`` does so for the reference
+            implementation alone.
+
+    Raises:
+        ResolveError: there is no such adapter.
+
+    """
+    limits = limits or Limits()
+    command = _command(name)
+    here = isolation == "none" or (isolation == "auto" and name == _IN_PROCESS)
+    if here and not name.startswith("cmd:"):
+        return load_factory(command[-1])()
+    return ProcessAdapter(
+        command,
+        time_limit=limits.request,
+        start_limit=limits.start,
+        memory_limit=limits.memory,
+    )
+
+
+def _check_packages(name: str) -> None:
+    """Say in one line which extra is missing; the engine's own error says it in many."""
+    missing = [
+        package
+        for package in _PACKAGES.get(name, ())
+        if os.environ.get(_NAMED_BY_VARIABLE.get(package, "")) is None
+        and importlib.util.find_spec(package) is None
+    ]
+    if missing:
+        raise ResolveError(
+            f"{name} needs {', '.join(missing)}, which is not installed: "
+            f"pip install 'delta-tck[{name}]'"
+        )
+
+
+def _command(name: str) -> list[str]:
+    if name.startswith("cmd:"):
+        command = shlex.split(name.removeprefix("cmd:"))
+        if not command:
+            raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
+        return command
+    _check_packages(name)
+    if name in BUILT_IN:
+        name = f"python:{BUILT_IN[name]}"
+    if not name.startswith("python:"):
+        close = get_close_matches(name, BUILT_IN, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(BUILT_IN)
+        raise ResolveError(
+            f"--impl={name!r} is neither one of {known} nor python:module:factory "
+            f"nor cmd:<command line>{hint}"
+        )
+    # Not with -m, which puts the working directory before the standard library.
+    return [sys.executable, "-P", str(_WORKER), name]

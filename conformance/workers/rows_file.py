@@ -1,0 +1,176 @@
+"""Rows that travel between the kit and an adapter: Arrow IPC files, read without trust.
+
+Serves the section "Adapter messages" of ``docs/formats.md``. A small file may claim any number of
+rows and bytes: compressed buffers say how much they unfold to, and a type without buffers, as
+null, is of any length. Both are counted before memory is taken for them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from conformance.base.faults import KitError
+from conformance.base.terminal import printable
+from conformance.base.untrusted import MIB
+
+__all__ = ["RowsError", "read_rows", "write_rows"]
+
+_LARGEST: Final = 1024 * MIB
+"""Bytes, in the file and unfolded."""
+
+_MOST_ROWS: Final = 10_000_000
+_MOST_VALUES: Final = 100_000_000
+"""In all columns and what is nested in them."""
+
+_MAGIC: Final = b"ARROW1"
+_DICTIONARIES, _BATCHES = 2, 3
+"""Fields of the footer."""
+
+_HEADER_TYPE, _HEADER, _BODY_OF_DICTIONARY, _BUFFERS, _COMPRESSION = 1, 2, 1, 2, 3
+"""Fields of a message, of a dictionary and of a batch."""
+
+_DICTIONARY_HEADER: Final = 2
+
+
+class RowsError(KitError):
+    """A file does not hold rows that can be compared."""
+
+
+def write_rows(table: pa.Table, path: Path) -> None:
+    """Write rows as an Arrow IPC file."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_rows(path: Path) -> pa.Table:
+    """Read an Arrow IPC file and check every buffer of it.
+
+    Raises:
+        RowsError: the file is missing, malformed, no regular file, or too large.
+
+    """
+    try:
+        content = _content(path)
+        unfolded = sum(_unfolded(content))
+        if unfolded > _LARGEST:
+            raise RowsError(f"rows at {path} unfold to {unfolded} bytes, over {_LARGEST}")
+        with pa.BufferReader(content) as source:
+            table = pa.ipc.open_file(source).read_all()
+        if table.num_rows > _MOST_ROWS:
+            raise RowsError(f"rows at {path} are {table.num_rows}, over {_MOST_ROWS}")
+        table.validate(full=True)
+        values = sum(_values(chunk) for column in table.columns for chunk in column.chunks)
+        if values > _MOST_VALUES:
+            raise RowsError(f"rows at {path} have {values} values, over {_MOST_VALUES}")
+    except (OSError, ValueError, MemoryError, pa.ArrowException, struct.error) as error:
+        raise RowsError(f"rows at {path} cannot be read: {printable(str(error))}") from error
+    return table
+
+
+def _content(path: Path) -> bytes:
+    # Never through a link that was put in the file's place, nor waiting for a writer.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    with open(descriptor, "rb") as opened:  # noqa: PTH123  of a descriptor, not a path
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RowsError(f"rows at {path} cannot be read: no regular file")
+        content = opened.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise RowsError(f"rows at {path} have more than {_LARGEST} bytes")
+    return content
+
+
+def _values(array: pa.Array) -> int:
+    """Count the values of an array and of what is nested in it."""
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _values(array.storage)
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
+        return len(array) + sum(_values(array.field(i)) for i in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return len(array) + _values(array.keys) + _values(array.items)
+    if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
+        return len(array) + _values(array.values)
+    return len(array)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of a flat buffer; every access stays in the bytes or raises ``struct.error``."""
+
+    content: bytes
+    at: int
+
+    def field(self, number: int) -> int | None:
+        """Give where a field is, ``None`` where it is absent."""
+        layout = self.at - _number("<i", self.content, self.at)
+        slot = 4 + 2 * number
+        if slot >= _number("<H", self.content, layout):
+            return None
+        offset = _number("<H", self.content, layout + slot)
+        return self.at + offset if offset else None
+
+    def table(self, number: int) -> _Table | None:
+        """Give a field that is a table."""
+        at = self.field(number)
+        return None if at is None else _Table(self.content, at + _number("<I", self.content, at))
+
+    def structs(self, number: int, layout: str) -> Iterator[tuple[int, ...]]:
+        """Give the entries of a field that is a vector of structs."""
+        at = self.field(number)
+        if at is not None:
+            at += _number("<I", self.content, at)
+            for index in range(_number("<I", self.content, at)):
+                yield _unpack(layout, self.content, at + 4 + index * struct.calcsize(layout))
+
+
+def _unpack(layout: str, content: bytes, at: int) -> tuple[int, ...]:
+    if at < 0:
+        raise struct.error("an offset is negative")
+    return struct.unpack_from(layout, content, at)
+
+
+def _number(layout: str, content: bytes, at: int) -> int:
+    return _unpack(layout, content, at)[0]
+
+
+def _unfolded(content: bytes) -> Iterator[int]:
+    """Give how many bytes the buffers of each compressed batch say that they unfold to."""
+    end = len(content) - len(_MAGIC) - 4
+    if end < 0 or not content.endswith(_MAGIC):
+        raise RowsError("rows cannot be read: no Arrow IPC file")
+    start = end - _number("<i", content, end)
+    footer = _Table(content, start + _number("<I", content, start))
+    for field in (_DICTIONARIES, _BATCHES):
+        for offset, metadata, body in footer.structs(field, "<qi4xq"):
+            yield _unfolded_batch(content, offset, offset + metadata, body)
+
+
+def _unfolded_batch(content: bytes, at: int, body: int, length: int) -> int:
+    # Files of old versions have no mark before the length of the metadata.
+    at += 8 if _number("<i", content, at) == -1 else 4
+    message = _Table(content, at + _number("<I", content, at))
+    batch = message.table(_HEADER)
+    kind = message.field(_HEADER_TYPE)
+    if (
+        batch is not None
+        and kind is not None
+        and _number("<B", content, kind) == _DICTIONARY_HEADER
+    ):
+        batch = batch.table(_BODY_OF_DICTIONARY)
+    if batch is None or batch.field(_COMPRESSION) is None:
+        return max(length, 0)
+    sizes = (
+        _number("<q", content, body + offset)
+        for offset, size in batch.structs(_BUFFERS, "<qq")
+        if size >= 8
+    )
+    return sum(max(size, 0) for size in sizes)

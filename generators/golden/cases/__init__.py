@@ -1,0 +1,1 @@
+"""How a golden case is described and published."""

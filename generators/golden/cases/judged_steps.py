@@ -1,0 +1,53 @@
+"""Which steps of recipes judge a requirement of their own, beside that of the whole recipe.
+
+Serves the section "Write recipes" of ``docs/formats.md``. A step is listed where what can go wrong
+at it breaks a clause that the recipe as a whole does not judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["JUDGED_STEPS"]
+
+JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
+    "append-only-tables/write-after-unlocking": {3: "APP-004"},
+    "append-only-tables/write-append": {1: "WVER-001"},
+    "append-only-tables/write-optimize": {4: "FA-017"},
+    "checkpoints/write-checkpoint": {4: "CKPT-007"},
+    "checkpoints/write-multi-part": {9: "CKPT-N-003"},
+    "checkpoints/write-v2-json-sidecars": {9: "SIDE-003"},
+    "checkpoints/write-v2-parquet-sidecars": {9: "SIDE-001"},
+    "clustered-table/write-changes-mapped": {3: "CM-035"},
+    "clustered-table/write-cluster-later": {5: "CLUS-010"},
+    "column-mapping/write-columns": {6: "CM-019"},
+    "column-mapping/write-turn-on": {2: "CM-011", 3: "CM-012"},
+    "column-mapping/write-turn-on-legacy": {0: "CM-010", 1: "WVER-004"},
+    "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
+    "deletion-vectors-design/write-restore-before-vectors": {5: "DVD-014"},
+    "deletion-vectors-design/write-restore-vectors": {3: "DVD-017", 4: "DVD-013"},
+    "deletion-vectors/write-changes": {3: "DVD-018"},
+    "delta-log-entries/write-append-given": {1: "WNEW-001"},
+    "generated-columns/write-generated": {1: "GEN-005"},
+    "in-commit-timestamps/write-changes": {0: "ICT-002"},
+    "in-commit-timestamps/write-merge": {0: "ICT-004"},
+    "partition-value-serialization/write-binary": {1: "PART-014"},
+    "partition-value-serialization/write-boolean": {1: "PART-013"},
+    "partition-value-serialization/write-date": {1: "PART-005"},
+    "partition-value-serialization/write-integer": {1: "PART-004"},
+    "partition-value-serialization/write-string": {1: "PART-003"},
+    "partition-value-serialization/write-timestamp-ntz": {1: "PART-011"},
+    "row-tracking/write-changes": {1: "RT-032"},
+    "row-tracking/write-enable": {4: "RT-046"},
+    "row-tracking/write-merge": {3: "RT-050"},
+    "row-tracking/write-merge-with-vectors": {3: "RT-052"},
+    "row-tracking/write-restore-then-append": {4: "RT-036"},
+    "table-features/write-created-for-readers": {1: "TF-004"},
+    "table-features/write-created-for-writers": {0: "APP-001"},
+    "table-features/write-enable": {5: "TF-015"},
+    "version-requirements/write-constraint-3": {0: "CHK-011"},
+    "version-requirements/write-feed-4": {0: "WVER-003", 1: "CDC-011"},
+    "version-requirements/write-identity-6": {0: "WVER-005"},
+}
+"""Case id to number of a step, among those that are asked for, to the row that it judges."""

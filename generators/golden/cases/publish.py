@@ -1,0 +1,235 @@
+"""The standing questions that every golden table answers at every version.
+
+Serves all chapters. :func:`publish` turns the ledger of a :class:`GoldenTable` into the specs of
+a case: a read and a snapshot per version, the live files of the newest one. What a case is
+really about comes on top, through :class:`~generators.golden.cases.case.CaseWriter`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from generators.file_fields import FILE_FIELDS
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.filters import Filter
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.state import dv_unique_id
+
+__all__ = [
+    "describe",
+    "earlier_spec",
+    "file_entries",
+    "files_spec",
+    "filtered",
+    "pin_times",
+    "projected",
+    "publish",
+    "read_spec",
+    "refuse_load",
+    "snapshot_spec",
+]
+
+
+def publish(  # noqa: PLR0913  the standing questions, each of which may be left out
+    case: CaseWriter,
+    table: GoldenTable,
+    *,
+    versions: Sequence[int] | None = None,
+    latest: bool = True,
+    files: bool = True,
+    snapshots: bool = True,
+    log_info: Mapping[str, int] | None = None,
+) -> None:
+    """Describe the table and write its standing specs.
+
+    Args:
+        case: the case to write to.
+        table: the table, complete.
+        versions: versions to ask for by number; all that were committed by default. A table of
+            one version is only asked for its latest one.
+        latest: also ask without a version.
+        files: write the ``files`` spec of the newest version.
+        snapshots: write ``snapshot`` specs.
+        log_info: more counts for ``table_info.json``, as ``lastCheckpointVersion``.
+
+    """
+    describe(case, table, log_info=log_info)
+    asked = table.versions if versions is None else list(versions)
+    if latest:
+        read_spec(case, table, None)
+        if snapshots:
+            snapshot_spec(case, table, None)
+    if not latest or len(table.versions) > 1:
+        for version in asked:
+            read_spec(case, table, version)
+            if snapshots:
+                snapshot_spec(case, table, version)
+    if files:
+        files_spec(case, table)
+
+
+def describe(
+    case: CaseWriter, table: GoldenTable, *, log_info: Mapping[str, int] | None = None
+) -> None:
+    """Write ``table_info.json`` of the newest version out of the ledger."""
+    state = table.states[table.version]
+    layout: dict[str, int] = {}
+    if table.partition_columns:
+        distinct = {json.dumps(body["partitionValues"]) for body in state.adds.values()}
+        layout = {
+            "numPartitionColumns": len(table.partition_columns),
+            "numDistinctPartitions": len(distinct),
+        }
+    case.describe(
+        schema=table.schema.to_json(),
+        protocol=state.protocol or table.protocol,
+        configuration=(state.metadata or {}).get("configuration") or table.properties,
+        log_info={
+            "numAddFiles": len(state.adds),
+            "numRemoveFiles": len(state.removes),
+            "sizeInBytes": sum(int(body.get("size") or 0) for body in state.adds.values()),
+            "numCommits": len(table.versions),
+            "numActions": sum(len(lines) for lines in table.actions.values()),
+            **(log_info or {}),
+        },
+        data_layout=layout,
+    )
+
+
+def read_spec(case: CaseWriter, table: GoldenTable, version: int | None, **options: Any) -> None:
+    """Write the full read of a version, the newest one for ``None``."""
+    number = table.version if version is None else version
+    slug, where = _place(version)
+    case.read(
+        f"read-{slug}",
+        table.schema_at(number),
+        table.rows(number),
+        title=f"A read of {where} gives the rows put in",
+        version=version,
+        **options,
+    )
+
+
+def snapshot_spec(
+    case: CaseWriter, table: GoldenTable, version: int | None, **options: Any
+) -> None:
+    """Write the protocol and metadata of a version, the newest one for ``None``."""
+    state = table.states[table.version if version is None else version]
+    slug, where = _place(version)
+    case.spec(
+        "snapshot",
+        f"snapshot-{slug}",
+        title=f"The snapshot of {where} has its protocol and metadata",
+        expected={"protocol": state.protocol, "metadata": state.metadata},
+        version=version,
+        **options,
+    )
+
+
+def files_spec(
+    case: CaseWriter, table: GoldenTable, version: int | None = None, **options: Any
+) -> None:
+    """Write the live logical files of a version, the newest one for ``None``."""
+    slug, where = _place(version)
+    case.spec(
+        "files",
+        f"files-{slug}",
+        title=f"The live files of {where} are those committed",
+        expected={"files": file_entries(table, version)},
+        version=version,
+        **options,
+    )
+
+
+def file_entries(table: GoldenTable, version: int | None = None) -> list[dict[str, Any]]:
+    """Give the live files as a ``files`` spec spells them, by path."""
+    number = table.version if version is None else version
+    entries = []
+    for body in table.states[number].adds.values():
+        entry = {key: body[key] for key in FILE_FIELDS if body.get(key) is not None}
+        identity = dv_unique_id(body.get("deletionVector"))
+        if identity is not None:
+            entry["dvId"] = identity
+        entries.append(entry)
+    return sorted(entries, key=lambda entry: (entry["path"], entry.get("dvId", "")))
+
+
+def filtered(  # noqa: PLR0913  one argument per field of the format
+    case: CaseWriter,
+    table: GoldenTable,
+    slug: str,
+    filter: Filter,  # noqa: A002  the word of the wire
+    title: str,
+    *,
+    version: int | None = None,
+    **options: Any,
+) -> None:
+    """Write a filtered read of a version, the newest one for ``None``."""
+    number = table.version if version is None else version
+    schema, rows = table.schema_at(number), table.rows(number)
+    case.read(slug, schema, rows, title=title, filter=filter, version=version, **options)
+
+
+def projected(
+    case: CaseWriter,
+    table: GoldenTable,
+    slug: str,
+    columns: Sequence[str],
+    title: str,
+    **options: Any,
+) -> None:
+    """Write a read of some columns of the newest version, in schema order."""
+    schema, rows = table.schema_at(table.version), table.rows()
+    case.read(slug, schema, rows, title=title, columns=columns, **options)
+
+
+def refuse_load(
+    case: CaseWriter,
+    refusal: Refusal,
+    title: str,
+    *,
+    slug: str = "latest",
+    version: int | None = None,
+) -> None:
+    """Write that neither the rows nor the snapshot of a version may be had."""
+    for type_name in ("read", "snapshot"):
+        case.refuse(type_name, f"{type_name}-{slug}", refusal, title=title, version=version)
+
+
+def pin_times(case: CaseWriter, table: GoldenTable) -> None:
+    """Ask for commit files whose modification times are the commits' own timestamps."""
+    for version in table.versions:
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * version)
+
+
+def earlier_spec(case: CaseWriter, table: GoldenTable, version: int) -> None:
+    """Write the read of a version ahead of one that is broken.
+
+    The text promises every version of a valid table. It obliges nobody to serve an old version of
+    a broken one, and some readers load the newest version first whatever is asked for.
+    """
+    accepted = [
+        Accepted("rows", "the version itself is whole", rows=table.rows(version)),
+        Accepted(
+            "refused",
+            "readers that load the newest version first meet the broken one",
+            refusal=Refusal("invalid_table", "read", "SNAP-002"),
+        ),
+    ]
+    case.contest(
+        "read",
+        f"read-v{version}",
+        accepted,
+        title=f"Version {version}, ahead of the broken one, reads or is refused",
+        schema=table.schema_at(version),
+        version=version,
+    )
+
+
+def _place(version: int | None) -> tuple[str, str]:
+    if version is None:
+        return "latest", "the latest version"
+    return f"v{version}", f"version {version}"

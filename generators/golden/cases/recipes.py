@@ -1,0 +1,426 @@
+"""Write recipes: one list of operations gives the steps, a table and the rows of its versions.
+
+Serves ``docs/formats.md``, "Write recipes". The case's own table is the same history as the
+kit's materialiser lays it out, so that every reader can be asked about it as well; where the
+history has an operation that is not laid out, it is the table that the history ends with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.filters import Filter
+from generators.golden.cases.judged_steps import JUDGED_STEPS
+from generators.materialise.builder import START
+from generators.materialise.histories import can_write, write_history
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import Field, Struct, type_of
+from generators.oracle.literals import encode, literal
+from generators.oracle.model import Row
+from generators.oracle.operations import (
+    AddColumn,
+    Append,
+    Checkpoint,
+    CheckpointKind,
+    Create,
+    Delete,
+    DropColumn,
+    Keep,
+    Merge,
+    MergeClause,
+    Operation,
+    Overwrite,
+    RenameColumn,
+    ReorderColumns,
+    Replace,
+    Restore,
+    SetDomain,
+    SetNullable,
+    SetProperties,
+    SetTransaction,
+    Tree,
+    UnsetProperties,
+    Update,
+    WidenColumn,
+    commits,
+    replay,
+    schema_after,
+)
+from generators.steps import recipe_step
+
+__all__ = ["Computed", "Recipe"]
+
+
+@dataclass(slots=True)
+class Recipe:
+    """A recipe that grows step by step.
+
+    Attributes:
+        schema: the table schema.
+        partition_columns: logical names.
+        properties: table properties to create it with.
+        features: table features to create it with.
+        rows: rows to create it with; ``None`` to create it empty.
+        clustering_columns: names of columns to cluster it by.
+        protocol: the exact protocol of the case's own table, for tables that are given.
+        start: time of its version 0 in ms since the epoch, where it matters.
+        now: the schema after the steps so far.
+
+    """
+
+    schema: Struct
+    partition_columns: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    rows: Sequence[Row] | None = None
+    clustering_columns: tuple[str, ...] = ()
+    protocol: Protocol | None = None
+    start: int = START
+    now: Struct = field(init=False)
+    _steps: list[dict[str, Any]] = field(default_factory=list)
+    _history: list[Operation] = field(default_factory=list)
+    _start: int = 0
+    _marks: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the first step."""
+        step: dict[str, Any] = {"operation": "create", "schema": self.schema.to_json()}
+        given = {
+            "partition_columns": list(self.partition_columns),
+            "properties": dict(self.properties),
+            "features": list(self.features),
+            "clustering_columns": list(self.clustering_columns),
+        }
+        step |= {name: value for name, value in given.items() if value}
+        self.now = self.schema
+        if self.rows is not None:
+            step |= self._brought(self.rows)
+        create = Create(
+            self.schema,
+            self.partition_columns,
+            self.properties,
+            self.features,
+            self._kept(self.rows or ()),
+        )
+        self._take(step, create)
+
+    def append(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> Recipe:
+        """Append rows; ``stored`` is what the table makes of them, where it completes them."""
+        return self._take(
+            {"operation": "append", **self._brought(rows, stored)},
+            Append(self._kept(stored if stored is not None else rows)),
+        )
+
+    def append_numbered(self, name: str, *rows: Row) -> Recipe:
+        """Append rows that lack an identity column, each with the next value of the column."""
+        column = self.now[name]
+        start, step = (int(column.metadata[f"delta.identity.{key}"]) for key in ("start", "step"))
+        held = self._marks.get(name, column.metadata.get("delta.identity.highWaterMark"))
+        stored = []
+        for row in rows:
+            held = start if held is None else int(held) + step
+            stored.append({**row, name: held})
+        self._marks[name] = held if held is not None else start
+        self.append(rows, stored)
+        last = self._steps[-1]
+        last["identity"] = name
+        # Which values they are to be, is for the table to say.
+        del last["stored"]
+        return self
+
+    def append_refused(self, rows: Sequence[Row]) -> Recipe:
+        """Append rows that lack columns; the last step, which is refused."""
+        return self._take({"operation": "append", **self._brought(rows)}, Keep())
+
+    def overwrite(self, rows: Sequence[Row], where: Filter | None = None) -> Recipe:
+        """Replace the rows of a filter, all without one."""
+        step = {"operation": "overwrite", **self._brought(rows), **_where(where)}
+        return self._take(step, Overwrite(self._kept(rows), where.tree if where else None))
+
+    def delete(self, where: Filter | None = None) -> Recipe:
+        """Delete the rows of a filter, all without one."""
+        step = {"operation": "delete", **_where(where)}
+        return self._take(step, Delete(where.tree if where else None))
+
+    def delete_by_vectors(self, where: Filter) -> Recipe:
+        """Delete rows; where the table is laid out for the case, by vectors in a file."""
+        step = {"operation": "delete", **_where(where)}
+        return self._take(step, Delete(where.tree, "file"))
+
+    def update(self, values: Mapping[str, Any], where: Filter | None = None) -> Recipe:
+        """Set columns of the rows of a filter, of all without one.
+
+        A value is a constant, or a :class:`Computed` over the row as it was.
+        """
+        computed = {n: v.tree for n, v in values.items() if isinstance(v, Computed)}
+        plain = {n: v for n, v in values.items() if n not in computed}
+        nodes = {name: literal(self.now[name].type, value) for name, value in plain.items()}
+        step = {"operation": "update", "set": {**nodes, **computed}, **_where(where)}
+        return self._take(step, Update(plain, where.tree if where else None, computed))
+
+    def merge(self, rows: Sequence[Row], on: Tree, *clauses: MergeClause) -> Recipe:
+        """Merge rows where a tree over ``target`` and ``source`` is true."""
+        when = []
+        for clause in clauses:
+            document: dict[str, Any] = {"match": clause.match, "action": clause.action}
+            if clause.condition is not None:
+                document["condition"] = clause.condition
+            if clause.values is not None:
+                document["set"] = dict(clause.values)
+            when.append(document)
+        step = {"operation": "merge", **self._brought(rows), "on": on, "when": when}
+        return self._take(step, Merge(self._kept(rows), on, clauses))
+
+    def checkpoint(
+        self, kind: CheckpointKind | None = None, sidecars: int = 0, parts: int = 0
+    ) -> Recipe:
+        """Write a checkpoint, of a kind or of the table's own."""
+        step: dict[str, Any] = {"operation": "checkpoint"}
+        if kind is not None:
+            step["kind"] = kind
+        step |= {n: v for n, v in (("sidecars", sidecars), ("parts", parts)) if v}
+        return self._take(step, Checkpoint(kind or "classic", sidecars))
+
+    def replace(
+        self, schema: Struct, partition_columns: Sequence[str], rows: Sequence[Row]
+    ) -> Recipe:
+        """Make it a table of other columns, partitions and rows."""
+        self.now, self.partition_columns = schema, tuple(partition_columns)
+        step = {
+            "operation": "replace",
+            "schema": schema.to_json(),
+            "partition_columns": list(partition_columns),
+            **self._brought(rows),
+        }
+        return self._take(step, Replace(schema, self.partition_columns, self._kept(rows)))
+
+    def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
+        """Do what no reader of rows can see; ``version`` tells whether it makes a version.
+
+        An argument that is callable is called with the builder of the table that is given.
+        """
+        return self._take({"operation": operation, **arguments}, Keep(version))
+
+    def restore(self, step: int) -> Recipe:
+        """Make the table what it was after a step, the first being 0."""
+        version = sum(map(commits, self._history[: step + 1])) - 1
+        return self._take({"operation": "restore", "to_step": step}, Restore(version))
+
+    def set_properties(self, properties: Mapping[str, str]) -> Recipe:
+        """Set table properties."""
+        return self._do(SetProperties(properties))
+
+    def unset_properties(self, *names: str) -> Recipe:
+        """Unset table properties."""
+        return self._do(UnsetProperties(names))
+
+    def set_transaction(self, application: str, version: int) -> Recipe:
+        """Record the progress of an application."""
+        return self._do(SetTransaction(application, version))
+
+    def set_domain(self, domain: str, configuration: str | None) -> Recipe:
+        """Set a metadata domain, or remove it."""
+        return self._do(SetDomain(domain, configuration))
+
+    def add_column(self, column: Field) -> Recipe:
+        """Add a nullable column at the end."""
+        return self._do(AddColumn(column))
+
+    def add_taken(self, column: Field) -> Recipe:
+        """Ask for a column that cannot be added; the last step, which is refused."""
+        step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
+        return self._take(step, Keep())
+
+    def again(self, properties: Mapping[str, str]) -> Recipe:
+        """Ask for properties that the table cannot have; the last step, which is refused."""
+        step = {"operation": "set_properties", "properties": dict(properties)}
+        return self._take(step, Keep())
+
+    def convert(self) -> Recipe:
+        """Make a table of the files of the table that is given."""
+        step: dict[str, Any] = {"operation": "convert", "schema": self.schema.to_json()}
+        if self.partition_columns:
+            step["partition_columns"] = list(self.partition_columns)
+        rows = tuple(replay(self._history).rows())
+        return self._take(step, Create(self.schema, self.partition_columns, rows=rows))
+
+    def set_nullable(self, name: str, *, nullable: bool) -> Recipe:
+        """Let a column have nulls, or have none from now on."""
+        return self._do(SetNullable(name, nullable))
+
+    def rename_column(self, old: str, new: str) -> Recipe:
+        """Rename a column."""
+        return self._do(RenameColumn(old, new))
+
+    def drop_column(self, name: str) -> Recipe:
+        """Drop a column."""
+        return self._do(DropColumn(name))
+
+    def reorder_columns(self, *names: str) -> Recipe:
+        """Put the columns into another order."""
+        return self._do(ReorderColumns(names))
+
+    def change_type(self, name: str, spelled: str) -> Recipe:
+        """Give a column a wider type, or one that is void any."""
+        return self._do(WidenColumn(name, type_of(spelled)))
+
+    def given(self) -> Recipe:
+        """End the table that an implementation is given; what follows is for it to do."""
+        self._start = len(self._steps)
+        return self
+
+    def publish(
+        self,
+        case: CaseWriter,
+        *,
+        refusal: Refusal | None = None,
+        contested: Sequence[tuple[str, str, Refusal | None]] = (),
+        needs: Sequence[str] = (),
+        managed: bool = False,
+    ) -> None:
+        """Write the case: the table, a read of its last version, and the recipe.
+
+        Args:
+            case: the case to write to.
+            refusal: how the last step is refused, when it is; the table is that of the steps
+                before it.
+            contested: name and source of each accepted outcome, where the text leaves it open,
+                and how the last step is refused where that is the outcome.
+            needs: capabilities that a writer claims for it.
+            managed: only a catalog could say what the table holds, and none is asked.
+
+        """
+        done = self._history if refusal is None else self._history[:-1]
+        laid_out = done[: self._start or None]
+        if (self._marks and not self._start) or not all(map(can_write, laid_out)):
+            laid_out = [self._at_once(laid_out)]
+        builder = write_history(
+            case.delta, laid_out, seed=case.info.id, protocol=self.protocol, start=self.start
+        )
+        for step in self._steps:
+            # Files have their names once they are written.
+            step |= {key: value(builder) for key, value in step.items() if callable(value)}
+        rows = builder.rows()
+        adds = builder.states[builder.version].adds
+        schema = replay(laid_out).schema
+        case.describe(
+            schema=schema.to_json(),
+            protocol=builder.protocol.body(),
+            configuration=builder.properties,
+            log_info={"numAddFiles": len(adds), "numCommits": builder.version + 1},
+            data_layout={"numPartitionColumns": len(self.partition_columns)}
+            if self.partition_columns
+            else {},
+        )
+        if not managed:
+            case.read("read-latest", schema, rows, title="A read gives the rows put in")
+        title = case.info.title
+        parameters: dict[str, Any] = {"operations": self._steps[self._start :]}
+        if judged := JUDGED_STEPS.get(case.info.id):
+            parameters["judged"] = {str(step): row for step, row in judged.items()}
+        if self._start:
+            parameters["given"] = case.info.id
+            if not managed:
+                parameters["before"] = self._steps[: self._start]
+        if refusal is not None:
+            case.refuse("write", "write", refusal, title=title, parameters=parameters, needs=needs)
+            return
+        converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
+        oracle = replay(done[converted[0] :] if converted else done)
+        parameters["versions"] = len(oracle.versions)
+        if contested:
+            versions = {"versions": parameters.pop("versions")}
+            accepted = [
+                Accepted(name, source, oracle.rows(), versions, schema=oracle.schema)
+                if refused is None
+                else Accepted(name, source, refusal=refused)
+                for name, source, refused in contested
+            ]
+            case.contest(
+                "write",
+                "write",
+                accepted,
+                title=title,
+                parameters=parameters,
+                needs=needs,
+            )
+            return
+        case.row_spec(
+            "write",
+            "write",
+            oracle.schema,
+            oracle.rows(),
+            title=title,
+            parameters=parameters,
+            needs=needs,
+        )
+
+    def _do(self, operation: Operation) -> Recipe:
+        """Take the step that an operation is."""
+        return self._take(recipe_step(operation, self.now), operation)
+
+    def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:
+        self._steps.append(step)
+        self._history.append(operation)
+        if isinstance(operation, Restore):
+            self.now = replay(self._history).schema
+        else:
+            self.now = schema_after(self.now, operation)
+        return self
+
+    def _at_once(self, done: Sequence[Operation]) -> Create:
+        """Give the table that a history ends with, as it would be created."""
+        converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
+        oracle = replay(done[converted[0] :] if converted else done)
+        rows = tuple(oracle.rows())
+        return Create(
+            self._marked(oracle.schema),
+            oracle.partition_columns,
+            dict(oracle.properties),
+            self.features,
+            rows,
+        )
+
+    def _marked(self, schema: Struct) -> Struct:
+        """Give a schema whose identity columns tell how far their values have come."""
+
+        def marked(column: Field) -> Field:
+            if column.name not in self._marks:
+                return column
+            mark = {"delta.identity.highWaterMark": self._marks[column.name]}
+            return replace(column, metadata={**column.metadata, **mark})
+
+        return Struct(tuple(map(marked, schema)))
+
+    def _kept(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """Give rows as the log can keep them: an empty partition value is null."""
+        return tuple(
+            {n: None if n in self.partition_columns and v == "" else v for n, v in row.items()}
+            for row in rows
+        )
+
+    def _brought(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> dict[str, Any]:
+        """Give the arguments that bring rows: those columns alone that the rows have."""
+        given = {name for row in rows for name in row}
+        names = [name for name in self.now.names if name in given or not rows]
+        columns = self.now.select(*names)
+        found: dict[str, Any] = {"rows": [encode(columns, row) for row in rows]}
+        if names != list(self.now.names):
+            found["columns"] = names
+        if stored is not None:
+            found["stored"] = [encode(self.now, row) for row in stored]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A value that is computed from the row: a node of a tree."""
+
+    tree: Tree
+
+
+def _where(where: Filter | None) -> dict[str, Any]:
+    return {} if where is None else {"filter": dict(where.tree), "predicate": where.sql}

@@ -1,0 +1,393 @@
+"""A table that a golden builder writes, with a ledger of the rows of every version.
+
+Serves all chapters. :class:`GoldenTable` writes data files and commits through the materialiser
+and remembers which rows went into which file, so that :meth:`GoldenTable.rows` can say what a
+read of any version gives. Actions are plain wrapped dictionaries, so a builder can bend every one.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal as DecimalValue
+from pathlib import Path
+from typing import Any, Final
+
+from generators.materialise.data.arrow_rows import Row, pairs_of
+from generators.materialise.data.data_files import FileLayout, write_data_file
+from generators.materialise.data.partition_values import (
+    TimestampStyle,
+    hive_directory,
+    stored_value,
+)
+from generators.materialise.log.files import Action, json_text, write_commit
+from generators.materialise.log.state import LogState, dv_unique_id
+from generators.oracle.delta_schema import (
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Primitive,
+    Struct,
+    from_json,
+)
+
+__all__ = [
+    "EPOCH",
+    "MINUTE",
+    "PLAIN_PROTOCOL",
+    "DataFile",
+    "GoldenTable",
+    "add",
+    "domain",
+    "feature_protocol",
+    "instant",
+    "legacy_protocol",
+    "remove",
+    "txn",
+]
+
+EPOCH: Final = 1_700_000_000_000
+"""Milliseconds since the epoch of version 0 of every golden table (2023-11-14T22:13:20Z)."""
+
+MINUTE: Final = 60_000
+"""Milliseconds between two versions of a golden table."""
+
+PLAIN_PROTOCOL: Final[Mapping[str, Any]] = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
+def legacy_protocol(reader: int, writer: int) -> dict[str, Any]:
+    """Give the body of a ``protocol`` action without feature lists."""
+    return {"minReaderVersion": reader, "minWriterVersion": writer}
+
+
+def feature_protocol(readers: Iterable[str] = (), writers: Iterable[str] = ()) -> dict[str, Any]:
+    """Give a ``protocol`` body on versions 3 and 7; reader features are listed for writers too."""
+    readers = sorted(readers)
+    return {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": readers,
+        "writerFeatures": sorted({*readers, *writers}),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file on disk.
+
+    Attributes:
+        body: the body of its ``add`` action; ``body["path"]`` is the log's spelling.
+        rows: its rows in physical order by the logical names of ``schema``, partition values
+            among them.
+        schema: the table schema when the file was written.
+
+    """
+
+    body: Mapping[str, Any]
+    rows: tuple[Row, ...]
+    schema: Struct
+
+    @property
+    def path(self) -> str:
+        """The path as the log spells it."""
+        return str(self.body["path"])
+
+
+def add(file: DataFile, **changes: Any) -> dict[str, Any]:
+    """Give the ``add`` action of a file; a change to ``None`` writes null, ``...`` drops a key."""
+    return {"add": _changed(dict(file.body), changes)}
+
+
+def remove(file: DataFile, **changes: Any) -> dict[str, Any]:
+    """Give the ``remove`` action of a file with extended metadata; changes as in :func:`add`."""
+    body = {
+        "path": file.path,
+        "deletionTimestamp": EPOCH + MINUTE,
+        "dataChange": True,
+        "extendedFileMetadata": True,
+        "partitionValues": dict(file.body["partitionValues"]),
+        "size": file.body["size"],
+    }
+    return {"remove": _changed(body, changes)}
+
+
+def txn(app_id: str, version: int, **changes: Any) -> dict[str, Any]:
+    """Give a ``txn`` action."""
+    return {"txn": _changed({"appId": app_id, "version": version}, changes)}
+
+
+def domain(name: str, configuration: str, *, removed: bool = False) -> dict[str, Any]:
+    """Give a ``domainMetadata`` action."""
+    body = {"domain": name, "configuration": configuration, "removed": removed}
+    return {"domainMetadata": body}
+
+
+class GoldenTable:
+    """A table below ``root`` and what a read of each of its versions gives.
+
+    Attributes:
+        root: the table root on disk.
+        schema: the schema in force; assign before :meth:`metadata` to evolve it.
+        partition_columns: logical names of the partition columns.
+        properties: the table properties; mutable, for the next :meth:`metadata`.
+        protocol: the protocol in force; assign before :meth:`protocol_action` to change it.
+        states: what the log says, per version.
+
+    """
+
+    def __init__(  # noqa: PLR0913  what a table is made of
+        self,
+        root: Path,
+        schema: Struct,
+        *,
+        seed: str,
+        partition_columns: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        protocol: Mapping[str, Any] = PLAIN_PROTOCOL,
+        name: str | None = None,
+    ) -> None:
+        """Start a table without any commit; ``seed`` fixes its id and file names."""
+        self.root = root
+        self.schema = schema
+        self.partition_columns = tuple(partition_columns)
+        self.properties = dict(properties or {})
+        self.protocol = dict(protocol)
+        self.name = name
+        self.states: dict[int, LogState] = {}
+        self.infos: dict[int, dict[str, Any] | None] = {}
+        self.actions: dict[int, list[Action | str]] = {}
+        self._seed = seed
+        self._files: dict[str, DataFile] = {}
+        self._deleted: dict[str, frozenset[int]] = {}
+        self._counter = 0
+
+    @property
+    def version(self) -> int:
+        """The last committed version; -1 before the first."""
+        return max(self.states, default=-1)
+
+    @property
+    def versions(self) -> list[int]:
+        """All committed versions, ascending."""
+        return sorted(self.states)
+
+    def unique_name(self, what: str = "name") -> str:
+        """Give the next identifier, a UUID that depends on the seed only."""
+        self._counter += 1
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}/{what}/{self._counter}"))
+
+    # Writing
+
+    def file(  # noqa: PLR0913  a file has this many independent properties
+        self,
+        rows: Sequence[Row],
+        *,
+        partition: Mapping[str, Any] | None = None,
+        path: str | None = None,
+        layout: FileLayout | None = None,
+        timestamp_style: TimestampStyle = "iso",
+        statistics: bool | Mapping[str, Any] | str = True,
+        written_as: Struct | None = None,
+        **changes: Any,
+    ) -> DataFile:
+        """Write a data file; it joins the table when a commit adds it.
+
+        Args:
+            rows: its rows by logical name, without partition columns.
+            partition: value per partition column.
+            path: raw path on disk; a unique name in the conventional directory by default.
+            layout: physical layout.
+            timestamp_style: spelling of timestamp partition values.
+            statistics: computed ones, none, or these (a string is written as it stands).
+            written_as: schema to write the file with, when that is not the table's.
+            changes: changes to the body of the ``add`` action.
+
+        """
+        schema = written_as or self.schema
+        values = dict(partition or {})
+        columns = [schema[name] for name in self.partition_columns]
+        if path is None:
+            path = f"part-{len(self._files):05d}-{self.unique_name('file')}.snappy.parquet"
+            if columns:
+                path = f"{hive_directory(columns, values)}/{path}"
+        body = write_data_file(
+            self.root,
+            schema,
+            rows,
+            path=path,
+            modification_time=EPOCH + MINUTE * (self.version + 1),
+            partition_columns=self.partition_columns,
+            partition_values=values,
+            layout=layout,
+            timestamp_style=timestamp_style,
+            with_statistics=statistics is not False,
+        )
+        if isinstance(statistics, str):
+            body["stats"] = statistics
+        elif isinstance(statistics, Mapping):
+            body["stats"] = json_text(statistics)
+        stored = {each.name: stored_value(each.type, values.get(each.name)) for each in columns}
+        omitted = (layout or FileLayout()).omit
+        logical = tuple(
+            {**{key: value for key, value in row.items() if key not in omitted}, **stored}
+            for row in rows
+        )
+        return self.register(DataFile(_changed(body, changes), logical, schema))
+
+    def register(self, file: DataFile) -> DataFile:
+        """Take a file that was written by other means into the ledger."""
+        self._files[file.path] = file
+        return file
+
+    def register_vector(self, descriptor: Mapping[str, Any], rows: Iterable[int]) -> dict[str, Any]:
+        """Take a deletion vector into the ledger; gives the descriptor for actions."""
+        identity = dv_unique_id(dict(descriptor))
+        if identity is None:
+            raise ValueError("a deletion vector has a descriptor")
+        self._deleted[identity] = frozenset(rows)
+        return dict(descriptor)
+
+    def metadata(self, **changes: Any) -> dict[str, Any]:
+        """Give the ``metaData`` action of the schema, partitioning and properties in force."""
+        identity = uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}")
+        body: dict[str, Any] = {
+            "id": str(identity),
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": self.schema.schema_string(),
+            "partitionColumns": list(self.partition_columns),
+            "configuration": dict(sorted(self.properties.items())),
+            "createdTime": EPOCH,
+        }
+        if self.name is not None:
+            body["name"] = self.name
+        return {"metaData": _changed(body, changes)}
+
+    def protocol_action(self) -> dict[str, Any]:
+        """Give the ``protocol`` action in force."""
+        return {"protocol": dict(self.protocol)}
+
+    def create(
+        self, *actions: Action | str, operation: str = "CREATE TABLE", **options: Any
+    ) -> int:
+        """Commit version 0: protocol, metadata and the actions."""
+        return self.commit(
+            self.protocol_action(), self.metadata(), *actions, operation=operation, **options
+        )
+
+    def commit(
+        self,
+        *actions: Action | str,
+        operation: str = "WRITE",
+        info: Mapping[str, Any] | None = None,
+        with_info: bool = True,
+        version: int | None = None,
+    ) -> int:
+        """Commit the next version; gives its number.
+
+        Args:
+            actions: wrapped actions; text is written as a line of its own and not understood.
+            operation: name for ``commitInfo``.
+            info: more fields of ``commitInfo``.
+            with_info: whether there is a ``commitInfo``, as the first action.
+            version: the version to write, when it is not the next.
+
+        """
+        number = self.version + 1 if version is None else version
+        body: dict[str, Any] | None = None
+        lines: list[Action | str] = list(actions)
+        if with_info:
+            body = {
+                "timestamp": EPOCH + MINUTE * number,
+                "operation": operation,
+                "operationParameters": {},
+                "engineInfo": "delta-tck",
+                **(info or {}),
+            }
+            lines.insert(0, {"commitInfo": body})
+        write_commit(self.root, number, lines)
+        state = self.states[self.version].copy() if self.states else LogState()
+        state.apply(each for each in actions if not isinstance(each, str))
+        self.states[number] = state
+        self.infos[number] = body
+        self.actions[number] = lines
+        return number
+
+    # Knowing
+
+    def schema_at(self, version: int) -> Struct:
+        """Give the table schema of a version."""
+        metadata = self.states[version].metadata
+        if metadata is None:
+            raise ValueError(f"version {version} has no metadata")
+        return from_json(json.loads(metadata["schemaString"]))
+
+    def live(self, version: int) -> list[tuple[DataFile, frozenset[int]]]:
+        """Give the live files of a version, each with its deleted row indexes."""
+        found = []
+        for (path, identity), body in self.states[version].adds.items():
+            file = self._files[path]
+            deleted = frozenset[int]() if identity is None else self._deleted[identity]
+            found.append((DataFile(body, file.rows, file.schema), deleted))
+        return found
+
+    def rows(self, version: int | None = None) -> list[Row]:
+        """Give the rows that a read of a version returns, under that version's schema."""
+        number = self.version if version is None else version
+        schema = self.schema_at(number)
+        return [
+            _translated(row, file.schema, schema)
+            for file, deleted in self.live(number)
+            for index, row in enumerate(file.rows)
+            if index not in deleted
+        ]
+
+
+def _changed(body: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**body, **changes}
+    return {key: value for key, value in merged.items() if value is not ...}
+
+
+def _translated(  # noqa: PLR0911  a table of type pairs
+    value: Any, written: DataType, wanted: DataType
+) -> Any:
+    """Give a value as a later schema sees it: fields by physical name, types widened."""
+    if value is None:
+        return None
+    match written, wanted:
+        case Struct(), Struct():
+            sources = {each.physical_name: each for each in written}
+            return {
+                each.name: _translated(
+                    value.get(sources[each.physical_name].name),
+                    sources[each.physical_name].type,
+                    each.type,
+                )
+                if each.physical_name in sources
+                else None
+                for each in wanted
+            }
+        case Array(element), Array(target):
+            return [_translated(item, element, target) for item in value]
+        case Map(key, item), Map(wanted_key, wanted_item):
+            return [
+                (_translated(left, key, wanted_key), _translated(right, item, wanted_item))
+                for left, right in pairs_of(value)
+            ]
+        case _, Decimal() if isinstance(value, int):
+            return DecimalValue(value)
+        case _, Primitive("double") if isinstance(value, int):
+            return float(value)
+        case Primitive("date"), Primitive("timestamp_ntz"):
+            day: date = value
+            return datetime(day.year, day.month, day.day)  # noqa: DTZ001  the type has no zone
+        case _:
+            return value
+
+
+def instant(text: str) -> datetime:
+    """Give the UTC instant of an ISO text without zone."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)

@@ -1,0 +1,1 @@
+"""Cases of data files and what the log says of them."""

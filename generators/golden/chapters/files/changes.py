@@ -1,0 +1,569 @@
+"""Cases of the change data feed: change files, and changes inferred from adds and removes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import pin_times, publish
+from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+    remove,
+)
+from generators.golden.chapters.files.deletion_vectors import store
+from generators.golden.chapters.files.types import utc
+from generators.golden.chapters.tables.column_mapping import renamed
+from generators.materialise.data.data_files import ExtraColumn, FileLayout
+from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
+
+__all__ = ["CHAPTERS"]
+
+FILES = Chapter("change-data-files")
+ACTIONS = Chapter("add-cdc-file")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_PROPERTY = {"delta.enableChangeDataFeed": "true"}
+
+_Change = tuple[str, int, Mapping[str, Any]]
+
+
+def _table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
+    options = {"protocol": legacy_protocol(1, 4), "properties": _PROPERTY, **options}
+    return GoldenTable(case.delta, schema, seed=case.info.id, **options)
+
+
+def _rows(start: int, count: int = 2) -> list[dict[str, Any]]:
+    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
+
+
+def _change_schema(schema: Struct) -> Struct:
+    return schema.with_fields(
+        field("_change_type", "string"),
+        field("_commit_version", "long"),
+        field("_commit_timestamp", "timestamp"),
+    )
+
+
+def _instant(version: int) -> Any:
+    seconds = (EPOCH + MINUTE * version) // 1000
+    days, rest = divmod(seconds - 1_699_920_000, 86_400)  # from 2023-11-14T00:00:00Z
+    return utc(2023, 11, 14 + days, rest // 3600, rest // 60 % 60, rest % 60)
+
+
+def _ask(  # noqa: PLR0913, PLR0917  a sentence: what, called what, from, to, gives what
+    case: CaseWriter,
+    table: GoldenTable,
+    slug: str,
+    start: int,
+    end: int | None,
+    changes: Sequence[_Change],
+    title: str,
+) -> None:
+    """Write a changes spec; ``changes`` are (kind, version, row)."""
+    rows = [
+        {**row, "_change_type": kind, "_commit_version": v, "_commit_timestamp": _instant(v)}
+        for kind, v, row in changes
+        if v >= start and (end is None or v <= end)
+    ]
+    parameters: dict[str, Any] = {"start": start}
+    if end is not None:
+        parameters["end"] = end
+    case.row_spec(
+        "changes", slug, _change_schema(table.schema), rows, title=title, parameters=parameters
+    )
+
+
+def _either(  # noqa: PLR0913, PLR0917  as above
+    case: CaseWriter,
+    table: GoldenTable,
+    slug: str,
+    start: int,
+    end: int | None,
+    answers: Sequence[tuple[str, str, Sequence[_Change]]],
+    title: str,
+) -> None:
+    """Write a changes spec that each of the answers meets, and no other."""
+    accepted = [
+        Accepted(
+            name,
+            source,
+            rows=[
+                {
+                    **row,
+                    "_change_type": kind,
+                    "_commit_version": v,
+                    "_commit_timestamp": _instant(v),
+                }
+                for kind, v, row in changes
+                if v >= start and (end is None or v <= end)
+            ],
+        )
+        for name, source, changes in answers
+    ]
+    parameters = {"start": start} | ({} if end is None else {"end": end})
+    case.contest(
+        "changes",
+        slug,
+        accepted,
+        title=title,
+        schema=_change_schema(table.schema),
+        parameters=parameters,
+    )
+
+
+def _but(rows: Sequence[Mapping[str, Any]], *gone: int) -> list[Mapping[str, Any]]:
+    """Give the rows that a vector leaves."""
+    return [row for index, row in enumerate(rows) if index not in gone]
+
+
+def _each(kind: str, version: int, rows: Sequence[Mapping[str, Any]]) -> list[_Change]:
+    return [(kind, version, row) for row in rows]
+
+
+def _change_file(
+    table: GoldenTable,
+    rows: Sequence[Mapping[str, Any]],
+    kinds: Sequence[str],
+    *,
+    partition: Mapping[str, Any] | None = None,
+    directory: str = "_change_data",
+) -> dict[str, Any]:
+    """Write a change data file and give its ``cdc`` action."""
+    layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(kinds)),))
+    path = f"{directory}/cdc-{table.unique_name('cdc')}.snappy.parquet"
+    file = table.file(rows, path=path, layout=layout, partition=partition, statistics=False)
+    body = {
+        "path": file.path,
+        "partitionValues": dict(file.body["partitionValues"]),
+        "size": file.body["size"],
+        "dataChange": False,
+    }
+    return {"cdc": body}
+
+
+@ACTIONS.case(
+    "inferred",
+    "Without change files adds are inserts, removes deletes",
+    "CDC-004 CDFF-005 CDC-014 CDC-015 CDC-017",
+    since="2025",
+)
+def _inferred(case: CaseWriter) -> None:
+    table = _table(case)
+    first, second = table.file(_rows(0)), table.file(_rows(10))
+    table.create(add(first))
+    table.commit(add(second))
+    table.commit(remove(first), operation="DELETE")
+    rewritten = table.file([{"id": 10, "name": "new"}])
+    table.commit(remove(second), add(rewritten), operation="WRITE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, first.rows),
+        *_each("insert", 1, second.rows),
+        *_each("delete", 2, first.rows),
+        *_each("delete", 3, second.rows),
+        *_each("insert", 3, rewritten.rows),
+    ]
+    _ask(case, table, "changes-all", 0, None, changes, "All changes are given")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range has both its ends")
+    _ask(case, table, "changes-3-3", 3, 3, changes, "A range may be one version")
+
+
+@FILES.case(
+    "files-win",
+    "Change files alone tell the changes of their version",
+    "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009",
+    since="2025",
+)
+def _files_win(case: CaseWriter) -> None:
+    table = _table(case)
+    first = table.file(_rows(0, 3))
+    table.create(add(first))
+    old, new = {"id": 1, "name": "n1"}, {"id": 1, "name": "updated"}
+    rewritten = table.file([_rows(0)[0], new, _rows(2)[0]])
+    cdc = _change_file(table, [old, new], ["update_preimage", "update_postimage"])
+    table.commit(remove(first), add(rewritten), cdc, operation="UPDATE")
+    last = table.file(rewritten.rows[:1] + rewritten.rows[2:])
+    gone = _change_file(table, [new], ["delete"])
+    table.commit(remove(rewritten), add(last), gone, operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, first.rows),
+        ("update_preimage", 1, old),
+        ("update_postimage", 1, new),
+        ("delete", 2, new),
+    ]
+    _ask(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
+    _ask(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
+
+
+@ACTIONS.case(
+    "partitioned",
+    "Change files have partition values of their own",
+    "CDC-006 CDC-007 CDFF-002",
+    since="2025",
+)
+def _partitioned(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = _table(case, schema, partition_columns=["p"])
+    first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
+    table.create(add(first))
+    kept = table.file([{"id": 1}], partition={"p": "a b"})
+    cdc = _change_file(
+        table,
+        [{"id": 2}],
+        ["delete"],
+        partition={"p": "a b"},
+        directory="_change_data/p=a b",
+    )
+    table.commit(remove(first), add(kept), cdc, operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [*_each("insert", 0, first.rows), ("delete", 1, {"id": 2, "p": "a b"})]
+    _ask(case, table, "changes-all", 0, None, changes, "Changes have their partition values")
+
+
+@ACTIONS.case(
+    "rearrangement",
+    "A commit that only rearranges has no changes",
+    "CDC-004 FA-017 FA-018",
+    since="2025",
+)
+def _rearranged(case: CaseWriter) -> None:
+    table = _table(case)
+    parts = [table.file(_rows(10 * n, 1)) for n in range(3)]
+    table.create(*(add(part) for part in parts))
+    whole = table.file([row for part in parts for row in part.rows])
+    table.commit(
+        add(whole, dataChange=False),
+        *(remove(part, dataChange=False) for part in parts),
+        operation="OPTIMIZE",
+    )
+    more = table.file(_rows(90, 1))
+    table.commit(add(more))
+    publish(case, table)
+    pin_times(case, table)
+    moved = [
+        *(change for part in parts for change in _each("delete", 1, part.rows)),
+        *_each("insert", 1, whole.rows),
+    ]
+    changes = [
+        *(change for part in parts for change in _each("insert", 0, part.rows)),
+        *_each("insert", 2, more.rows),
+    ]
+    answers = [
+        ("none", "actions whose dataChange is false may be passed over", changes),
+        ("rows", "all rows of adds and removes are changes", [*changes, *moved]),
+    ]
+    _either(case, table, "changes-all", 0, None, answers, "Version 1 brings no change, or a move")
+    _either(case, table, "changes-1-1", 1, 1, answers, "Alone it brings the same")
+
+
+@ACTIONS.case(
+    "vector-pairs",
+    "A changed vector changes just the rows it differs in",
+    "DVD-008 CDC-004 FA-013",
+    since="2025",
+    features=("deletionVectors",),
+)
+def _vector_pairs(case: CaseWriter) -> None:
+    protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
+    properties = {**_PROPERTY, "delta.enableDeletionVectors": "true"}
+    table = _table(case, protocol=protocol, properties=properties)
+    file = table.file(_rows(0, 5))
+    table.create(add(file))
+    one, two = store(table, [1], [1, 3])
+    table.commit(remove(file), add(file, deletionVector=one))
+    table.commit(remove(file, deletionVector=one), add(file, deletionVector=two))
+    table.commit(remove(file, deletionVector=two), add(file, deletionVector=one))
+    table.commit(remove(file, deletionVector=one), add(file))
+    publish(case, table)
+    pin_times(case, table)
+    row = file.rows
+    changes = [
+        *_each("insert", 0, row),
+        ("delete", 1, row[1]),
+        ("delete", 2, row[3]),
+        ("insert", 3, row[3]),
+        ("insert", 4, row[1]),
+    ]
+    left = [row, _but(row, 1), _but(row, 1, 3), _but(row, 1), row]
+    whole = [
+        *_each("insert", 0, row),
+        *(
+            change
+            for version in range(1, 5)
+            for change in (
+                *_each("delete", version, left[version - 1]),
+                *_each("insert", version, left[version]),
+            )
+        ),
+    ]
+    answers = [
+        ("difference", "the rows that the two logical files differ in", changes),
+        ("rows", "all rows of adds and removes are changes", whole),
+    ]
+    title = "A pair gives its difference, or all its rows"
+    _either(case, table, "changes-all", 0, None, answers, title)
+    for version in range(1, 5):
+        _either(case, table, f"changes-{version}-{version}", version, version, answers, title)
+
+
+@ACTIONS.case(
+    "remove-with-vector",
+    "Removing a file deletes the rows that its vector left",
+    "CDC-004 REM-014",
+    since="2025",
+    features=("deletionVectors",),
+)
+def _remove_with_vector(case: CaseWriter) -> None:
+    protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
+    table = _table(case, protocol=protocol)
+    file = table.file(_rows(0, 4))
+    vector = store(table, [0, 1])[0]
+    table.create(add(file, deletionVector=vector))
+    table.commit(remove(file, deletionVector=vector), operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    left = file.rows[2:]
+    changes = [*_each("insert", 0, left), *_each("delete", 1, left)]
+    _ask(case, table, "changes-all", 0, None, changes, "Deleted rows neither come nor go")
+
+
+@ACTIONS.case(
+    "change-type-column-hidden",
+    "A _change_type column in a data file is not read",
+    "CDC-018 CDC-019 CDC-002",
+    since="2025",
+)
+def _hidden(case: CaseWriter) -> None:
+    table = _table(case)
+    layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(["insert", None])),))
+    table.create(add(table.file(_rows(0), layout=layout)))
+    table.commit(add(table.file(_rows(10))))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "actions-ignored-by-reads",
+    "cdc actions do not disturb an ordinary read",
+    "CDC-005 CDC-008 CDC-009 FA-014",
+    since="2025",
+)
+def _ordinary(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_rows(0))), _change_file(table, _rows(50), ["insert", "insert"]))
+    missing = {
+        "path": "_change_data/never-written.parquet",
+        "partitionValues": {},
+        "size": 1,
+        "dataChange": False,
+        "tags": None,
+    }
+    table.commit({"cdc": missing})
+    publish(case, table)
+
+
+# Where the text leaves the reader alone.
+
+
+def _contest(  # noqa: PLR0913, PLR0917  a sentence: what, from, which answers, why
+    case: CaseWriter,
+    table: GoldenTable,
+    start: int,
+    changes: Sequence[_Change],
+    sources: tuple[str, str],
+    title: str,
+) -> None:
+    """Write a changes spec that rows answer, or a refusal; ``sources`` speak for each."""
+    rows = [
+        {**row, "_change_type": kind, "_commit_version": v, "_commit_timestamp": _instant(v)}
+        for kind, v, row in changes
+        if v >= start
+    ]
+    given, refused = sources
+    accepted = [
+        Accepted("given", given, rows=rows),
+        Accepted("refused", refused, refusal=Refusal("unsupported", "plan", "CDC-004")),
+    ]
+    case.contest(
+        "changes",
+        f"changes-from-{start}",
+        accepted,
+        title=title,
+        schema=_change_schema(table.schema),
+        parameters={"start": start},
+    )
+
+
+_OFF = (
+    "a version without cdc actions is read from its adds and removes, whatever the property says",
+    "Spark: what was not recorded is not given",
+)
+
+
+@ACTIONS.case(
+    "off-in-between",
+    "Versions from while the feed was off are contested",
+    "CDC-004 CDC-011",
+    since="2025",
+)
+def _off(case: CaseWriter) -> None:
+    table = _table(case)
+    files = [table.file(_rows(10 * number)) for number in range(4)]
+    table.create(add(files[0]))
+    table.properties = {}
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    table.commit(add(files[1]))
+    table.commit(remove(files[0]), operation="DELETE")
+    table.properties = dict(_PROPERTY)
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    table.commit(add(files[2]))
+    table.commit(remove(files[1]), add(files[3]))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, files[0].rows),
+        *_each("insert", 2, files[1].rows),
+        *_each("delete", 3, files[0].rows),
+        *_each("insert", 5, files[2].rows),
+        *_each("delete", 6, files[1].rows),
+        *_each("insert", 6, files[3].rows),
+    ]
+    _contest(case, table, 0, changes, _OFF, "A range over them is read or refused")
+    _contest(case, table, 2, changes, _OFF, "A range that begins with one too")
+    _ask(case, table, "changes-5-6", 5, 6, changes, "A range after them is read")
+    _ask(case, table, "changes-0-0", 0, 0, changes, "A range before them is read")
+
+
+@ACTIONS.case(
+    "never-on",
+    "A table that never had the feed on is contested",
+    "CDC-004 CDC-013",
+    since="2025",
+)
+def _never(case: CaseWriter) -> None:
+    table = _table(case, protocol=legacy_protocol(1, 2), properties={})
+    first, second = table.file(_rows(0)), table.file(_rows(10))
+    table.create(add(first))
+    table.commit(remove(first), add(second))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, first.rows),
+        *_each("delete", 1, first.rows),
+        *_each("insert", 1, second.rows),
+    ]
+    _contest(case, table, 0, changes, _OFF, "Its changes are read or refused")
+
+
+_SCHEMAS = (
+    "the rows have the schema of the last version of the range",
+    "an engine that reads a range in one schema only",
+)
+
+
+@ACTIONS.case(
+    "column-added-in-range",
+    "A range over an added column is contested",
+    "CDC-004 CDC-014",
+    since="2025",
+)
+def _added(case: CaseWriter) -> None:
+    table = _table(case)
+    old = table.file(_rows(0))
+    table.create(add(old))
+    table.schema = _PAIR.with_fields(field("more", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    new = table.file([{"id": 10, "name": "n10", "more": 7}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{**row, "more": None} for row in old.rows]
+    changes = [
+        *_each("insert", 0, past),
+        *_each("delete", 2, past),
+        *_each("insert", 2, new.rows),
+    ]
+    _contest(case, table, 0, changes, _SCHEMAS, "It is null in older changes, or refused")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range with one schema is read")
+
+
+@ACTIONS.case(
+    "column-renamed-in-range",
+    "A range over a renamed column is contested",
+    "CDC-004",
+    since="2025",
+    features=("columnMapping",),
+)
+def _renamed(case: CaseWriter) -> None:
+    schema, highest = assign_column_mapping(_PAIR, case.info.id)
+    properties = {
+        **_PROPERTY,
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+    table = _table(case, schema, protocol=legacy_protocol(2, 5), properties=properties)
+    old = table.file(_rows(0))
+    table.create(add(old))
+    table.schema = renamed(schema, {"name": "title"})
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    new = table.file([{"id": 10, "title": "n10"}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{"id": row["id"], "title": row["name"]} for row in old.rows]
+    changes = [
+        *_each("insert", 0, past),
+        *_each("delete", 2, past),
+        *_each("insert", 2, new.rows),
+    ]
+    _contest(case, table, 0, changes, _SCHEMAS, "Older changes have the new name, or none")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range after the renaming is read")
+
+
+@ACTIONS.case(
+    "column-widened-in-range",
+    "A range over a widened column is contested",
+    "CDC-004",
+    since="upstream",
+    features=("typeWidening",),
+)
+def _widened(case: CaseWriter) -> None:
+    schema = struct(field("id", "integer"), field("name", "string"))
+    table = _table(
+        case,
+        schema,
+        protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
+        properties={**_PROPERTY, "delta.enableTypeWidening": "true"},
+    )
+    old = table.file(_rows(0))
+    table.create(add(old))
+    change = {"fromType": "integer", "toType": "long"}
+    wide = field("id", "long", metadata={"delta.typeChanges": [change]})
+    table.schema = struct(wide, field("name", "string"))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    new = table.file([{"id": 2**40, "name": "far"}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *_each("insert", 0, old.rows),
+        *_each("delete", 2, old.rows),
+        *_each("insert", 2, new.rows),
+    ]
+    _contest(case, table, 0, changes, _SCHEMAS, "Older changes have the wide type, or none")
+    _ask(case, table, "changes-1-2", 1, 2, changes, "A range after the widening is read")
+
+
+CHAPTERS = (FILES, ACTIONS)

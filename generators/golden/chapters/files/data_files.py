@@ -1,0 +1,442 @@
+"""Cases of data files and their paths: what the log says counts, not what a directory suggests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import (
+    describe,
+    earlier_spec,
+    filtered,
+    projected,
+    publish,
+    snapshot_spec,
+)
+from generators.golden.cases.table import GoldenTable, add, remove
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import json_text
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+FILES = Chapter("data-files")
+ACTIONS = Chapter("add-file-and-remove-file")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+
+
+def _pair_table(case: CaseWriter) -> GoldenTable:
+    return GoldenTable(case.delta, _PAIR, seed=case.info.id)
+
+
+_PATHS = (
+    "plain.parquet", "with space.parquet", "percent%41.parquet", "double%2520.parquet",
+    "plus+plus.parquet", "hash#tag.parquet", "\u00e9t\u00e9.parquet", "a=b&c.parquet",
+    "(paren)[brack].parquet", "sub/dir/deep.parquet", "sub dir/100%.parquet", "at@semi;.parquet",
+    "comma,tilde~.parquet", "\U0001f33c.parquet", "single'quote.parquet",
+)  # fmt: skip
+
+
+@ACTIONS.case(
+    "paths-odd-characters",
+    "Paths are URIs that are decoded exactly once",
+    "ADD-003 ADD-004 REM-002",
+)
+def _odd_paths(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create()
+    files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
+    table.commit(*(add(file) for file in files))
+    table.commit(*(remove(file) for file in files[::2]))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "paths-odd-checkpoint", "Odd paths mean the same in a checkpoint", "ADD-003 REM-002 CKPT-005"
+)
+def _odd_paths_checkpoint(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create()
+    files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
+    table.commit(*(add(file) for file in files))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit(*(remove(file) for file in files[1::2]))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@ACTIONS.case(
+    "paths-encoded-differently",
+    "Two encodings of one path may name one file or two",
+    "REM-002 ADD-003 REC-008",
+)
+def _two_encodings(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create()
+    kept = table.file([{"id": 1, "name": "kept"}], path="kept.parquet")
+    gone = table.file([{"id": 2, "name": "gone"}], path="g(o)ne file.parquet")
+    table.commit(add(kept), add(gone))
+    table.commit(remove(gone, path="g%28o%29ne%20file.parquet"))
+    describe(case, table)
+    survivors = [{"id": 1, "name": "kept"}]
+    both = [*survivors, {"id": 2, "name": "gone"}]
+    case.read("read-v1", _PAIR, both, title="Before the remove both rows are there", version=1)
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("decoded", "paths are compared after decoding, as Spark does", rows=survivors),
+            Accepted("as-written", "paths are compared as written, as the kernels do", rows=both),
+        ],
+        title="The remove cancels the add that it decodes to, or nothing",
+        schema=_PAIR,
+    )
+
+
+@ACTIONS.case(
+    "remove-absolute-elsewhere", "A remove of a file elsewhere cancels nothing", "ADD-002 REM-002"
+)
+def _absolute_remove(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create()
+    file = table.file([{"id": 1, "name": "a"}], path="same-name.parquet")
+    table.commit(add(file))
+    table.commit(remove(file, path="file:///elsewhere/same-name.parquet"))
+    publish(case, table, files=False)
+
+
+@FILES.case(
+    "misleading-directories",
+    "Partition values come from the log, not from names",
+    "DATA-002 DATA-003",
+)
+def _misleading(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    paths = {"a": "p=b/1.parquet", "b": "p=a/2.parquet", "c": "3.parquet", "d": "q=d/p=z/4.parquet"}
+    for number, (value, path) in enumerate(paths.items()):
+        table.commit(add(table.file([{"id": number}], partition={"p": value}, path=path)))
+    table.commit(add(table.file([{"id": 9}], path="p=notnull/5.parquet")))
+    publish(case, table)
+    for value in ("a", "z", "notnull"):
+        kept = compare("p", "=", value, "string")
+        filtered(case, table, f"filter-{value}", kept, "A filter goes by the value in the log")
+    filtered(case, table, "filter-null", is_null("p"), "So does a test for null")
+
+
+@FILES.case(
+    "orphans-invisible", "Files that no commit names are no part of the table", "SNAP-003 DATA-001"
+)
+def _orphans(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create(add(table.file([{"id": 1}], partition={"p": "x"})))
+    table.file([{"id": 2}], partition={"p": "x"})
+    table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
+    publish(case, table)
+
+
+@FILES.case(
+    "partition-column-in-file",
+    "A partition column stored in the file does not count",
+    "DATA-003 ADD-005",
+)
+def _stored_partition(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    inside = FileLayout(partitions_inside=True)
+    table.commit(add(table.file([{"id": 1}], partition={"p": "x"}, layout=inside)))
+    table.commit(add(table.file([{"id": 2}], partition={"p": "y"})))
+    publish(case, table)
+
+
+@FILES.case("missing-columns", "Columns that a file lacks read as null", "WCON-003 WCON-004")
+def _missing(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("a", "string"),
+        field("s", struct(field("x", "integer"), field("y", "integer"))),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    full: list[dict[str, Any]] = [
+        {"id": 1, "a": "x", "s": {"x": 1, "y": 2}},
+        {"id": 2, "a": None, "s": {"x": 3, "y": 4}},
+    ]
+    table.commit(add(table.file(full)))
+    table.commit(add(table.file([{"id": 3}], layout=FileLayout(omit=frozenset({"a", "s"})))))
+    table.commit(add(table.file([{"id": 4, "a": "y"}], layout=FileLayout(omit=frozenset({"s"})))))
+    lacking = ("read-latest", "read-v2", "read-v3", "filter-null", "filter-equal")
+    case.judged = dict.fromkeys((*lacking, "project-missing"), "WCON-004")
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("a"), "A missing column is null to a filter")
+    kept = compare("a", "=", "y", "string")
+    filtered(case, table, "filter-equal", kept, "A value is found beside files that lack it")
+    projected(case, table, "project-missing", ["a"], "A missing column is read alone")
+
+
+@FILES.case("no-columns-in-file", "A file of no known column still has its rows", "WCON-004")
+def _no_columns(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("new", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create(
+        add(table.file([{"id": 1}, {"id": 2}], layout=FileLayout(omit=frozenset({"new"}))))
+    )
+    publish(case, table)
+    projected(case, table, "project-new", ["new"], "Reading only the new column gives all rows")
+
+
+@FILES.case(
+    "data-file-missing", "A live file that is not on disk fails the read", "SNAP-007 ADD-001"
+)
+def _file_missing(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    lost = table.file([{"id": 2, "name": "b"}])
+    table.commit(add(lost))
+    (case.delta / lost.path).unlink()
+    describe(case, table)
+    refusal = Refusal("not_found", "read", "SNAP-007", code="FAILED_READ_FILE.DBR_FILE_NOT_EXIST")
+    case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
+    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+    snapshot_spec(case, table, None)
+
+
+@FILES.case(
+    "data-file-truncated", "A data file that is cut short fails the read", "SNAP-007 ADD-006"
+)
+def _file_truncated(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    cut = table.file([{"id": 2, "name": "b"}])
+    table.commit(add(cut))
+    place = case.delta / cut.path
+    place.write_bytes(place.read_bytes()[:100])
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "SNAP-007")
+    case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
+    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+
+
+@FILES.case("empty-data-file", "A data file without rows adds none", "STAT-001")
+def _no_rows(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create(add(table.file([])), add(table.file([{"id": 1, "name": "a"}])))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "re-add-replaces", "A later add of a file replaces what is known of it", "FA-003 FA-020"
+)
+def _re_add(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}], statistics=False, tags={"round": "1"})
+    table.create(add(file))
+    again = add(
+        file,
+        tags={"round": "2"},
+        dataChange=False,
+        modificationTime=file.body["modificationTime"] + 1,
+    )
+    table.commit(again)
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "remove-then-add-again", "A removed file that is added again is live", "REC-018 FA-003"
+)
+def _add_again(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}])
+    other = table.file([{"id": 2, "name": "b"}])
+    table.create(add(file), add(other))
+    table.commit(remove(file))
+    table.commit(add(file))
+    write_classic(case.delta, 2, table.states[2])
+    table.commit(remove(other))
+    publish(case, table, log_info={"lastCheckpointVersion": 2})
+
+
+@ACTIONS.case(
+    "remove-bare", "A remove needs no more than path and dataChange", "REM-003 REM-006 REM-009"
+)
+def _bare_remove(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    files = [table.file([{"id": n}], partition={"p": "x"}) for n in range(3)]
+    table.create(*(add(file) for file in files))
+    table.commit({"remove": {"path": files[0].path, "dataChange": True}})
+    bare = {"path": files[1].path, "deletionTimestamp": None, "dataChange": True}
+    table.commit({"remove": {**bare, "extendedFileMetadata": None, "partitionValues": None}})
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "remove-unknown-file", "A remove of a file never added changes nothing", "REC-011 FA-007"
+)
+def _remove_unknown(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    ghost = {"path": "never-added.parquet", "deletionTimestamp": 1, "dataChange": True}
+    table.commit({"remove": ghost})
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "remove-other-case", "Paths that differ in case name different files", "REC-006 REM-002 FA-007"
+)
+def _remove_other_case(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}])
+    table.create(add(file))
+    # The other spelling is no file on disk: a checkout on any file system holds the table.
+    other = {"path": file.path.upper(), "deletionTimestamp": 1, "dataChange": True}
+    table.commit({"remove": other})
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "null-optional-fields",
+    "Optional fields that are null count as absent",
+    "ADD-010 ADD-011 ADD-012 ADD-013",
+)
+def _null_fields(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    nothing = dict.fromkeys(
+        ("stats", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    )
+    file = table.file([{"id": 1, "name": "a"}])
+    table.create(add(file, **nothing, clusteringProvider=None))
+    table.commit(add(table.file([{"id": 2, "name": None}], tags={"k": None, "l": "v"})))
+    publish(case, table, files=False)
+
+
+@ACTIONS.case(
+    "data-change-false", "Files with dataChange false are read like others", "ADD-008 FA-017"
+)
+def _no_change(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    parts = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
+    table.create(*(add(part) for part in parts))
+    whole = table.file([{"id": n, "name": f"n{n}"} for n in range(3)])
+    table.commit(
+        add(whole, dataChange=False),
+        *(remove(part, dataChange=False) for part in parts),
+        operation="OPTIMIZE",
+    )
+    publish(case, table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """A required field that an action lacks, and why a reader may read on all the same."""
+
+    action: str
+    field: str
+    requirement: str
+    lenient: str = ""
+
+
+_MISSING = (
+    _Missing("add", "path", "ADD-001"),
+    _Missing("remove", "path", "REM-001"),
+    _Missing("add", "size", "ADD-006", "the size changes no row"),
+    _Missing("add", "modificationTime", "ADD-007", "the time changes no row"),
+    _Missing("add", "dataChange", "ADD-008", "the flag changes no row"),
+    _Missing("remove", "dataChange", "REM-004", "the flag changes no row"),
+    _Missing("add", "partitionValues", "ADD-005", "the table has no partition columns"),
+)
+
+
+def _field_missing(case: CaseWriter, missing: _Missing) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}])
+    table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
+    whole = (add if missing.action == "add" else remove)(
+        table.file([{"id": 3, "name": "c"}]) if missing.action == "add" else file
+    )
+    describe(case, table)
+    if missing.field == "path":
+        # As text, so that the ledger does not try to understand it.
+        table.commit(json_text(_lacking(whole, missing)))
+    else:
+        table.commit(_lacking(whole, missing))
+    title = f"{missing.action} without {missing.field} is refused"
+    # Whoever passes over an action without a path applies a part of the commit.
+    judged = missing.requirement if missing.lenient else "LOG-006"
+    refusal = Refusal("invalid_table", "read", judged)
+    if missing.lenient:
+        refused = Accepted("refused", "the field is required", refusal=refusal)
+        read = Accepted("read", missing.lenient, rows=table.rows())
+        case.contest("read", "read-latest", [refused, read], title=f"{title} or read", schema=_PAIR)
+    else:
+        case.refuse("read", "read-latest", refusal, title=title)
+    earlier_spec(case, table, 0)
+
+
+def _lacking(action: Mapping[str, Any], missing: _Missing) -> dict[str, Any]:
+    body = {key: value for key, value in action[missing.action].items() if key != missing.field}
+    return {missing.action: body}
+
+
+def _define_missing() -> None:
+    for missing in _MISSING:
+        ACTIONS.define(
+            f"{missing.action}-without-{missing.field.lower()}",
+            f"{missing.action} without {missing.field} breaks its clause",
+            [missing.requirement],
+            partial(_field_missing, missing=missing),
+        )
+
+
+_define_missing()
+
+
+@FILES.case(
+    "table-root-odd-name",
+    "A table below a root of odd characters reads",
+    "SNAP-006 ADD-003",
+    root="a b%20c+d\u00e9",
+)
+def _odd_root(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
+    table.commit(add(table.file([{"id": 2}], partition={"p": "%20"})))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit(add(table.file([{"id": 3}], partition={"p": "z"})))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@FILES.case(
+    "table-root-hash", "A table below a root with a hash sign reads", "SNAP-006", root="part#one"
+)
+def _hash_root(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    publish(case, table)
+
+
+@FILES.case(
+    "table-root-equals",
+    "A root that looks like a partition is no partition",
+    "SNAP-006 DATA-003",
+    root="p=fake",
+)
+def _equals_root(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create(add(table.file([{"id": 1}], partition={"p": "real"}, path="one.parquet")))
+    publish(case, table)
+
+
+CHAPTERS = (FILES, ACTIONS)

@@ -1,0 +1,464 @@
+"""Cases of deletion vectors: every storage, every boundary, the life of a vector."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import Filter, compare, is_not_null, is_null
+from generators.golden.cases.publish import describe, filtered, projected, publish, read_spec
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.data.deletion_vectors import (
+    StoredVector,
+    inline_descriptor,
+    write_vector_file,
+)
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.files import drop_commits, json_text
+from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
+
+__all__ = [
+    "CHAPTERS",
+    "VECTOR_PROTOCOL",
+    "numbered",
+    "store",
+    "vector_table",
+    "with_vector",
+]
+
+VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+
+VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_PROPERTY = {"delta.enableDeletionVectors": "true"}
+
+
+def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
+    """Give rows of consecutive ids."""
+    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
+
+
+def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
+    """Give an empty table that supports and enables deletion vectors."""
+    options = {"protocol": VECTOR_PROTOCOL, "properties": _PROPERTY, **options}
+    return GoldenTable(case.delta, schema, seed=case.info.id, **options)
+
+
+def store(table: GoldenTable, *vectors: Sequence[int], prefix: str = "") -> list[dict[str, Any]]:
+    """Store vectors in one file of their own; gives their descriptors, known to the ledger."""
+    identity = uuid.UUID(table.unique_name("vector"))
+    stored = [StoredVector(rows) for rows in vectors]
+    descriptors = write_vector_file(table.root, identity, stored, prefix=prefix)
+    return [
+        table.register_vector(descriptor, rows)
+        for descriptor, rows in zip(descriptors, vectors, strict=True)
+    ]
+
+
+def _inline(table: GoldenTable, rows: Sequence[int]) -> dict[str, Any]:
+    return table.register_vector(inline_descriptor(rows), rows)
+
+
+def with_vector(file: DataFile, vector: Mapping[str, Any], old: Any = ...) -> list[dict[str, Any]]:
+    """Give the two actions that put a vector on a live file."""
+    return [remove(file, deletionVector=old), add(file, deletionVector=dict(vector))]
+
+
+def _probe(case: CaseWriter, table: GoldenTable) -> None:
+    """Ask for the rows in the ways that have gone wrong: filter, projection, both counts."""
+    below: Filter = compare("id", "<", 4, "long")
+    filtered(case, table, "filter-below", below, "A filter sees undeleted rows only")
+    filtered(case, table, "filter-null", is_null("name"), "So does a test for null")
+    projected(case, table, "project-name", ["name"], "A projection drops the deleted rows too")
+
+
+# Storage types.
+
+
+@VECTORS.case(
+    "inline",
+    "A vector inside the log deletes its rows",
+    "DVDESC-004 DVDESC-005 DVDESC-017 DVDESC-020",
+)
+def _inline_case(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file), add(table.file(numbered(3, 100))))
+    table.commit(*with_vector(file, _inline(table, [0, 3, 9])), operation="DELETE")
+    case.judged["files-latest"] = "DVDESC-013"
+    publish(case, table)
+    _probe(case, table)
+
+
+@VECTORS.case(
+    "null-of-deleted-row",
+    "A null in a deleted row breaks no rule of its column",
+    "DVDESC-020 SCH-025",
+)
+def _null_deleted(case: CaseWriter) -> None:
+    # Some writers take a column without nulls for an invariant.
+    table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["invariants"]))
+    rows = [*numbered(3), {"id": 3, "name": None}, *numbered(2, 4)]
+    file = table.file(rows)
+    table.create(add(file))
+    table.commit(*with_vector(file, _inline(table, [3])), operation="DELETE")
+    table.schema = struct(field("id", "long"), field("name", "string", nullable=False))
+    table.commit(table.metadata())
+    table.commit(add(table.file(numbered(2, 10))))
+    publish(case, table)
+    _probe(case, table)
+
+
+@VECTORS.case(
+    "relative",
+    "A vector in a file beside the data deletes its rows",
+    "DVDESC-002 DVDESC-016 DVDESC-020 DVFILE-001 DVFMT-010 DVSTO-002",
+)
+def _relative(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, [1, 2, 5])[0]), operation="DELETE")
+    case.judged["files-latest"] = "DVDESC-014"
+    publish(case, table)
+    _probe(case, table)
+
+
+@VECTORS.case(
+    "vectors-of-one-file",
+    "Two vectors in one file are two vectors",
+    "DVDESC-014 DVDESC-020 DVSTO-001 REC-010",
+)
+def _of_one_file(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file))
+    one, other = store(table, [1, 2], [1, 2, 5])
+    table.commit(*with_vector(file, one), operation="DELETE")
+    table.commit(*with_vector(file, other, one), operation="DELETE")
+    case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v2"), "DVDESC-014")
+    publish(case, table)
+
+
+@VECTORS.case(
+    "relative-with-prefix",
+    "A random prefix is part of the vector file's path",
+    "DVDESC-003 DVDESC-016 DVDESC-018",
+)
+def _prefixed(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file))
+    for prefix, rows in (("ab", [1]), ("Zz9.a", [1, 4]), ("", [1, 4, 7])):
+        state = next(iter(table.states[table.version].adds.values()))
+        old = state.get("deletionVector", ...)
+        table.commit(*with_vector(file, store(table, rows, prefix=prefix)[0], old))
+    publish(case, table)
+
+
+@VECTORS.case(
+    "several-in-one-file",
+    "One file may hold the vectors of several data files",
+    "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001",
+)
+def _several(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = vector_table(case, schema, partition_columns=["p"])
+    files = [
+        table.file([{"id": 10 * n + i} for i in range(5)], partition={"p": f"p {n}"})
+        for n in range(3)
+    ]
+    table.create(*(add(file) for file in files))
+    vectors = store(table, [0], [1, 2], [0, 1, 2, 3, 4])
+    actions = [each for pair in zip(files, vectors, strict=True) for each in with_vector(*pair)]
+    table.commit(*actions, operation="DELETE")
+    publish(case, table)
+    kept = compare("p", "=", "p 1", "string")
+    filtered(case, table, "filter-partition", kept, "A partition keeps its own deletions")
+    projected(case, table, "project-partition", ["p"], "Partition values repeat per live row")
+
+
+@VECTORS.case(
+    "table-root-odd-name",
+    "Vector files are found below an odd root",
+    "DVDESC-016 SNAP-006",
+    root="a b%20c",
+)
+def _odd_root(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(4))
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, [2], prefix="xy")[0]))
+    publish(case, table)
+
+
+# Which rows.
+
+_ROW_SETS: Mapping[str, tuple[str, int, Sequence[int]]] = {
+    "first-row-only": ("A vector shorter than its file leaves the rest", 100, [0]),
+    "last-row-only": ("The last row alone can be deleted", 100, [99]),
+    "all-but-last": ("All rows but the last can be deleted", 100, range(99)),
+    "all-rows": ("A file of which all rows are deleted gives none", 50, range(50)),
+    "no-rows": ("An empty vector deletes nothing", 10, []),
+    "every-second": ("Scattered rows are deleted each", 200, range(0, 200, 2)),
+}
+
+
+def _row_set(case: CaseWriter, count: int, rows: Sequence[int]) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(count))
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, rows)[0]), operation="DELETE")
+    publish(case, table)
+    _probe(case, table)
+
+
+def _define_row_sets() -> None:
+    for name, (title, count, rows) in _ROW_SETS.items():
+        VECTORS.define(
+            name,
+            title,
+            "DVDESC-020 DVFMT-001 DVD-020",
+            partial(_row_set, count=count, rows=rows),
+        )
+
+
+_define_row_sets()
+
+
+@VECTORS.case(
+    "row-groups", "Row indexes count through all row groups of a file", "DVDESC-021 DVDESC-020"
+)
+def _row_groups(case: CaseWriter) -> None:
+    table = vector_table(case)
+    layout = FileLayout(row_group_rows=7, page_bytes=64, dictionary=False)
+    file = table.file(numbered(40), layout=layout)
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, [0, 6, 7, 13, 14, 21, 39])[0]), operation="DELETE")
+    publish(case, table)
+    _probe(case, table)
+    late = compare("id", ">=", 21, "long")
+    filtered(case, table, "filter-late", late, "Skipped row groups do not shift the indexes")
+
+
+# Life of a vector.
+
+
+@VECTORS.case(
+    "life-cycle",
+    "Vectors are set, grown, shrunk and taken off again",
+    "REC-009 REC-010 FA-013 DVDESC-013 DVDESC-014 DVD-018",
+)
+def _life(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(6))
+    table.create(add(file))
+    first, second = store(table, [1], [1, 3])
+    table.commit(*with_vector(file, first), operation="DELETE")
+    table.commit(*with_vector(file, second, first), operation="DELETE")
+    table.commit(*with_vector(file, first, second), operation="RESTORE")
+    table.commit(remove(file, deletionVector=first), add(file), operation="RESTORE")
+    table.commit(remove(file), operation="DELETE")
+    publish(case, table)
+
+
+@VECTORS.case(
+    "life-cycle-checkpoint",
+    "A checkpoint keeps each vector with its file",
+    "REC-009 CKC-004 CKC-005 ADD-012",
+)
+def _life_checkpoint(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file, plain = table.file(numbered(6)), table.file(numbered(3, 50))
+    table.create(add(file), add(plain))
+    first, second = store(table, [1], [1, 3])
+    table.commit(*with_vector(file, first))
+    table.commit(*with_vector(file, second, first))
+    write_classic(table.root, 2, table.states[2], CheckpointStyle(stats_parsed=True))
+    table.commit(*with_vector(plain, _inline(table, [0])))
+    drop_commits(table.root, 2)
+    publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+    _probe(case, table)
+
+
+@VECTORS.case(
+    "remove-without-vector",
+    "A remove of the bare file leaves the one with a vector",
+    "REC-010 FA-002 REM-014",
+)
+def _bare_remove(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(6))
+    vector = store(table, [2])[0]
+    table.create(add(file, deletionVector=vector))
+    table.commit(remove(file))
+    table.commit(remove(file, deletionVector=vector))
+    publish(case, table)
+
+
+@VECTORS.case("property-off", "Vectors count when the property is off or gone", "DV-004 DV-002")
+def _property_off(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(6))
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, [0, 1])[0]))
+    table.properties = {"delta.enableDeletionVectors": "false"}
+    table.commit(table.metadata())
+    table.properties = {}
+    table.commit(table.metadata())
+    publish(case, table)
+
+
+@VECTORS.case("null-descriptor", "A null vector in an action is no vector", "ADD-012 REM-013")
+def _null(case: CaseWriter) -> None:
+    table = vector_table(case)
+    files = [table.file(numbered(2, n)) for n in (0, 10)]
+    table.create(*(add(file, deletionVector=None) for file in files))
+    table.commit(remove(files[0], deletionVector=None))
+    case.judged["read-v1"] = "REM-013"
+    publish(case, table, files=False)
+
+
+@VECTORS.case(
+    "wide-bounds",
+    "Filters under wide bounds lose no row",
+    "STAT-002 STAT-005 STAT-006 STAT-009 STAT-010 STAT-011 STAT-013 DVD-022",
+)
+def _wide(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "integer"))
+    table = vector_table(case, schema)
+    rows = [{"id": n, "v": None if n % 2 else n} for n in range(8)]
+    stats = {
+        "numRecords": 8,
+        "tightBounds": False,
+        "minValues": {"id": -100, "v": -100},
+        "maxValues": {"id": 100, "v": 100},
+        "nullCount": {"id": 0, "v": 4},
+    }
+    file = table.file(rows)
+    table.create(add(file))
+    vector = store(table, [0, 2, 4])[0]
+    wide = table.register(
+        DataFile({**file.body, "stats": json_text(stats)}, file.rows, file.schema)
+    )
+    table.commit(remove(file), add(wide, deletionVector=vector))
+    publish(case, table)
+    probes = {
+        "null": is_null("v"),
+        "six": compare("v", "=", 6, "integer"),
+        "deleted": compare("v", "<", 3, "integer"),
+        "beyond": compare("id", ">", 7, "long"),
+        "never-null": is_null("id"),
+        "never-null-not": is_not_null("id"),
+    }
+    for slug, probe in probes.items():
+        filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
+
+
+@VECTORS.case(
+    "restored-row-outside-bounds",
+    "Bounds that a vector tightened do not outlive it",
+    "STAT-012 STAT-013",
+)
+def _restored(case: CaseWriter) -> None:
+    schema = struct(field("x", "long"))
+    table = vector_table(case, schema)
+    file = table.file([{"x": 0}, {"x": 10}])
+    table.create(add(file))
+    low, high = store(table, [0], [1])
+    table.commit(remove(file), add(file, deletionVector=low))
+    table.commit(remove(file, deletionVector=low), add(file, deletionVector=high))
+    publish(case, table)
+    kept = compare("x", "<", 5, "long")
+    filtered(case, table, "filter-restored", kept, "The restored row is found")
+
+
+@VECTORS.case(
+    "mapped-and-partitioned",
+    "Vectors work under column mapping and partitions",
+    "DVDESC-020 CM-029 CM-030",
+    features=("columnMapping", "deletionVectors"),
+)
+def _mapped(case: CaseWriter) -> None:
+    plain = struct(field("id", "long"), field("p", "string"), field("name", "string"))
+    schema, highest = assign_column_mapping(plain, case.info.id)
+    properties = {
+        **_PROPERTY,
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+    table = vector_table(
+        case,
+        schema,
+        partition_columns=["p"],
+        properties=properties,
+        protocol=feature_protocol(["columnMapping", "deletionVectors"]),
+    )
+    file = table.file(numbered(4), partition={"p": "x"})
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, [1, 2])[0]))
+    publish(case, table)
+    _probe(case, table)
+
+
+@VECTORS.case(
+    "unlisted-feature",
+    "A vector under a protocol that knows none is invalid",
+    "DV-001",
+    features=(),
+)
+def _unlisted(case: CaseWriter) -> None:
+    table = vector_table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})
+    file = table.file(numbered(4))
+    table.create(add(file))
+    table.commit(*with_vector(file, _inline(table, [0])))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "DV-001")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("refused", "vectors need the feature in both lists", refusal=refusal),
+            Accepted("applied", "an existing vector is applied", rows=table.rows()),
+            Accepted("ignored", "an unknown field is ignored", rows=numbered(4)),
+        ],
+        title="The vector is refused, applied or unknown",
+        schema=_PAIR,
+    )
+    read_spec(case, table, 0)
+
+
+@VECTORS.case(
+    "live-with-two-vectors",
+    "One path live under two vectors is contradictory",
+    "REC-021 FA-012 FA-019",
+)
+def _two_live(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(4))
+    first, second = store(table, [0], [1])
+    table.create(add(file, deletionVector=first))
+    table.commit(add(file, deletionVector=second))
+    describe(case, table)
+    rows = numbered(4)
+    refusal = Refusal("invalid_table", "read", "FA-019")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("refused", "a path is live once", refusal=refusal),
+            Accepted("newest", "the newest vector of a path counts", rows=[rows[0], *rows[2:]]),
+            Accepted("both", "both logical files are live", rows=table.rows()),
+        ],
+        title="The log is refused, or one of its readings is given",
+        schema=_PAIR,
+    )
+    read_spec(case, table, 0)
+
+
+CHAPTERS = (VECTORS,)

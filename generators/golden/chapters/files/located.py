@@ -1,0 +1,314 @@
+"""Cases of absolute paths: their logs say where the table lies, by placeholders."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, publish, read_spec
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
+from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
+from generators.materialise.data.deletion_vectors import (
+    StoredVector,
+    vector_file_name,
+    write_vector_file,
+)
+from generators.materialise.log.checkpoints import write_v2
+from generators.oracle.delta_schema import field, struct
+from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
+
+__all__ = ["CHAPTERS"]
+
+ACTIONS = Chapter("add-file-and-remove-file", located=True)
+VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",), located=True)
+CHECKPOINTS = Chapter(
+    "v2-checkpoint-feature", since="2025", features=("v2Checkpoint",), located=True
+)
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_PARTITIONED = _PAIR.with_fields(field("p", "string"))
+_URI: Final = f"file://{TABLE_PLACEHOLDER}"
+_OUTSIDE: Final = f"file://{BESIDE_PLACEHOLDER}"
+
+
+def _table(case: CaseWriter, **options: Any) -> GoldenTable:
+    return GoldenTable(case.delta, options.pop("schema", _PAIR), seed=case.info.id, **options)
+
+
+def _spelt(table: GoldenTable, file: DataFile, path: str) -> DataFile:
+    """Give a file under another spelling of its path, known to the ledger."""
+    return table.register(replace(file, body={**file.body, "path": path}))
+
+
+def _within(table: GoldenTable, file: DataFile, prefix: str = _URI) -> DataFile:
+    return _spelt(table, file, f"{prefix}/{file.path}")
+
+
+def _moved_out(case: CaseWriter, path: str) -> None:
+    """Move a file from the table to the folder beside it."""
+    target = case.directory / BESIDE / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(case.delta / path, target)
+
+
+# Data files.
+
+_SPELLINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "absolute-uri": ("A file is found by an absolute URI", _URI),
+    "absolute-uri-one-slash": (
+        "A file is found by a URI without authority",
+        f"file:{TABLE_PLACEHOLDER}",
+    ),
+    "absolute-path": ("A file is found by an absolute path", TABLE_PLACEHOLDER),
+}
+
+
+def _spelling(case: CaseWriter, prefix: str) -> None:
+    table = _table(case)
+    first, second = table.file(numbered(3)), table.file(numbered(3, 10))
+    table.create(add(_within(table, first, prefix)), add(second))
+    table.commit(add(_within(table, table.file(numbered(2, 20)), prefix)))
+    publish(case, table)
+
+
+def _define_spellings() -> None:
+    for name, (title, prefix) in _SPELLINGS.items():
+        ACTIONS.define(name, title, "ADD-002", partial(_spelling, prefix=prefix))
+
+
+_define_spellings()
+
+
+@ACTIONS.case(
+    "absolute-encoded", "An absolute URI is decoded like a relative one", "ADD-001 ADD-002"
+)
+def _encoded(case: CaseWriter) -> None:
+    table = _table(case)
+    names = ("with space.parquet", "p=100%25/plus+and#.parquet", "größe/é.parquet")
+    files = [table.file(numbered(2, 10 * n), path=name) for n, name in enumerate(names)]
+    table.create(*(add(_within(table, file)) for file in files))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "absolute-root-encoded",
+    "A table root with odd characters is encoded in absolute paths",
+    "ADD-001 ADD-002",
+    root="a table, größer",
+)
+def _root(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(_within(table, table.file(numbered(3)))), add(table.file(numbered(3, 10))))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "absolute-outside", "A file may lie outside of the table, as in a shallow clone", "ADD-002"
+)
+def _outside(case: CaseWriter) -> None:
+    table = _table(case, schema=_PARTITIONED, partition_columns=["p"])
+    lent = []
+    for value, start in (("a b", 0), (None, 10)):
+        file = table.file(
+            numbered(3, start), partition={"p": value}, path=f"source/{start}.parquet"
+        )
+        _moved_out(case, file.path)
+        lent.append(_within(table, file, _OUTSIDE))
+    table.create(*(add(file) for file in lent))
+    own = table.file(numbered(2, 20), partition={"p": "own"})
+    table.commit(remove(lent[0]), add(own))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "absolute-removed", "A remove in the same absolute spelling removes the file", "ADD-002 REM-002"
+)
+def _removed(case: CaseWriter) -> None:
+    table = _table(case)
+    kept, gone = (_within(table, table.file(numbered(3, n))) for n in (0, 10))
+    table.create(add(kept), add(gone))
+    table.commit(remove(gone))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "absolute-removed-encoded",
+    "Absolute spellings that agree after decoding may be one path or two",
+    "REM-002 ADD-003",
+)
+def _removed_encoded(case: CaseWriter) -> None:
+    table = _table(case)
+    kept, gone = (
+        _within(table, table.file(numbered(3, n), path=f"f {n}.parquet")) for n in (0, 10)
+    )
+    table.create(add(kept), add(gone))
+    table.commit(remove(gone))
+    # The ledger compares as text, so that the other spelling comes in behind its back.
+    _respell(case, 1, gone.path, gone.path.replace("/f%20", "/%66%20"))
+    describe(case, table)
+    read_spec(case, table, 0)
+    accepted = [
+        Accepted("decoded", "paths are compared after decoding, as Spark does", rows=table.rows()),
+        Accepted(
+            "as-written", "paths are compared as written, as the kernels do", rows=table.rows(0)
+        ),
+    ]
+    title = "The remove cancels the add that it decodes to, or nothing"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+
+
+def _respell(case: CaseWriter, version: int, old: str, new: str) -> None:
+    path = case.delta / "_delta_log" / f"{version:020d}.json"
+    text = path.read_text(encoding="utf-8")
+    if old not in text or old == new:
+        raise ValueError(f"{old} is not to be spelt {new} in {path.name}")
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@ACTIONS.case(
+    "absolute-removed-relative",
+    "An absolute and a relative spelling of one file are contested",
+    "REM-002",
+)
+def _removed_relative(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(numbered(3))
+    table.create(add(_within(table, file)), add(table.file(numbered(2, 10))))
+    table.commit(remove(file))
+    kept = table.rows()
+    unified = [row for row in kept if row["id"] >= 10]
+    describe(case, table)
+    _contest(case, kept, unified, "The remove hits another path, or the file")
+
+
+@ACTIONS.case(
+    "absolute-added-twice",
+    "One file added in both spellings is contested",
+    "ADD-002 REM-002",
+)
+def _added_twice(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(numbered(3))
+    table.create(add(file))
+    table.commit(add(_within(table, file)))
+    describe(case, table)
+    _contest(case, table.rows(), table.rows(0), "The rows are there twice or once")
+
+
+def _contest(
+    case: CaseWriter,
+    apart: Sequence[Mapping[str, Any]],
+    unified: Sequence[Mapping[str, Any]],
+    title: str,
+) -> None:
+    accepted = [
+        Accepted("kept-apart", "a path is compared as written after one decoding", rows=apart),
+        Accepted("unified", "Spark: both spellings are the same path", rows=unified),
+    ]
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+
+
+# Deletion vectors.
+
+
+def _vectors(
+    case: CaseWriter, table: GoldenTable, name: str, *rows: Sequence[int], prefix: str = _URI
+) -> list[dict[str, Any]]:
+    """Store vectors in a file of that name; gives descriptors with its absolute path."""
+    identity = uuid.UUID(table.unique_name("vector"))
+    stored = [StoredVector(each) for each in rows]
+    path = f"{prefix}/{quote(name)}"
+    descriptors = write_vector_file(table.root, identity, stored, absolute=path)
+    target = case.delta / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (case.delta / vector_file_name(identity)).rename(target)
+    if prefix == _OUTSIDE:
+        _moved_out(case, name)
+    return [
+        table.register_vector(each, deleted)
+        for each, deleted in zip(descriptors, rows, strict=True)
+    ]
+
+
+_VECTOR_PLACES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "absolute-uri": ("A vector is found by an absolute URI", "vectors.bin", _URI),
+    "absolute-path": ("A vector is found by an absolute path", "vectors.bin", TABLE_PLACEHOLDER),
+    "absolute-encoded": (
+        "The absolute path of a vector is decoded like that of a file",
+        "of the table/50%25 #1.bin",
+        _URI,
+    ),
+    "absolute-outside": ("A vector may lie outside of the table", "lent/vectors.bin", _OUTSIDE),
+}
+
+
+def _vector_case(case: CaseWriter, name: str, prefix: str) -> None:
+    table = vector_table(case)
+    first, second = table.file(numbered(10)), table.file(numbered(10, 100))
+    table.create(add(first), add(second))
+    vectors = _vectors(case, table, name, [1, 3, 8], [5], [1, 3, 4, 8], prefix=prefix)
+    table.commit(
+        *with_vector(first, vectors[0]), *with_vector(second, vectors[1]), operation="DELETE"
+    )
+    table.commit(*with_vector(first, vectors[2], vectors[0]), operation="DELETE")
+    case.judged["read-latest"] = "DV-005"
+    publish(case, table)
+
+
+def _define_vectors() -> None:
+    for name, (title, file, prefix) in _VECTOR_PLACES.items():
+        VECTORS.define(
+            name,
+            title,
+            "DVDESC-015 DV-005 DVDESC-006",
+            partial(_vector_case, name=file, prefix=prefix),
+        )
+
+
+_define_vectors()
+
+
+@VECTORS.case(
+    "absolute-clone",
+    "Files and vectors of another table are read, as in a shallow clone",
+    "ADD-002 DVDESC-006",
+)
+def _clone(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10), path="source/part-0.parquet")
+    _moved_out(case, file.path)
+    lent = _within(table, file, _OUTSIDE)
+    (vector,) = _vectors(case, table, "source/deletion_vector.bin", [1, 8], prefix=_OUTSIDE)
+    table.create(add(lent, deletionVector=vector), operation="CLONE")
+    (own,) = _vectors(case, table, "own.bin", [1, 2, 8])
+    table.commit(*with_vector(lent, own, vector), operation="DELETE")
+    publish(case, table)
+
+
+# Checkpoints.
+
+
+@CHECKPOINTS.case(
+    "absolute-paths",
+    "A checkpoint in JSON holds absolute paths as the commits do",
+    "ADD-002 REM-002",
+)
+def _checkpoint(case: CaseWriter) -> None:
+    table = _table(case, protocol=feature_protocol(["v2Checkpoint"]))
+    kept, gone, later = (_within(table, table.file(numbered(3, n))) for n in (0, 10, 20))
+    table.create(add(kept), add(gone), add(later))
+    table.commit(remove(gone))
+    identity = table.unique_name("checkpoint")
+    write_v2(case.delta, 1, table.states[1], identity=identity, extension="json")
+    table.commit(remove(later), add(table.file(numbered(2, 30))))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+CHAPTERS = (ACTIONS, VECTORS, CHECKPOINTS)

@@ -1,0 +1,440 @@
+"""Cases of partitioning: every type as a partition column, odd texts, nulls, misleading names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import (
+    all_of,
+    any_of,
+    compare,
+    is_in,
+    is_not_null,
+    is_null,
+    negate,
+)
+from generators.golden.cases.publish import describe, filtered, projected, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol
+from generators.golden.chapters.files.types import local, utc
+from generators.materialise.log.checkpoints import write_classic
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+VALUES = Chapter("partition-value-serialization")
+
+
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    """A partition column type, its values, and those that a filter is tried on."""
+
+    slug: str
+    type: str
+    values: Sequence[Any]
+    requirements: str
+    probes: Sequence[Any]
+    protocol: Mapping[str, Any] | None = None
+
+
+_PARTITIONS = (
+    _Partition("string", "string", ("a", "B", "\u00e9", "0"), "PART-001 PART-003", ("a", "\u00e9")),
+    _Partition("boolean", "boolean", (True, False), "PART-013", (True, False)),
+    _Partition("byte", "byte", (-128, 0, 127), "PART-004", (-128,)),
+    _Partition("short", "short", (-(2**15), 0, 2**15 - 1), "PART-004", (0,)),
+    _Partition("integer", "integer", (-(2**31), 0, 2**31 - 1), "PART-004", (2**31 - 1,)),
+    _Partition("long", "long", (-(2**63), 2**53 + 1, 2**63 - 1), "PART-004", (2**53 + 1,)),
+    _Partition("float", "float", (-1.5, 0.25, 1.0e10), "PART-004", (0.25,)),
+    _Partition("double", "double", (-1.5, 0.1, 1.0e300, 5e-324), "PART-004", (0.1, 1.0e300)),
+    _Partition(
+        "decimal",
+        "decimal(10,2)",
+        (Decimal("-0.05"), Decimal("0.00"), Decimal("1.50"), Decimal("99999999.99")),
+        "PART-004",
+        (Decimal("1.50"), Decimal("-0.05")),
+    ),
+    _Partition(
+        "decimal-38",
+        "decimal(38,0)",
+        (Decimal(-(2**64) - 1), Decimal(2**64 + 1), Decimal(10**38 - 1)),
+        "PART-004 SCH-010",
+        (Decimal(2**64 + 1),),
+    ),
+    _Partition(
+        "date",
+        "date",
+        (date(1, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(9999, 12, 31)),
+        "PART-005",
+        (date(2024, 2, 29),),
+    ),
+    _Partition(
+        "timestamp-iso",
+        "timestamp",
+        (
+            utc(1969, 12, 31, 23, 59, 59, 999999),
+            utc(2024, 1, 1),
+            utc(2024, 1, 1, 0, 0, 0, 123456),
+            utc(2024, 1, 1, 0, 0, 0, 123457),
+        ),
+        "PART-008 PART-010",
+        (utc(2024, 1, 1, 0, 0, 0, 123456), utc(2024, 1, 1)),
+    ),
+    _Partition(
+        "timestamp-ntz",
+        "timestamp_ntz",
+        (
+            local(1, 1, 1),
+            local(1969, 12, 31, 23, 20, 57, 657658),
+            local(2024, 1, 1),
+            local(2024, 1, 1, 0, 0, 0, 120000),
+        ),
+        "PART-011 PART-012",
+        (local(1969, 12, 31, 23, 20, 57, 657658), local(2024, 1, 1)),
+        feature_protocol(["timestampNtz"]),
+    ),
+)
+
+
+def _partition_case(partition: _Partition, case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", partition.type), field("note", "string"))
+    protocol = partition.protocol or {"minReaderVersion": 1, "minWriterVersion": 2}
+    table = GoldenTable(
+        case.delta, schema, seed=case.info.id, partition_columns=["p"], protocol=protocol
+    )
+    table.create()
+    adds = [
+        add(table.file([{"id": n, "note": f"row {n}"}], partition={"p": value}))
+        for n, value in enumerate(partition.values)
+    ]
+    table.commit(*adds)
+    table.commit(add(table.file([{"id": 100, "note": None}], partition={"p": None})))
+    publish(case, table)
+    projected(case, table, "project-partition", ["p"], "The partition column is read alone")
+    filtered(case, table, "filter-null", is_null("p"), "The null partition is found")
+    filtered(case, table, "filter-not-null", is_not_null("p"), "The others are not null")
+    for number, probe in enumerate(partition.probes):
+        for slug, op in (("equal", "="), ("unequal", "<>"), ("above", ">")):
+            kept = compare("p", op, probe, partition.type)
+            title = f"A filter {op} keeps the right partitions"
+            filtered(case, table, f"filter-{slug}-{number}", kept, title)
+    both = all_of(compare("p", "=", partition.probes[0], partition.type), is_not_null("note"))
+    filtered(case, table, "filter-both", both, "Partition and data filters work together")
+
+
+def _define_partitions() -> None:
+    for partition in _PARTITIONS:
+        needs = ("timestampNtz",) if partition.protocol else ()
+        VALUES.define(
+            f"{partition.slug}-column",
+            f"A table partitioned by {partition.slug} reads and filters right",
+            partition.requirements,
+            partial(_partition_case, partition),
+            features=needs,
+            since="2025" if needs else "2021",
+        )
+
+
+_define_partitions()
+
+_ODD_TEXTS = (
+    "A/A", "B B", "a:b", "a%b", "%20", "%25", "a%2Fb", "\u00e9", "(x)", "[y]", "a+b", "it's",
+    'say "x"', "a=b", "a&b", "#hash", "what?", "back\\slash", "tab\there", "\U0001f33c",
+    " lead", "trail ", "null", "__HIVE_DEFAULT_PARTITION__", "line\nbreak",
+)  # fmt: skip
+
+
+def _odd_table(case: CaseWriter) -> GoldenTable:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    table.commit(
+        *(
+            add(table.file([{"id": number}], partition={"p": text}))
+            for number, text in enumerate(_ODD_TEXTS)
+        )
+    )
+    return table
+
+
+@VALUES.case(
+    "string-odd-texts",
+    "Partition texts are taken as they stand in the log",
+    "PART-003 DATA-003 ADD-003",
+)
+def _odd(case: CaseWriter) -> None:
+    table = _odd_table(case)
+    publish(case, table)
+    for number, text in enumerate(_ODD_TEXTS):
+        kept = compare("p", "=", text, "string")
+        filtered(case, table, f"filter-{number}", kept, f"Text number {number} is found by value")
+    several = is_in("p", _ODD_TEXTS[:6], "string")
+    filtered(case, table, "filter-in", several, "A list of odd texts finds each of them")
+
+
+@VALUES.case(
+    "string-odd-checkpoint", "Odd partition texts survive a checkpoint", "PART-003 CKPT-005 CKC-001"
+)
+def _odd_checkpoint(case: CaseWriter) -> None:
+    table = _odd_table(case)
+    write_classic(case.delta, table.version, table.states[table.version])
+    table.commit(add(table.file([{"id": 100}], partition={"p": "after"})))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+    for slug, text in (("percent", "%20"), ("slash", "A/A"), ("space", "B B")):
+        kept = compare("p", "=", text, "string")
+        filtered(case, table, f"filter-{slug}", kept, "An odd text is found by value")
+
+
+@VALUES.case(
+    "null-values", "A null partition value reads as null for every type", "ADD-005 PART-001"
+)
+def _nulls(case: CaseWriter) -> None:
+    types = {"s": "string", "i": "integer", "d": "date", "t": "timestamp", "b": "boolean"}
+    schema = struct(field("id", "long"), *(field(name, kind) for name, kind in types.items()))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=list(types))
+    table.create()
+    table.commit(add(table.file([{"id": 1}])))
+    full = {"s": "x", "i": 1, "d": date(2020, 1, 1), "t": utc(2020, 1, 1), "b": True}
+    table.commit(add(table.file([{"id": 2}], partition=full)))
+    write_classic(case.delta, table.version, table.states[table.version])
+    table.commit(add(table.file([{"id": 3}])))
+    publish(case, table, log_info={"lastCheckpointVersion": 2})
+    for name in types:
+        filtered(case, table, f"filter-{name}", is_null(name), f"Nulls of {name} are found")
+
+
+@VALUES.case(
+    "empty-string-typed", "An empty text is null for a type without empty value", "PART-002"
+)
+def _empty_typed(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("i", "integer"), field("d", "date"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["i", "d"])
+    table.create()
+    empty = table.file([{"id": 1}], partitionValues={"i": "", "d": ""})
+    table.commit(
+        add(empty), add(table.file([{"id": 2}], partition={"i": 5, "d": date(2020, 1, 1)}))
+    )
+    publish(case, table, files=False)
+    filtered(case, table, "filter-null", is_null("i"), "The empty text counts as null")
+    filtered(case, table, "filter-equal", compare("i", "=", 5, "integer"), "A value is found")
+
+
+@VALUES.case(
+    "empty-string-text", "An empty text of a string column is null by the text", "PART-002"
+)
+def _empty_text(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    empty = table.file([{"id": 1}], path="empty/part-0.parquet", partitionValues={"p": ""})
+    table.commit(add(empty), add(table.file([{"id": 2}], partition={"p": "x"})))
+    describe(case, table)
+    rows = table.rows()
+    as_text = [{**row, "p": row["p"] or ""} for row in rows]
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("null", "protocol: an empty string translates to null", rows=rows),
+            Accepted("empty", "Spark reads an existing empty string as it stands", rows=as_text),
+        ],
+        title="The row with the empty text reads as null or as empty",
+        schema=schema,
+    )
+    filtered(case, table, "filter-x", compare("p", "=", "x", "string"), "A real value is found")
+
+
+_SPELLINGS = (
+    ("1970-01-01 00:00:00", utc(1970, 1, 1)),
+    ("1970-01-01 00:00:00.123456", utc(1970, 1, 1, 0, 0, 0, 123456)),
+    ("2024-06-01T12:00:00.000001Z", utc(2024, 6, 1, 12, 0, 0, 1)),
+    ("2024-06-01T12:00:00Z", utc(2024, 6, 1, 12)),
+)
+
+
+@VALUES.case(
+    "timestamp-spellings",
+    "Timestamps with a zone read as the instant they name",
+    "PART-008 PART-010",
+)
+def _timestamp_spellings(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("t", "timestamp"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
+    table.create()
+    for number, (text, value) in enumerate(_SPELLINGS):
+        if text.endswith("Z"):
+            file = table.file([{"id": number}], partition={"t": value}, partitionValues={"t": text})
+            table.commit(add(file))
+    publish(case, table, files=False)
+    probe = compare("t", "=", utc(2024, 6, 1, 12, 0, 0, 1), "timestamp")
+    filtered(case, table, "filter-equal", probe, "A filter finds the microsecond")
+
+
+@VALUES.case(
+    "timestamp-without-zone",
+    "A timestamp text without zone leaves its zone open",
+    "PART-006 PART-007 PART-009",
+)
+def _timestamp_zoneless(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("t", "timestamp"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
+    table.create()
+    for number, (text, value) in enumerate(_SPELLINGS):
+        if not text.endswith("Z"):
+            file = table.file([{"id": number}], partition={"t": value}, partitionValues={"t": text})
+            table.commit(add(file))
+    describe(case, table)
+    case.contest(
+        "read",
+        "read-latest",
+        [Accepted("utc", "kernel readers take the text as UTC", rows=table.rows())],
+        title="The zone of the writing system is not recorded",
+        schema=schema,
+        open=True,
+    )
+    projected(case, table, "project-id", ["id"], "The other columns read all the same")
+
+
+_FLOATS = (
+    ("NaN", math.nan),
+    ("Infinity", math.inf),
+    ("-Infinity", -math.inf),
+    ("1.0E10", 1.0e10),
+    ("-0.0", -0.0),
+)
+
+
+@VALUES.case("double-special-texts", "NaN, infinities and exponents read as numbers", "PART-004")
+def _special_floats(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "double"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    for number, (text, value) in enumerate(_FLOATS):
+        file = table.file([{"id": number}], partition={"p": value}, partitionValues={"p": text})
+        table.commit(add(file))
+    publish(case, table, files=False)
+    least = compare("p", "<", -0.5, "double")
+    filtered(case, table, "filter-negative", least, "Only negative infinity is below")
+
+
+@VALUES.case("decimal-short-scale", "A decimal text of a shorter scale keeps its value", "PART-004")
+def _decimal_scale(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "decimal(10,2)"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    for number, (text, value) in enumerate((("1.5", "1.50"), ("2", "2.00"), ("-0.05", "-0.05"))):
+        file = table.file(
+            [{"id": number}], partition={"p": Decimal(value)}, partitionValues={"p": text}
+        )
+        table.commit(add(file))
+    publish(case, table, files=False)
+
+
+@VALUES.case("binary-escapes", "A binary partition value is a string of escaped bytes", "PART-014")
+def _binary(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "binary"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    plain = table.file([{"id": 1}], path="b/1.parquet", partition={"p": b"Hello"})
+    low = table.file([{"id": 2}], path="b/2.parquet", partition={"p": b"\x01\x02"})
+    table.commit(add(plain), add(low))
+    publish(case, table)
+    kept = compare("p", "=", b"Hello", "binary")
+    filtered(case, table, "filter-equal", kept, "A binary partition value is found")
+
+
+@VALUES.case("binary-high-byte", "An escaped byte above 127 is one byte by the text", "PART-014")
+def _binary_high(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "binary"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create(add(table.file([{"id": 3}], path="b/3.parquet", partition={"p": b"\xff"})))
+    describe(case, table)
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("byte", "protocol: the escape stands for one byte", rows=table.rows()),
+            Accepted(
+                "utf8",
+                "Spark stores the UTF-8 bytes of the text",
+                rows=[{"id": 3, "p": "\u00ff".encode()}],
+            ),
+        ],
+        title="A byte above 127 reads as itself or as its UTF-8 form",
+        schema=schema,
+    )
+
+
+@VALUES.case(
+    "column-order", "Partition columns keep their place in the schema", "META-009 DATA-002"
+)
+def _column_order(case: CaseWriter) -> None:
+    schema = struct(
+        field("p", "integer"),
+        field("id", "long"),
+        field("q", "string"),
+        field("name", "string"),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["q", "p"])
+    table.create()
+    for p, q in ((1, "x"), (1, "y"), (2, "x")):
+        rows = [{"id": 10 * p + n, "name": f"{q}{n}"} for n in range(2)]
+        table.commit(add(table.file(rows, partition={"p": p, "q": q})))
+    publish(case, table)
+    either = any_of(compare("p", "=", 2, "integer"), compare("q", "=", "y", "string"))
+    filtered(case, table, "filter-either", either, "A filter over both partition columns works")
+    neither = negate(either)
+    filtered(case, table, "filter-neither", neither, "So does its negation")
+    mixed = any_of(compare("p", "=", 2, "integer"), compare("id", "=", 10, "long"))
+    filtered(case, table, "filter-mixed", mixed, "So does one with a data column")
+
+
+@VALUES.case(
+    "odd-column-names", "Partition columns of odd names read their values", "PART-001 ADD-005"
+)
+def _odd_columns(case: CaseWriter) -> None:
+    names = ("x%20x", "with.dot", "\u00e9", "UPPER")
+    schema = struct(field("id", "long"), *(field(name, "string") for name in names))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=names)
+    table.create()
+    for number in range(2):
+        values = {name: f"{name}-{number}" for name in names}
+        path = f"files/{number}.parquet"
+        table.commit(add(table.file([{"id": number}], partition=values, path=path)))
+    publish(case, table)
+
+
+@VALUES.case(
+    "all-columns-but-one",
+    "Many partition columns of many types read together",
+    "PART-001 PART-004 PART-005 PART-013",
+)
+def _many(case: CaseWriter) -> None:
+    kinds: dict[str, tuple[str, Any]] = {
+        "a": ("string", "x y"),
+        "b": ("long", -5),
+        "c": ("date", date(2024, 2, 29)),
+        "d": ("boolean", False),
+        "e": ("double", 2.5),
+        "f": ("timestamp", utc(2024, 1, 1, 1, 1, 1, 500)),
+        "g": ("decimal(5,1)", Decimal("10.0")),
+    }
+    schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()), field("id", "long"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=list(kinds))
+    table.create()
+    values = {name: value for name, (_, value) in kinds.items()}
+    table.commit(add(table.file([{"id": 1}, {"id": 2}], partition=values, path="one.parquet")))
+    table.commit(add(table.file([{"id": 3}], path="two.parquet")))
+    publish(case, table)
+    for name, (kind, value) in kinds.items():
+        kept = compare(name, "=", value, kind)
+        filtered(case, table, f"filter-{name}", kept, f"A filter on {name} prunes right")
+
+
+CHAPTERS = (VALUES,)

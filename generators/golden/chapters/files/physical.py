@@ -1,0 +1,321 @@
+"""Cases of how a data file lays out what the schema says: order, names, units, pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_not_null, is_null
+from generators.golden.cases.publish import describe, filtered, projected, publish
+from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
+from generators.golden.chapters.files.types import utc
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
+from generators.oracle.delta_schema import array, field, map_of, struct
+
+__all__ = ["CHAPTERS"]
+
+MAPPINGS = Chapter("parquet-type-mappings")
+SCHEMAS = Chapter("schema-serialization-format")
+PROPERTIES = Chapter("table-properties", since="upstream")
+
+
+def _foreign(
+    table: GoldenTable, data: pa.Table, rows: Sequence[Mapping[str, Any]], **options: Any
+) -> DataFile:
+    """Write a file with the Parquet library's own options and take it into the ledger."""
+    name = f"part-{table.unique_name('foreign')}.parquet"
+    pq.write_table(data, table.root / name, store_schema=False, **options)
+    body = {
+        "path": name,
+        "partitionValues": {},
+        "size": (table.root / name).stat().st_size,
+        "modificationTime": EPOCH,
+        "dataChange": True,
+    }
+    return table.register(DataFile(body, tuple(rows), table.schema))
+
+
+@SCHEMAS.case(
+    "nested-order-differs",
+    "Nested fields of a file are matched by name, not by place",
+    "SCH-022 SCH-023 PQ-017",
+)
+def _nested_order(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("s", struct(field("a", "integer"), field("b", "integer"), field("c", "string"))),
+        field("l", array(struct(field("x", "integer"), field("y", "integer")))),
+    )
+    turned = struct(
+        field("l", array(struct(field("y", "integer"), field("x", "integer")))),
+        field("s", struct(field("c", "string"), field("b", "integer"), field("a", "integer"))),
+        field("id", "long"),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for number, written in enumerate((schema, turned)):
+        row = {"id": number, "s": {"a": 1, "b": 2, "c": "x"}, "l": [{"x": 3, "y": 4}]}
+        table.commit(add(table.file([row], written_as=written, statistics=False)))
+    publish(case, table)
+    kept = compare("s.a", "=", 1, "integer")
+    filtered(case, table, "filter-nested", kept, "A filter meets the right leaf")
+
+
+@SCHEMAS.case(
+    "nested-extra-and-missing",
+    "Nested fields may be extra in a file or missing from it",
+    "WCON-003 WCON-004 SCH-022",
+)
+def _nested_extra(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("s", struct(field("a", "integer"), field("b", "string"))),
+        field("m", map_of("string", struct(field("k", "integer"), field("new", "integer")))),
+    )
+    extra = struct(
+        field("id", "long"),
+        field("s", struct(field("front", "double"), field("a", "integer"), field("b", "string"))),
+        field("m", map_of("string", struct(field("old", "string"), field("k", "integer")))),
+    )
+    missing = struct(field("id", "long"), field("s", struct(field("b", "string"))))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    first = {"front": 0.5, "a": 1, "b": "x"}
+    rows = {"id": 1, "s": first, "m": {"key": {"old": "o", "k": 2}}}
+    table.commit(add(table.file([rows], written_as=extra, statistics=False)))
+    lone: list[dict[str, Any]] = [{"id": 2, "s": {"b": "y"}}, {"id": 3, "s": None}]
+    table.commit(add(table.file(lone, written_as=missing, statistics=False)))
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("s.a"), "A missing leaf is null")
+    filtered(case, table, "filter-struct", is_not_null("s"), "Its struct is not")
+
+
+@SCHEMAS.case(
+    "column-added-later",
+    "An added column is null in older files, filters and all",
+    "WCON-003 WCON-004 META-002",
+)
+def _added(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create(add(table.file([{"id": 1}, {"id": 2}])))
+    table.schema = schema.with_fields(field("c", "string"), field("d", array("date")))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    table.commit(add(table.file([{"id": 3, "c": "x", "d": []}, {"id": 4, "c": None}])))
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("c"), "Rows of old files are null")
+    filtered(case, table, "filter-not-null", is_not_null("c"), "Only the new value is not")
+    unequal = compare("c", "<>", "y", "string")
+    filtered(case, table, "filter-unequal", unequal, "Null is not unequal to anything")
+    projected(case, table, "project-new", ["c"], "The new column is read alone")
+
+
+@MAPPINGS.case(
+    "list-element-names",
+    "The inner names of lists in a file do not matter",
+    "PQ-015",
+)
+def _inner_names(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("l", array("integer")),
+        field("d", array(array(struct(field("x", "string"))))),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for number, compliant in enumerate((True, False)):
+        rows: list[dict[str, Any]] = [
+            {"id": 10 * number, "l": [1, None], "d": [[{"x": "a"}], []]},
+            {"id": 10 * number + 1, "l": None, "d": None},
+        ]
+        renamed = pa.schema(
+            [
+                pa.field("id", pa.int64()),
+                pa.field("l", pa.list_(pa.field("item", pa.int32()))),
+                pa.field(
+                    "d",
+                    pa.list_(
+                        pa.field(
+                            "item",
+                            pa.list_(pa.field("item", pa.struct([pa.field("x", pa.string())]))),
+                        )
+                    ),
+                ),
+            ]
+        )
+        data = arrow_table(schema, rows) if compliant else pa.Table.from_pylist(rows, renamed)
+        options = {"use_compliant_nested_type": compliant}
+        table.commit(add(_foreign(table, data, rows, **options)))
+    publish(case, table)
+
+
+@MAPPINGS.case("list-two-levels", "Lists of two levels read like those of three", "PQ-015")
+def _two_levels(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("l", array("integer")),
+        field("s", array("string")),
+    )
+    dense = struct(
+        field("id", "long"),
+        field("l", array("integer", contains_null=False)),
+        field("s", array("string", contains_null=False)),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for start, old in ((0, False), (10, True)):
+        rows: list[dict[str, Any]] = [
+            {"id": start, "l": [1, 2, 3], "s": ["a", ""]},
+            {"id": start + 1, "l": [], "s": ["b"]},
+            {"id": start + 2, "l": None, "s": None},
+        ]
+        file = _foreign(table, arrow_table(dense, rows), rows)
+        place = table.root / file.path
+        if old:
+            relabel_lists_and_maps(place, lists="two-level", legacy_maps=False)
+        table.commit(add(file, size=place.stat().st_size))
+    publish(case, table)
+    projected(case, table, "project-list", ["s"], "A list of two levels is read alone")
+
+
+@MAPPINGS.case(
+    "timestamp-units",
+    "Timestamps of other units than microseconds are contested",
+    "PQ-008 SCH-014",
+)
+def _units(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("at", "timestamp"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    whole: list[dict[str, Any]] = [
+        {"id": 1, "at": utc(2024, 1, 1, 1, 2, 3, 123000)},
+        {"id": 2, "at": None},
+    ]
+    for unit in ("ms", "ns"):
+        target = pa.schema([pa.field("id", pa.int64()), pa.field("at", pa.timestamp(unit, "UTC"))])
+        data = arrow_table(schema, whole).cast(target)
+        options = {"version": "2.6"}
+        table.commit(add(_foreign(table, data, whole, **options)))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "PQ-008")
+    for version, unit in ((1, "ms"), (2, "ns")):
+        answers = [
+            Accepted("instants", "the instants are the same", rows=table.rows(version)),
+            Accepted("refused", "timestamps are stored in microseconds", refusal=refusal),
+        ]
+        title = "The instants are read, or the unit is refused"
+        case.contest("read", f"read-{unit}", answers, title=title, schema=schema, version=version)
+
+
+@PROPERTIES.case(
+    "data-page-versions",
+    "Files of data page versions 1 and 2 may be mixed",
+    "PROP-008",
+)
+def _pages(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("s", "string"), field("l", array("integer")))
+    table = GoldenTable(
+        case.delta,
+        schema,
+        seed=case.info.id,
+        properties={"delta.parquet.format.version": "2.12.0"},
+    )
+    table.create()
+    for number, version in enumerate(("1.0", "2.0")):
+        rows: list[dict[str, Any]] = [
+            {"id": 100 * number + n, "s": f"s{n % 3}" if n % 4 else None, "l": [n, None]}
+            for n in range(20)
+        ]
+        options = {"data_page_version": version, "row_group_size": 7, "compression": "zstd"}
+        table.commit(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
+    publish(case, table)
+    kept = compare("s", "=", "s1", "string")
+    filtered(case, table, "filter", kept, "A filter reads both versions")
+
+
+@PROPERTIES.case(
+    "encodings",
+    "Encodings and footers of a file do not matter",
+    "PROP-005 PQ-001",
+)
+def _encodings(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("s", "string"), field("d", "double"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    rows: list[dict[str, Any]] = [{"id": n, "s": f"prefix-{n}", "d": n / 8} for n in range(30)]
+    data = arrow_table(schema, rows)
+    encodings: tuple[dict[str, Any], ...] = (
+        {"use_dictionary": True, "write_page_index": True},
+        {
+            "use_dictionary": False,
+            "column_encoding": {
+                "id": "DELTA_BINARY_PACKED",
+                "s": "DELTA_BYTE_ARRAY",
+                "d": "PLAIN",
+            },
+        },
+        {"use_dictionary": False, "write_statistics": False, "compression": "none"},
+    )
+    for options in encodings:
+        table.commit(add(_foreign(table, data, rows, **options)))
+    publish(case, table)
+    kept = compare("id", ">=", 28, "long")
+    filtered(case, table, "filter", kept, "A filter reads every encoding")
+
+
+@PROPERTIES.case(
+    "rare-encoding", "An encoding that few files have is read or refused", "PROP-005 PQ-001"
+)
+def _rare_encoding(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("d", "double"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    rows: list[dict[str, Any]] = [{"id": n, "d": n / 8} for n in range(30)]
+    options = {"use_dictionary": False, "column_encoding": {"d": "BYTE_STREAM_SPLIT"}}
+    table.create(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
+    describe(case, table)
+    refusal = Refusal("unsupported", "read", "PQ-001")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("rows", "data files are Parquet, whose encodings these are", rows=rows),
+            Accepted("refused", "the text names no encodings to support", refusal=refusal),
+        ],
+        title="The values are read, or the file is refused",
+        schema=schema,
+        hazard="silent wrong data",
+    )
+
+
+@SCHEMAS.case(
+    "not-null-columns", "Columns that are not nullable read with their schema", "SCH-025 SCH-031"
+)
+def _not_null(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long", nullable=False),
+        field("s", struct(field("a", "integer", nullable=False)), nullable=False),
+        field("l", array("string", contains_null=False), nullable=False),
+        field("m", map_of("string", "long", value_contains_null=False)),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    row = {"id": 1, "s": {"a": 1}, "l": ["x"], "m": {"k": 1}}
+    table.create(add(table.file([row])))
+    # Many writers leave every column of a file optional, whatever the table says.
+    loose = struct(
+        field("id", "long"),
+        field("s", struct(field("a", "integer"))),
+        field("l", array("string")),
+        field("m", map_of("string", "long")),
+    )
+    file = table.file([{**row, "id": 2}], written_as=loose)
+    table.commit(add(file))
+    publish(case, table)
+
+
+CHAPTERS = (MAPPINGS, SCHEMAS, PROPERTIES)

@@ -1,0 +1,431 @@
+"""Cases of statistics: whatever they say or fail to say, a filter never loses a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import (
+    Filter,
+    all_of,
+    any_of,
+    compare,
+    is_in,
+    is_not_null,
+    is_null,
+    negate,
+    starts_with,
+)
+from generators.golden.cases.publish import describe, filtered, publish
+from generators.golden.cases.table import GoldenTable, add
+from generators.golden.chapters.files.types import utc
+from generators.oracle.delta_schema import Struct, field, struct
+
+__all__ = ["CHAPTERS"]
+
+STATISTICS = Chapter("per-file-statistics")
+
+_NUMBERS = struct(field("id", "long"), field("v", "integer"))
+
+
+def _probes(case: CaseWriter, table: GoldenTable, probes: Mapping[str, Filter]) -> None:
+    for slug, probe in probes.items():
+        title = "A filter answers as a full scan would"
+        filtered(case, table, f"filter-{slug}", probe, title)
+
+
+_INTEGER_PROBES: Mapping[str, Filter] = {
+    "equal": compare("v", "=", 5, "integer"),
+    "unequal": compare("v", "<>", 5, "integer"),
+    "below": compare("v", "<", 5, "integer"),
+    "above": compare("v", ">", 5, "integer"),
+    "null": is_null("v"),
+    "not-null": is_not_null("v"),
+    "null-safe": compare("v", "<=>", 5, "integer"),
+    "null-safe-null": compare("v", "<=>", None, "integer"),
+    "in": is_in("v", [1, 9], "integer"),
+    "not-in": negate(is_in("v", [1, 9], "integer")),
+    "in-with-null": is_in("v", [1, None], "integer"),
+    "and": all_of(compare("v", ">", 1, "integer"), compare("id", "<", 20, "long")),
+    "or": any_of(compare("v", "=", 9, "integer"), is_null("v")),
+    "not-below": negate(compare("v", "<", 5, "integer")),
+    "not-and": negate(all_of(compare("v", ">", 1, "integer"), is_not_null("v"))),
+    "nothing": compare("v", ">", 1000, "integer"),
+}
+
+
+def _integer_table(case: CaseWriter, statistics: Any) -> GoldenTable:
+    table = GoldenTable(case.delta, _NUMBERS, seed=case.info.id)
+    table.create()
+    for start, values in ((0, (1, 2, 3)), (10, (4, 5, 6)), (20, (7, 8, 9)), (30, (None, 5, None))):
+        rows = [{"id": start + n, "v": value} for n, value in enumerate(values)]
+        table.commit(add(table.file(rows, statistics=statistics)))
+    nulls = [{"id": number, "v": None} for number in (90, 91, 92)]
+    table.commit(add(table.file(nulls, statistics=statistics)))
+    return table
+
+
+_SHAPES: Mapping[str, tuple[str, str, Any]] = {
+    "exact": ("Filters over exact statistics lose no row", "STAT-006 STAT-008 STAT-012", True),
+    "absent": ("Files without statistics are always read", "ADD-010 STAT-006", False),
+    "empty-object": ("Empty statistics say nothing", "ADD-010 STAT-007", "{}"),
+    "null-bounds": (
+        "Bounds that are null say nothing",
+        "STAT-007 STAT-014",
+        '{"minValues":{"id":null,"v":null},"maxValues":{"id":null,"v":null},"nullCount":null}',
+    ),
+    "count-only": ("A record count alone prunes nothing", "STAT-001 STAT-007", '{"numRecords":3}'),
+    "unknown-columns": (
+        "Statistics of unknown columns are ignored",
+        "STAT-007 PROTO-009",
+        '{"minValues":{"zz":1},"maxValues":{"zz":1},"nullCount":{"zz":0},"future":[1]}',
+    ),
+}
+
+
+def _shape(case: CaseWriter, statistics: Any) -> None:
+    table = _integer_table(case, statistics)
+    publish(case, table, versions=[])
+    _probes(case, table, _INTEGER_PROBES)
+    kept = [row for row in table.rows() if row["v"] not in (1, None)]
+    answers = [
+        Accepted("unknown", "SQL: whether it is among them is unknown", rows=[]),
+        Accepted("two-valued", "a null in the list is passed over", rows=kept),
+    ]
+    _contest(case, "not-in-with-null", negate(is_in("v", [1, None], "integer")), answers, _NUMBERS)
+
+
+def _contest(
+    case: CaseWriter, slug: str, probe: Filter, answers: Sequence[Accepted], schema: Struct
+) -> None:
+    """Ask what the text of the protocol does not settle: it speaks of no logic of filters."""
+    case.contest(
+        "read",
+        f"filter-{slug}",
+        answers,
+        title="A filter answers by the logic of the engine",
+        schema=schema,
+        parameters={"filter": probe.tree, "predicate": probe.sql},
+    )
+
+
+_BROKEN: Mapping[str, tuple[str, str]] = {
+    "empty-text": ("Statistics that are an empty text lose no row", ""),
+    "not-json": ("Statistics that are no JSON lose no row", "{numRecords"),
+    "wrong-types": (
+        "Statistics of wrong types lose no row",
+        '{"numRecords":"many","minValues":{"v":"x"},"maxValues":{"v":true},"nullCount":{"v":"y"}}',
+    ),
+}
+
+
+def _broken(case: CaseWriter, statistics: str) -> None:
+    table = _integer_table(case, statistics)
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "ADD-010")
+    for slug, probe in (("read-latest", None), *_INTEGER_PROBES.items()):
+        rows = [row for row in table.rows() if probe is None or probe.keeps(row)]
+        parameters = {} if probe is None else {"filter": probe.tree, "predicate": probe.sql}
+        case.contest(
+            "read",
+            slug if probe is None else f"filter-{slug}",
+            [
+                Accepted("rows", "statistics are an aid to skipping", rows=rows),
+                Accepted("refused", "an action with broken statistics", refusal=refusal),
+            ],
+            title="The rows are whole, or the broken text is reported",
+            schema=_NUMBERS,
+            parameters=parameters,
+        )
+
+
+def _define_broken() -> None:
+    for name, (title, statistics) in _BROKEN.items():
+        STATISTICS.define(
+            f"shape-{name}",
+            title,
+            "ADD-010 STAT-006",
+            partial(_broken, statistics=statistics),
+        )
+
+
+_define_broken()
+
+
+def _define_shapes() -> None:
+    for name, (title, requirements, statistics) in _SHAPES.items():
+        STATISTICS.define(
+            f"shape-{name}",
+            title,
+            requirements,
+            partial(_shape, statistics=statistics),
+        )
+
+
+_define_shapes()
+
+
+@STATISTICS.case(
+    "all-types", "Statistics of every type keep their rows", "STAT-006 STAT-007 STAT-012"
+)
+def _all_types(case: CaseWriter) -> None:
+    kinds: dict[str, tuple[str, list[Any]]] = {
+        "b": ("byte", [-3, 0, 3]),
+        "h": ("short", [-300, 0, 300]),
+        "l": ("long", [-(2**60), 0, 2**60]),
+        "f": ("float", [-1.5, 0.25, 2.5]),
+        "d": ("double", [-1.0e300, 0.1, 1.0e300]),
+        "m": ("decimal(18,2)", [Decimal("-1.10"), Decimal("0.00"), Decimal("99999999.99")]),
+        "s": ("string", ["Abc", "abc", "\u00e9"]),
+        "y": ("date", [date(1900, 1, 1), date(1970, 1, 1), date(2100, 1, 1)]),
+        "t": ("timestamp", [utc(1900, 1, 1), utc(1970, 1, 1), utc(2100, 1, 1)]),
+        "o": ("boolean", [False, True, True]),
+        "x": ("binary", [b"\x00", b"a", b"\xff"]),
+    }
+    schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for number in range(3):
+        row = {name: values[number] for name, (_, values) in kinds.items()}
+        table.commit(add(table.file([row])))
+    publish(case, table, versions=[])
+    for name, (kind, values) in kinds.items():
+        probes = {
+            f"{name}-equal": compare(name, "=", values[1], kind),
+            f"{name}-below": compare(name, "<", values[1], kind),
+            f"{name}-above": compare(name, ">=", values[1], kind),
+        }
+        _probes(case, table, probes)
+
+
+@STATISTICS.case("string-truncated", "Truncated string bounds lose no row", "STAT-015 STAT-006")
+def _strings(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("s", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    texts = (
+        "a" * 40,
+        "a" * 32 + "\u00e9" + "z" * 8,
+        "a" * 31 + "\U0001f33c" * 4,
+        "a" * 32 + "\U0010ffff" * 3,
+        "a" * 31 + "\ufffd" * 5,
+        "b",
+    )
+    for number, text in enumerate(texts):
+        table.commit(add(table.file([{"id": number, "s": text}])))
+    publish(case, table, versions=[])
+    for number, text in enumerate(texts):
+        probes = {
+            f"equal-{number}": compare("s", "=", text, "string"),
+            f"from-{number}": compare("s", ">=", text, "string"),
+        }
+        _probes(case, table, probes)
+    _probes(case, table, {"prefix": starts_with("s", "a" * 32)})
+
+
+@STATISTICS.case(
+    "string-cut-off",
+    "Whether a cut bound may lie below values is open",
+    "STAT-015 STAT-006",
+)
+def _cut_off(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("s", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    texts = ("a" * 31 + "bcd", "a" * 40, "b" * 40)
+    for number, text in enumerate(texts):
+        # As the text has it: the first 32 characters, of the greatest value too.
+        statistics = {
+            "numRecords": 1,
+            "minValues": {"id": number, "s": text[:32]},
+            "maxValues": {"id": number, "s": text[:32]},
+            "nullCount": {"id": 0, "s": 0},
+        }
+        table.commit(add(table.file([{"id": number, "s": text}], statistics=statistics)))
+    publish(case, table, versions=[])
+    probes = {
+        "equal": compare("s", "=", texts[0], "string"),
+        "above": compare("s", ">", "b" * 35, "string"),
+        "prefix": starts_with("s", "a" * 36),
+    }
+    for slug, probe in probes.items():
+        kept = [row for row in table.rows() if probe.keeps(row)]
+        case.contest(
+            "read",
+            f"filter-{slug}",
+            [
+                Accepted("kept", "bounds of strings are cut off, the greatest too", rows=kept),
+                Accepted("skipped", "maxValues is larger than every value of the file", rows=[]),
+            ],
+            title="A maximum that is cut off stands for more, or is a writer's fault",
+            schema=schema,
+            parameters={"filter": dict(probe.tree), "predicate": probe.sql},
+        )
+
+
+@STATISTICS.case(
+    "timestamp-truncated", "Bounds cut to milliseconds lose no microsecond", "STAT-016 STAT-006"
+)
+def _timestamps(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("t", "timestamp"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    fine = utc(2024, 1, 1, 0, 0, 0, 123456)
+    early = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+    table.commit(add(table.file([{"id": 1, "t": fine}])))
+    table.commit(add(table.file([{"id": 2, "t": early}])))
+    table.commit(add(table.file([{"id": 3, "t": None}])))
+    publish(case, table, versions=[])
+    probes = {
+        "equal": compare("t", "=", fine, "timestamp"),
+        "above-millisecond": compare("t", ">", utc(2024, 1, 1, 0, 0, 0, 123000), "timestamp"),
+        "from-microsecond": compare("t", ">=", fine, "timestamp"),
+        "early-equal": compare("t", "=", early, "timestamp"),
+        "early-above": compare("t", ">", utc(1969, 12, 31, 23, 59, 59, 999000), "timestamp"),
+    }
+    _probes(case, table, probes)
+
+
+@STATISTICS.case(
+    "nan-beside-finite-bounds", "NaN is found beside bounds that leave it out", "STAT-006 STAT-012"
+)
+def _nan(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("d", "double"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    table.commit(add(table.file([{"id": 1, "d": 1.0}, {"id": 2, "d": math.nan}])))
+    table.commit(add(table.file([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])))
+    table.commit(add(table.file([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])))
+    publish(case, table, versions=[])
+    probes = {
+        "small": compare("d", "<", 0.0, "double"),
+    }
+    _probes(case, table, probes)
+    # Where NaN stands among numbers, and whether bounds speak of it, no clause says.
+    found, infinite = {"id": 2, "d": math.nan}, {"id": 3, "d": math.inf}
+    answers = [
+        Accepted("nan-above", "Spark: NaN is above all numbers", rows=[found, infinite]),
+        Accepted("nan-apart", "IEEE 754: NaN compares with nothing", rows=[infinite]),
+    ]
+    _contest(case, "huge", compare("d", ">", 1.0e300, "double"), answers, schema)
+    answers = [
+        Accepted("equal", "Spark: NaN is equal to NaN", rows=[found]),
+        Accepted("unequal", "IEEE 754: NaN compares with nothing", rows=[]),
+    ]
+    _contest(case, "nan", compare("d", "=", math.nan, "double"), answers, schema)
+
+
+@STATISTICS.case(
+    "booleans-without-bounds",
+    "A boolean column needs no bounds to be filtered",
+    "STAT-007 CKSCH-005",
+)
+def _booleans(case: CaseWriter) -> None:
+    schema = struct(
+        field("flag", "boolean"), field("at", "timestamp"), field("amount", "decimal(10,2)")
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for flag in (True, False, None):
+        row = {"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}
+        table.commit(add(table.file([row])))
+    publish(case, table, versions=[])
+    probes = {
+        "true": compare("flag", "=", True, "boolean"),  # noqa: FBT003  a boolean value, not a flag
+        "false": compare("flag", "=", False, "boolean"),  # noqa: FBT003  a boolean value, not a flag
+        "null": is_null("flag"),
+    }
+    _probes(case, table, probes)
+
+
+@STATISTICS.case(
+    "nested-columns", "Statistics of nested fields keep their rows", "STAT-007 STAT-006"
+)
+def _nested(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"), field("s", struct(field("a", "integer"), field("b", "string")))
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for number, value in enumerate(({"a": 1, "b": "x"}, {"a": 2, "b": None}, None)):
+        table.commit(add(table.file([{"id": number, "s": value}])))
+    publish(case, table, versions=[])
+    probes = {
+        "leaf": compare("s.a", "=", 2, "integer"),
+        "leaf-null": is_null("s.b"),
+        "struct-null": is_null("s"),
+        "struct-not-null": is_not_null("s"),
+    }
+    _probes(case, table, probes)
+
+
+@STATISTICS.case(
+    "partition-and-data", "Partition columns need no statistics", "STAT-006 PART-003 ADD-005"
+)
+def _partitioned(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "integer", nullable=False))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    for p in range(3):
+        table.commit(add(table.file([{"id": 10 * p + n} for n in range(3)], partition={"p": p})))
+    publish(case, table, versions=[])
+    probes = {
+        "partition": compare("p", "=", 1, "integer"),
+        "data": compare("id", ">", 11, "long"),
+        "both": all_of(compare("p", ">", 0, "integer"), compare("id", "<", 21, "long")),
+        "either": any_of(compare("p", "=", 0, "integer"), compare("id", "=", 22, "long")),
+        "never-null": is_null("p"),
+    }
+    _probes(case, table, probes)
+
+
+@STATISTICS.case("extended-year-bound", "A bound beyond year 9999 loses no row", "STAT-006")
+def _extended(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("t", "timestamp"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    odd = {
+        "numRecords": 1,
+        "minValues": {"t": "2024-01-01T00:00:00.000Z"},
+        "maxValues": {"t": "+48690-07-02T16:00:00.000Z"},
+        "nullCount": {"t": 0},
+    }
+    table.commit(
+        add(table.file([{"id": 1, "t": utc(2024, 1, 1)}], statistics=odd)),
+        add(table.file([{"id": 2, "t": utc(2024, 6, 1)}])),
+        add(table.file([{"id": 3, "t": utc(2023, 1, 1)}], statistics=False)),
+    )
+    publish(case, table, versions=[])
+    probes = {
+        "from": compare("t", ">=", utc(2024, 1, 1), "timestamp"),
+        "below": compare("t", "<", utc(2024, 3, 1), "timestamp"),
+    }
+    _probes(case, table, probes)
+
+
+@STATISTICS.case(
+    "decimal-beyond-double", "Decimal bounds are compared exactly", "STAT-012 STAT-006"
+)
+def _decimals(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("m", "decimal(38,0)"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    values = [Decimal(10**30), Decimal(10**30 + 1), Decimal(10**30 - 1)]
+    for number, value in enumerate(values):
+        table.commit(add(table.file([{"id": number, "m": value}])))
+    publish(case, table, versions=[])
+    probes = {
+        f"{slug}-{number}": compare("m", op, value, "decimal(38,0)")
+        for number, value in enumerate(values)
+        for slug, op in (("equal", "="), ("above", ">"), ("below", "<"))
+    }
+    _probes(case, table, probes)
+
+
+CHAPTERS = (STATISTICS,)

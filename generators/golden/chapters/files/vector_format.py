@@ -1,0 +1,306 @@
+"""Cases of a deletion vector's bytes: containers, layouts, and every kind of damage."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import describe, filtered, read_spec
+from generators.golden.cases.table import GoldenTable, add
+from generators.golden.chapters.files.deletion_vectors import (
+    numbered,
+    store,
+    vector_table,
+    with_vector,
+)
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.data.deletion_vectors import (
+    StoredVector,
+    inline_descriptor,
+    serialize_vector,
+    serialize_vector_native,
+    vector_file_name,
+    write_vector_file,
+)
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+FORMAT = Chapter("deletion-vector-format", since="2025", features=("deletionVectors",))
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+
+
+@FORMAT.case(
+    "containers", "Array, bitmap and run containers are all read", "DVFMT-007 DVFMT-002 DVFMT-003"
+)
+def _containers(case: CaseWriter) -> None:
+    schema = struct(field("id", "integer"))
+    table = vector_table(case, schema)
+    count = 70_000
+    rows = [{"id": n} for n in range(count)]
+    sets = {
+        "array": [1, 5, 65_535, 65_536, 69_999],
+        "run": range(100, 60_000),
+        "bitmap": [n for n in range(count) if n % 3],
+    }
+    file = table.file(rows, layout=FileLayout(compression="zstd"))
+    table.create(add(file))
+    old: Any = ...
+    for members in sets.values():
+        vector = store(table, members)[0]
+        table.commit(*with_vector(file, vector, old))
+        old = vector
+    describe(case, table)
+    first = compare("id", "<", 8, "integer")
+    last = compare("id", ">=", 69_990, "integer")
+    for version in (1, 2, 3):
+        filtered(case, table, f"first-v{version}", first, "The first rows", version=version)
+        filtered(case, table, f"last-v{version}", last, "The last rows", version=version)
+    read_spec(case, table, 2)
+
+
+@FORMAT.case(
+    "row-beyond-32-bits",
+    "A vector may name rows that need more than 32 bits",
+    "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006",
+)
+def _large(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(4))
+    table.create(add(file))
+    table.commit(*with_vector(file, store(table, [1, 2**32, 2**33 + 7])[0]))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "DVFMT-001")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("read", "rows that the file lacks are deleted already", rows=table.rows()),
+            Accepted("refused", "a vector names rows of its own file", refusal=refusal),
+        ],
+        title="The rows that exist are deleted, or the vector is refused",
+        schema=_PAIR,
+    )
+    read_spec(case, table, 0)
+
+
+@FORMAT.case(
+    "native-layout", "The older native layout is read or refused", "DVDESC-019 DVFMT-008 DVFMT-009"
+)
+def _native(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(6))
+    table.create(add(file))
+    rows = [1, 4]
+    vector = inline_descriptor(rows, data=serialize_vector_native(rows))
+    table.commit(*with_vector(file, table.register_vector(vector, rows)))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "DVFMT-009")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted(
+                "read", "the protocol's own inline example has this layout", rows=table.rows()
+            ),
+            Accepted("refused", "the format has one magic number", refusal=refusal),
+        ],
+        title="The rows of the native layout are deleted, or it is refused",
+        schema=_PAIR,
+    )
+
+
+@FORMAT.case(
+    "absent-offset",
+    "A stored vector without offset starts its file",
+    "DVDESC-012 DVDESC-013",
+    since="upstream",
+)
+def _absent_offset(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(4))
+    table.create(add(file))
+    vector = dict(store(table, [1])[0])
+    path = next(table.root.glob("deletion_vector_*.bin"))
+    # Without offset the size field comes first: the byte of the file's version is not there.
+    path.write_bytes(path.read_bytes()[1:])
+    del vector["offset"]
+    table.commit(*with_vector(file, table.register_vector(vector, [1])))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "DVSTO-003")
+    answers = [
+        Accepted("read", "an absent offset counts as 0", rows=table.rows()),
+        Accepted("refused", "2025: a vector file begins with its version", refusal=refusal),
+    ]
+    title = "The row is deleted, or the file's layout is refused"
+    case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    read_spec(case, table, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Damage:
+    """A way to damage the vector of rows 1 and 3, by descriptor or by bytes."""
+
+    title: str
+    requirement: str
+    apply: Callable[[GoldenTable], Mapping[str, Any]]
+    contested: bool = False
+    kind: str = "invalid_table"
+
+
+_ROWS = [1, 3]
+
+
+def _stored(table: GoldenTable, **vector: Any) -> dict[str, Any]:
+    identity = uuid.UUID(table.unique_name("vector"))
+    return write_vector_file(table.root, identity, [StoredVector(_ROWS, **vector)])[0]
+
+
+def _spoil_file(table: GoldenTable, spoil: Callable[[bytes], bytes]) -> dict[str, Any]:
+    identity = uuid.UUID(table.unique_name("vector"))
+    descriptor = write_vector_file(table.root, identity, [StoredVector(_ROWS)])[0]
+    path = table.root / vector_file_name(identity)
+    path.write_bytes(spoil(path.read_bytes()))
+    return descriptor
+
+
+def _lost(table: GoldenTable) -> dict[str, Any]:
+    identity = uuid.UUID(table.unique_name("vector"))
+    descriptor = write_vector_file(table.root, identity, [StoredVector(_ROWS)])[0]
+    (table.root / vector_file_name(identity)).unlink()
+    return descriptor
+
+
+_PORTABLE = serialize_vector(_ROWS)
+_OF_READERS = ("DV-004", "DVSTO-008", "DVFMT-009")
+"""Requirements of damages that a reader is held to; the others bind who writes the vector."""
+
+_DAMAGES = {
+    "wrong-crc": _Damage(
+        "A vector of a wrong checksum is refused, or read where it is whole",
+        "DVSTO-007",
+        lambda table: _stored(table, checksum=1),
+        contested=True,
+    ),
+    "flipped-bit": _Damage(
+        "A vector with a flipped bit is refused",
+        "DVSTO-008",
+        lambda table: _spoil_file(table, lambda data: data[:-8] + b"\x00" + data[-7:]),
+    ),
+    "wrong-size": _Damage(
+        "A vector whose size is not that in its file is refused, or read by it",
+        "DVSTO-005",
+        lambda table: {**_stored(table), "sizeInBytes": len(_PORTABLE) - 2},
+        contested=True,
+    ),
+    "size-past-file": _Damage(
+        "A vector that claims to be longer than its file is refused or read",
+        "DVDESC-009",
+        lambda table: {**_stored(table), "sizeInBytes": 1_000_000_000},
+        contested=True,
+    ),
+    "offset-past-file": _Damage(
+        "An offset past the end of the file is refused",
+        "DVDESC-007",
+        lambda table: {**_stored(table), "offset": 1_000_000},
+    ),
+    "truncated-file": _Damage(
+        "A vector file that is cut short is refused",
+        "DVSTO-006",
+        lambda table: _spoil_file(table, lambda data: data[:20]),
+    ),
+    "file-missing": _Damage(
+        "A vector file that is not there fails the read",
+        "DV-004",
+        _lost,
+        kind="not_found",
+    ),
+    "wrong-magic": _Damage(
+        "A vector of an unknown magic number is refused",
+        "DVFMT-009",
+        lambda table: _stored(table, data=b"\x00\x01\x02\x03" + _PORTABLE[4:]),
+    ),
+    "inline-wrong-magic": _Damage(
+        "An inline vector of an unknown magic number is refused",
+        "DVFMT-009",
+        lambda _: inline_descriptor(_ROWS, data=b"\x00\x01\x02\x03" + _PORTABLE[4:]),
+    ),
+    "inline-not-z85": _Damage(
+        "An inline vector that is no Z85 text is refused",
+        "DVDESC-011",
+        lambda _: {**inline_descriptor(_ROWS), "pathOrInlineDv": "~~ ~~" * 9},
+    ),
+    "unknown-storage-type": _Damage(
+        "A vector of an unknown storage type is refused",
+        "DVDESC-001",
+        lambda _: {**inline_descriptor(_ROWS), "storageType": "x"},
+    ),
+    "short-uuid": _Damage(
+        "A relative vector whose text is too short is refused",
+        "DVDESC-002",
+        lambda table: {**_stored(table), "pathOrInlineDv": "abc"},
+    ),
+    "wrong-cardinality": _Damage(
+        "A wrong cardinality is refused, or the bitmap wins",
+        "DVDESC-010",
+        lambda table: {**_stored(table), "cardinality": 5},
+        contested=True,
+    ),
+    "wrong-file-version": _Damage(
+        "Another version of the vector file is refused or not looked at",
+        "DVSTO-003",
+        lambda table: _spoil_file(table, lambda data: b"\x02" + data[1:]),
+        contested=True,
+    ),
+    "inline-with-offset": _Damage(
+        "An inline vector with an offset is refused, or read",
+        "DVDESC-008",
+        lambda _: {**inline_descriptor(_ROWS), "offset": 4},
+        contested=True,
+    ),
+}
+
+
+def _damaged(case: CaseWriter, damage: _Damage) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(6))
+    table.create(add(file))
+    vector = table.register_vector(damage.apply(table), _ROWS)
+    table.commit(*with_vector(file, vector), operation="DELETE")
+    describe(case, table)
+    # What a vector marks that cannot be told may be any row.
+    judged = damage.requirement if damage.requirement in _OF_READERS else "DVDESC-020"
+    refusal = Refusal(damage.kind, "read", judged, code="FAILED_READ_FILE.NO_HINT")  # type: ignore[arg-type]
+    if damage.contested:
+        answers = [
+            Accepted("refused", "the descriptor breaks the format", refusal=refusal),
+            Accepted("read", "the bitmap itself is whole", rows=table.rows()),
+        ]
+        case.contest("read", "read-latest", answers, title=damage.title, schema=_PAIR)
+    else:
+        hazard = "silent wrong data"
+        case.refuse("read", "read-latest", refusal, title=damage.title, hazard=hazard)
+    read_spec(case, table, 0)
+
+
+def _define_damages() -> None:
+    for name, damage in _DAMAGES.items():
+        FORMAT.define(
+            f"damaged-{name}",
+            damage.title,
+            list(dict.fromkeys((damage.requirement, "DVDESC-020"))),
+            partial(_damaged, damage=damage),
+        )
+
+
+_define_damages()
+
+
+CHAPTERS = (FORMAT,)

@@ -1,0 +1,1 @@
+"""Cases of the log: commits, checkpoints, compactions, checksums."""

@@ -1,0 +1,439 @@
+"""Cases of catalog-managed tables: what a catalog ratified is handed in with the question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
+from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
+    GoldenTable,
+    add,
+    feature_protocol,
+    instant,
+    remove,
+)
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.hints import write_compaction
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+CATALOG = Chapter("catalog-managed-tables", since="upstream")
+_HONOURED = ("catalogManaged",)
+_STAGED = "_staged_commits"
+
+_PLAIN = struct(field("c", "long"), field("name", "string"))
+_ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
+
+
+class _Managed:
+    """A catalog-managed table, and the catalog that says which of its commits count."""
+
+    def __init__(
+        self,
+        case: CaseWriter,
+        versions: int,
+        *,
+        writers: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        since: int = 0,
+    ) -> None:
+        """Commit versions of one file each, all of them published.
+
+        ``since`` is the first version that the catalog manages.
+        """
+        self.kept: dict[int, dict[str, Any]] = {}
+        self.table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+        for version in range(versions):
+            actions = [add(self.table.file(_ROWS) if version == 0 else self.file())]
+            if version == since:
+                names = ["inCommitTimestamp", *writers]
+                self.table.protocol = feature_protocol(["catalogManaged"], names)
+                on = {"delta.enableInCommitTimestamps": "true"}
+                if since:
+                    on["delta.inCommitTimestampEnablementVersion"] = str(since)
+                    moment = str(EPOCH + MINUTE * since)
+                    on["delta.inCommitTimestampEnablementTimestamp"] = moment
+                self.table.properties = {**on, **(properties or {})}
+            if version in (0, since):
+                actions[:0] = [self.table.protocol_action(), self.table.metadata()]
+            self.commit(*actions)
+
+    def file(self) -> Any:
+        """Write a file with one row that tells the version to come."""
+        number = self.table.version + 1
+        return self.table.file([{"c": 100 + number, "name": f"version {number}"}])
+
+    def commit(self, *actions: Any) -> int:
+        """Commit the next version as a published one."""
+        return self.table.commit(*actions, info=self._info())
+
+    def _info(self) -> dict[str, Any]:
+        number = self.table.version + 1
+        return {"inCommitTimestamp": EPOCH + MINUTE * number, "txnId": f"txn-{number}"}
+
+    def _path(self, version: int) -> Any:
+        return self.table.root / LOG_DIRECTORY / commit_name(version)
+
+    def stage(self, version: int, content: bytes | None = None) -> str:
+        """Write a staged file, of the version's own content by default; gives its name."""
+        folder = self.table.root / LOG_DIRECTORY / _STAGED
+        folder.mkdir(exist_ok=True)
+        name = f"{version:020d}.{self.table.unique_name('staged')}.json"
+        (folder / name).write_bytes(
+            self._path(version).read_bytes() if content is None else content
+        )
+        return name
+
+    def keep_staged(self, version: int, *, published: bool = False) -> None:
+        """Let the catalog keep a version as a staged file."""
+        self.kept[version] = {"staged": self.stage(version)}
+        if not published:
+            self._path(version).unlink()
+
+    def keep_inline(self, version: int) -> None:
+        """Let the catalog keep a version itself."""
+        content = self._path(version).read_bytes().decode()
+        self.kept[version] = {"version": version, "content": content}
+        self._path(version).unlink()
+
+    def answer(self, latest: int | None = None) -> dict[str, Any]:
+        """Give what the catalog answers."""
+        number = self.table.version if latest is None else latest
+        return {"latest": number, "commits": [self.kept[each] for each in sorted(self.kept)]}
+
+
+def _refuse(case: CaseWriter, refusal: Refusal, ratified: Mapping[str, Any], title: str) -> None:
+    for kind in ("read", "snapshot"):
+        case.refuse(kind, f"{kind}-latest", refusal, title=title, ratified=ratified)
+
+
+def _standing(case: CaseWriter, managed: _Managed, *versions: int, latest: int) -> None:
+    """Ask for the rows of versions and for the latest snapshot, by what the catalog answers."""
+    ratified = managed.answer(latest)
+    table = managed.table
+    for version in versions:
+        read_spec(case, table, version, ratified=ratified)
+        snapshot_spec(case, table, version, ratified=ratified)
+    files_spec(case, table, latest, ratified=ratified)
+    case.read(
+        "read-latest",
+        table.schema_at(latest),
+        table.rows(latest),
+        title="A read gives the latest ratified version",
+        ratified=ratified,
+    )
+    refusal = Refusal("not_found", "load", "CAT-010")
+    case.refuse(
+        "read",
+        "read-beyond",
+        refusal,
+        title="A version that is not ratified is not there",
+        version=latest + 1,
+        ratified=ratified,
+    )
+
+
+def _without(case: CaseWriter, managed: _Managed, published: int) -> None:
+    """Ask for the rows as if there were no catalog."""
+    refusal = Refusal("unsupported", "load", "CAT-007", code="DELTA_CATALOG_MANAGED")
+    accepted = [
+        Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
+        Accepted(
+            "published",
+            "only the published commits are read",
+            rows=managed.table.rows(published),
+        ),
+    ]
+    title = "The table is refused, or its published versions read"
+    case.contest("read", "read-without-catalog", accepted, title=title, schema=_PLAIN)
+
+
+@CATALOG.case(
+    "without-catalog",
+    "A catalog-managed table is refused without its catalog",
+    "CAT-001 CAT-007 CAT-016",
+)
+def _catalog(case: CaseWriter) -> None:
+    table = GoldenTable(
+        case.delta,
+        _PLAIN,
+        seed=case.info.id,
+        protocol=feature_protocol(["catalogManaged"], ["inCommitTimestamp"]),
+        properties={"delta.enableInCommitTimestamps": "true"},
+    )
+    table.create(add(table.file(_ROWS)), info={"inCommitTimestamp": 1, "txnId": "t0"})
+    describe(case, table)
+    refusal = Refusal("unsupported", "load", "CAT-007", code="DELTA_CATALOG_MANAGED")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
+            Accepted("published", "only the published commits are read", rows=table.rows()),
+        ],
+        title="The table is refused, or its published versions read",
+        schema=_PLAIN,
+    )
+
+
+@CATALOG.case(
+    "stray-staged-commit",
+    "A staged commit is no version until it is ratified",
+    "CAT-002 CAT-004 CAT-005",
+)
+def _staged(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+    table.create(add(table.file(_ROWS)))
+    folder = table.root / LOG_DIRECTORY / "_staged_commits"
+    folder.mkdir()
+    line = json.dumps(add(table.file([{"c": 99, "name": "staged"}])))
+    for version in (0, 1):
+        name = f"{version:020d}.{table.unique_name('staged')}.json"
+        (folder / name).write_text(line + "\n", encoding="utf-8")
+    publish(case, table)
+
+
+@CATALOG.case(
+    "published-staged-inline",
+    "The example of the text: published, staged and inline commits",
+    "CAT-002 CAT-003 CAT-004 CAT-005 CAT-006 CAT-007 CAT-008 CAT-010",
+    features=_HONOURED,
+)
+def _example(case: CaseWriter) -> None:
+    managed = _Managed(case, 10)
+    table = managed.table
+    write_classic(case.delta, 2, table.states[2])
+    lines = [[one for one in table.actions[n] if isinstance(one, dict)] for n in (3, 4, 5)]
+    write_compaction(case.delta, 3, 5, lines)
+    managed.keep_staged(7, published=True)
+    stray = table.file([{"c": -1, "name": "rejected"}])
+    managed.stage(8, (json.dumps(add(stray)) + "\n").encode())
+    managed.keep_staged(8)
+    managed.keep_inline(9)
+    managed.stage(10, (json.dumps(add(stray)) + "\n").encode())
+    managed.stage(10, b'{"add":{"path":"par')
+    describe(case, table, log_info={"lastCheckpointVersion": 2})
+    _standing(case, managed, 1, 6, 7, 8, 9, latest=9)
+    _without(case, managed, 7)
+
+
+@CATALOG.case(
+    "catalog-before-published",
+    "A commit of the catalog goes before the published one",
+    "CAT-009",
+    features=_HONOURED,
+)
+def _before_published(case: CaseWriter) -> None:
+    managed = _Managed(case, 3)
+    table = managed.table
+    managed.keep_staged(1, published=True)
+    # What was published under the same version is another commit, which must not be seen.
+    wrong = table.file([{"c": -1, "name": "published by mistake"}])
+    info = {"commitInfo": {"timestamp": EPOCH, "inCommitTimestamp": EPOCH + MINUTE}}
+    text = "".join(json.dumps(line) + "\n" for line in (info, add(wrong)))
+    (case.delta / LOG_DIRECTORY / commit_name(1)).write_text(text, encoding="utf-8")
+    describe(case, table)
+    _standing(case, managed, 0, 1, 2, latest=2)
+
+
+@CATALOG.case(
+    "published-beyond-latest",
+    "What is later than the latest ratified version is ignored",
+    "CAT-010",
+    features=_HONOURED,
+)
+def _beyond(case: CaseWriter) -> None:
+    managed = _Managed(case, 5)
+    table = managed.table
+    write_classic(case.delta, 4, table.states[4])
+    hint = {"version": 4, "size": 7}
+    (case.delta / LOG_DIRECTORY / "_last_checkpoint").write_text(json.dumps(hint), encoding="utf-8")
+    lines = [[one for one in table.actions[n] if isinstance(one, dict)] for n in (2, 3)]
+    write_compaction(case.delta, 2, 3, lines)
+    describe(case, table, log_info={"lastCheckpointVersion": 4})
+    _standing(case, managed, 0, 1, 2, latest=2)
+
+
+@CATALOG.case(
+    "all-published",
+    "A catalog that keeps no commit tells the latest version",
+    "CAT-001 CAT-006 CAT-008",
+    features=_HONOURED,
+)
+def _all_published(case: CaseWriter) -> None:
+    managed = _Managed(case, 3)
+    describe(case, managed.table)
+    _standing(case, managed, 0, 1, 2, latest=2)
+    _without(case, managed, 2)
+
+
+@CATALOG.case(
+    "removal-in-staged-commit",
+    "A staged commit removes what a published one added",
+    "CAT-003 CAT-007",
+    features=_HONOURED,
+)
+def _removal(case: CaseWriter) -> None:
+    managed = _Managed(case, 1)
+    first = managed.file()
+    managed.commit(add(first))
+    managed.commit(remove(first), add(managed.file()))
+    managed.keep_staged(2)
+    describe(case, managed.table)
+    _standing(case, managed, 0, 1, 2, latest=2)
+    _without(case, managed, 1)
+
+
+@CATALOG.case(
+    "enabled-later",
+    "Versions from before the catalog are read beside ratified ones",
+    "CAT-001 CAT-007",
+    features=_HONOURED,
+)
+def _enabled_later(case: CaseWriter) -> None:
+    managed = _Managed(case, 4, since=2)
+    managed.keep_staged(3)
+    describe(case, managed.table)
+    _standing(case, managed, 0, 1, 2, 3, latest=3)
+
+
+@CATALOG.case(
+    "history-and-travel",
+    "In-commit timestamps tell the times of commits that have no file",
+    "CAT-008 CAT-015",
+    features=_HONOURED,
+)
+def _history(case: CaseWriter) -> None:
+    managed = _Managed(case, 4)
+    table = managed.table
+    # Published much later than committed, as publishing may be: the file's time misleads.
+    for version in (0, 1):
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + 60 * MINUTE)
+    managed.keep_staged(2)
+    managed.keep_inline(3)
+    describe(case, table)
+    ratified = managed.answer()
+    _standing(case, managed, latest=3)
+    case.spec(
+        "history",
+        "history-all",
+        title="The commits are listed newest first",
+        expected={
+            "commits": [
+                {
+                    "version": version,
+                    "timestamp": EPOCH + MINUTE * version,
+                    "operation": (table.infos[version] or {}).get("operation"),
+                }
+                for version in reversed(table.versions)
+            ]
+        },
+        ratified=ratified,
+    )
+    for version in table.versions:
+        case.read(
+            f"at-v{version}",
+            _PLAIN,
+            table.rows(version),
+            title=f"That instant belongs to version {version}",
+            timestamp=f"2023-11-14 22:{13 + version}:59.999",
+            ratified=ratified,
+        )
+
+
+@CATALOG.case(
+    "changes",
+    "The change feed goes on through the commits of the catalog",
+    "CAT-003 CAT-009",
+    features=_HONOURED,
+)
+def _changes(case: CaseWriter) -> None:
+    properties = {"delta.enableChangeDataFeed": "true"}
+    managed = _Managed(case, 3, writers=["changeDataFeed"], properties=properties)
+    table = managed.table
+    managed.keep_staged(1, published=True)
+    managed.keep_inline(2)
+    describe(case, table)
+    schema = _PLAIN.with_fields(
+        field("_change_type", "string"),
+        field("_commit_version", "long"),
+        field("_commit_timestamp", "timestamp"),
+    )
+    rows = [
+        {
+            "c": 100 + version,
+            "name": f"version {version}",
+            "_change_type": "insert",
+            "_commit_version": version,
+            "_commit_timestamp": instant(f"2023-11-14T22:{13 + version}:20"),
+        }
+        for version in (1, 2)
+    ]
+    case.row_spec(
+        "changes",
+        "changes-1-2",
+        schema,
+        rows,
+        title="Staged and inline commits give their rows",
+        parameters={"start": 1, "end": 2},
+        ratified=managed.answer(),
+    )
+
+
+# Answers that do not fit the table.
+
+
+def _invalid(requirement: str) -> Refusal:
+    return Refusal("invalid_table", "load", requirement)
+
+
+@CATALOG.case(
+    "gap",
+    "A gap between published and ratified commits is refused",
+    "CAT-008 CAT-014",
+    features=_HONOURED,
+)
+def _gap(case: CaseWriter) -> None:
+    managed = _Managed(case, 4)
+    managed.keep_staged(3)
+    (case.delta / LOG_DIRECTORY / commit_name(2)).unlink()
+    describe(case, managed.table)
+    _refuse(case, _invalid("SNAP-002"), managed.answer(), "Nobody has the commit of version 2")
+
+
+@CATALOG.case(
+    "latest-missing",
+    "A latest version that nobody has the commit of is refused",
+    "CAT-008 CAT-013",
+    features=_HONOURED,
+)
+def _latest_missing(case: CaseWriter) -> None:
+    managed = _Managed(case, 3)
+    describe(case, managed.table)
+    title = "Version 3 is ratified, and neither kept nor published"
+    _refuse(case, _invalid("CAT-008"), managed.answer(3), title)
+
+
+@CATALOG.case(
+    "staged-file-missing",
+    "A ratified commit whose staged file is gone is refused",
+    "CAT-008 CAT-013",
+    features=_HONOURED,
+)
+def _staged_missing(case: CaseWriter) -> None:
+    managed = _Managed(case, 3)
+    managed.keep_staged(2)
+    (case.delta / LOG_DIRECTORY / _STAGED / managed.kept[2]["staged"]).unlink()
+    describe(case, managed.table)
+    _refuse(case, _invalid("CAT-008"), managed.answer(), "The commit of version 2 is gone")
+
+
+CHAPTERS = (CATALOG,)

@@ -1,0 +1,548 @@
+"""Cases of classic and multi-part checkpoints: found, ignored, preferred, broken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from generators.golden.cases.case import REVISIONS, Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import all_of, compare, is_in, is_null, negate
+from generators.golden.cases.publish import describe, filtered, publish, read_spec, refuse_load
+from generators.golden.cases.table import GoldenTable, add, remove, txn
+from generators.golden.chapters.files.types import utc
+from generators.materialise.log.checkpoints import (
+    CheckpointStyle,
+    checkpoint_schema,
+    checkpoint_table,
+    write_classic,
+    write_multi_part,
+)
+from generators.materialise.log.files import (
+    LOG_DIRECTORY,
+    classic_checkpoint_name,
+    commit_name,
+    drop_commits,
+    part_name,
+)
+from generators.materialise.log.hints import write_last_checkpoint
+from generators.oracle.delta_schema import array, field, map_of, struct
+
+__all__ = ["CHAPTERS", "grown"]
+
+CHECKPOINTS = Chapter("checkpoints")
+SCHEMA = Chapter("checkpoint-schema")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+
+
+def grown(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
+    """Give a table whose commits each add a row, every third also removes the oldest one."""
+    table = GoldenTable(case.delta, options.pop("schema", _PAIR), seed=case.info.id, **options)
+    table.create()
+    live = []
+    for number in range(1, commits):
+        live.append(table.file([{"id": number, "name": f"n{number}"}]))
+        actions = [add(live[-1]), txn("grower", number)]
+        if number % 3 == 0:
+            actions.append(remove(live.pop(0)))
+        table.commit(*actions)
+    return table
+
+
+def _checkpoint(table: GoldenTable, version: int, **style: Any) -> None:
+    write_classic(table.root, version, table.states[version], CheckpointStyle(**style))
+
+
+def _at(version: int) -> dict[str, int]:
+    return {"lastCheckpointVersion": version}
+
+
+@CHECKPOINTS.case(
+    "without-hint",
+    "A checkpoint is used or not, the answer is the same",
+    "CKPT-009 CKPT-018 LAST-004",
+)
+def _no_hint(case: CaseWriter) -> None:
+    table = grown(case, 7)
+    _checkpoint(table, 4)
+    publish(case, table, log_info=_at(4))
+
+
+@CHECKPOINTS.case(
+    "with-hint",
+    "A checkpoint with its hint gives every version",
+    "CKPT-003 CKPT-004 LAST-001 LAST-002",
+)
+def _with_hint(case: CaseWriter) -> None:
+    table = grown(case, 7)
+    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    publish(case, table, log_info=_at(4))
+
+
+@CHECKPOINTS.case(
+    "at-every-version",
+    "With a checkpoint at every version all of them agree",
+    "CKPT-001 CKPT-004 CKPT-005",
+)
+def _everywhere(case: CaseWriter) -> None:
+    table = grown(case, 5)
+    for version in table.versions:
+        _checkpoint(table, version)
+    publish(case, table, log_info=_at(4))
+
+
+@CHECKPOINTS.case(
+    "newer-than-asked", "Time travel does not start from a newer checkpoint", "CKPT-004"
+)
+def _newer(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    write_last_checkpoint(table.root, write_classic(table.root, 5, table.states[5]))
+    publish(case, table, versions=[0, 3, 4, 5], log_info=_at(5))
+
+
+@CHECKPOINTS.case(
+    "log-cut",
+    "A log cut below a checkpoint still gives what follows",
+    "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007",
+)
+def _cut(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    drop_commits(table.root, 4)
+    publish(case, table, versions=[4, 5, 6, 7], log_info=_at(4))
+    refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_VERSION_NOT_FOUND")
+    refuse_load(case, refusal, "A version before the checkpoint is gone", slug="v3", version=3)
+    refuse_load(case, refusal, "So is version 0", slug="v0", version=0)
+
+
+@CHECKPOINTS.case(
+    "log-cut-without-hint", "The checkpoint of a cut log is found by listing", "CKPT-011 LAST-004"
+)
+def _cut_no_hint(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    _checkpoint(table, 2)
+    _checkpoint(table, 5)
+    drop_commits(table.root, 2)
+    publish(case, table, versions=[2, 3, 4, 5, 6, 7], log_info=_at(5))
+
+
+@CHECKPOINTS.case(
+    "gap-after-checkpoint",
+    "A gap after the checkpoint makes later versions invalid",
+    "SNAP-001 CKPT-003",
+)
+def _gap(case: CaseWriter) -> None:
+    table = grown(case, 7)
+    _checkpoint(table, 3)
+    describe(case, table, log_info=_at(3))
+    (table.root / LOG_DIRECTORY / commit_name(5)).unlink()
+    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_VERSIONS_NOT_CONTIGUOUS")
+    refuse_load(case, refusal, "The latest version cannot be told")
+
+
+@CHECKPOINTS.case(
+    "gap-below-checkpoint",
+    "A gap below the checkpoint does not matter after it",
+    "CKPT-003 CKPT-011",
+)
+def _gap_below(case: CaseWriter) -> None:
+    table = grown(case, 7)
+    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    (table.root / LOG_DIRECTORY / commit_name(2)).unlink()
+    publish(case, table, versions=[4, 5, 6], log_info=_at(4))
+
+
+@CHECKPOINTS.case(
+    "commit-at-checkpoint-missing",
+    "The commit of the checkpoint's version may be gone",
+    "CKPT-003 CKPT-005",
+    # The later text has cleanup keep this commit, so that such a log is no writer's any more.
+    revisions=REVISIONS[:2],
+)
+def _commit_missing(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    write_last_checkpoint(table.root, write_classic(table.root, 3, table.states[3]))
+    drop_commits(table.root, 4)
+    publish(case, table, versions=[3, 4, 5], log_info=_at(3))
+
+
+@CHECKPOINTS.case(
+    "multi-part", "The parts of a checkpoint read as one", "CKPT-021 CKPT-022 CKPT-023 CKPT-N-002"
+)
+def _multi(case: CaseWriter) -> None:
+    table = grown(case, 10)
+    written = write_multi_part(table.root, 6, table.states[6], 3)
+    write_last_checkpoint(table.root, written)
+    drop_commits(table.root, 6)
+    publish(case, table, versions=[6, 7, 8, 9], log_info={**_at(6), "numCheckpointFiles": 3})
+
+
+@CHECKPOINTS.case("multi-part-incomplete", "A checkpoint that lacks a part is ignored", "CKPT-030")
+def _incomplete(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    _checkpoint(table, 2)
+    write_multi_part(table.root, 5, table.states[5], 3)
+    (table.root / LOG_DIRECTORY / part_name(5, 2, 3)).unlink()
+    publish(case, table, log_info=_at(2))
+
+
+@CHECKPOINTS.case(
+    "multi-part-incomplete-cut",
+    "Without older state an incomplete one is fatal",
+    "CKPT-030 SNAP-001",
+)
+def _incomplete_cut(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    write_multi_part(table.root, 5, table.states[5], 2)
+    (table.root / LOG_DIRECTORY / part_name(5, 1, 2)).unlink()
+    drop_commits(table.root, 6)
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", "CKPT-030", code="DELTA_MISSING_PART_FILES")
+    refuse_load(case, refusal, "Nothing whole is left to start from")
+
+
+@CHECKPOINTS.case(
+    "two-part-counts", "Two complete checkpoints of one version agree", "CKPT-029 CKPT-N-001"
+)
+def _two_counts(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    write_multi_part(table.root, 5, table.states[5], 2)
+    write_multi_part(table.root, 5, table.states[5], 4)
+    _checkpoint(table, 5)
+    write_last_checkpoint(table.root, write_multi_part(table.root, 5, table.states[5], 4))
+    publish(case, table, log_info={**_at(5), "numCheckpointFiles": 4})
+
+
+@CHECKPOINTS.case(
+    "parts-of-two-counts-mixed",
+    "Parts of different counts do not make a whole",
+    "CKPT-030 CKPT-021",
+)
+def _mixed_counts(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    write_multi_part(table.root, 5, table.states[5], 2)
+    write_multi_part(table.root, 5, table.states[5], 3)
+    log = table.root / LOG_DIRECTORY
+    for part, parts in ((2, 2), (1, 3), (3, 3)):
+        (log / part_name(5, part, parts)).unlink()
+    publish(case, table)
+
+
+@CHECKPOINTS.case(
+    "foreign-names",
+    "Files of almost a checkpoint's name are ignored",
+    "CKPT-018 CKPT-019 CKPT-024 CKPT-025",
+)
+def _foreign(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    log = table.root / LOG_DIRECTORY
+    _checkpoint(table, 3)
+    content = (log / classic_checkpoint_name(3)).read_bytes()
+    (log / classic_checkpoint_name(3)).unlink()
+    for name in (
+        "3.checkpoint.parquet",
+        f"{5:020d}.checkpoint.parquet.tmp",
+        f".{5:020d}.checkpoint.parquet.crc",
+        f"{5:020d}.checkpoint.1.2.parquet",
+        f"{5:020d}.checkpoint.{0:010d}.{1:010d}.parquet",
+    ):
+        (log / name).write_bytes(content)
+    publish(case, table)
+
+
+@CHECKPOINTS.case(
+    "corrupt-with-full-log",
+    "A corrupt checkpoint beside a full log is contested",
+    "CKPT-009 CKPT-029",
+)
+def _corrupt(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    _checkpoint(table, 3)
+    (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
+    describe(case, table, log_info=_at(3))
+    refusal = Refusal("invalid_table", "read", "CKPT-005")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted(
+                "fallback", "a checkpoint is an aid, the commits are whole", rows=table.rows()
+            ),
+            Accepted("refused", "a damaged log file is reported", refusal=refusal),
+        ],
+        title="The reader falls back to the commits or refuses",
+        schema=_PAIR,
+    )
+    read_spec(case, table, 2)
+
+
+@CHECKPOINTS.case(
+    "corrupt-cut-log", "A corrupt checkpoint of a cut log is refused", "CKPT-005 CKPT-011"
+)
+def _corrupt_cut(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    _checkpoint(table, 3)
+    (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
+    drop_commits(table.root, 4)
+    describe(case, table, log_info=_at(3))
+    refuse_load(case, Refusal("invalid_table", "load", "SNAP-001"), "The state is lost")
+
+
+def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:
+    table = grown(case, 6)
+    state = table.states[3].copy()
+    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    actions = [each for each in state.other_actions() if kind not in each] + state.file_actions()
+    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(3)
+    pq.write_table(checkpoint_table(actions, schema), target, store_schema=False)
+    drop_commits(table.root, 4)
+    describe(case, table, log_info=_at(3))
+    refusal = Refusal("invalid_table", "load", requirement, code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, f"Without {kind} there is no snapshot")
+
+
+@CHECKPOINTS.case("without-protocol", "A checkpoint without protocol is refused", "CKC-002 REC-002")
+def _no_protocol(case: CaseWriter) -> None:
+    _lacking(case, "protocol", "REC-002")
+
+
+@CHECKPOINTS.case("without-metadata", "A checkpoint without metaData is refused", "CKC-003 REC-003")
+def _no_metadata(case: CaseWriter) -> None:
+    _lacking(case, "metaData", "REC-003")
+
+
+@CHECKPOINTS.case(
+    "partition-filters",
+    "Filters on partitions hold across a checkpoint",
+    "CKPT-005 CKC-004 PART-003",
+)
+def _partition_filters(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create()
+    for value in ("a", "b", "c", None):
+        table.commit(*(add(table.file([{"id": n}], partition={"p": value})) for n in range(3)))
+    _checkpoint(table, table.version, stats_parsed=True)
+    table.commit(add(table.file([{"id": 9}], partition={"p": "a"})))
+    publish(case, table, versions=[4, 5], log_info=_at(4))
+    equal = compare("p", "=", "a", "string")
+    probes = {
+        "equal": equal,
+        "unequal": compare("p", "<>", "a", "string"),
+        "not-in": negate(is_in("p", ["a", "b"], "string")),
+        "null-safe": compare("p", "<=>", "c", "string"),
+        "is-null": is_null("p"),
+        "both": all_of(equal, compare("id", ">", 1, "long")),
+    }
+    for slug, probe in probes.items():
+        filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
+
+
+# What a checkpoint's Parquet file looks like.
+
+
+def _styled(case: CaseWriter, **style: Any) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("at", "timestamp"),
+        field("p", "integer"),
+        field("deep", struct(field("x", "string"), field("y", "date"))),
+    )
+    table = GoldenTable(
+        case.delta,
+        schema,
+        seed=case.info.id,
+        partition_columns=["p"],
+        properties={
+            "delta.checkpoint.writeStatsAsJson": str(style.get("stats_json", True)).lower(),
+            "delta.checkpoint.writeStatsAsStruct": str(style.get("stats_parsed", False)).lower(),
+        },
+        protocol={"minReaderVersion": 1, "minWriterVersion": 3},
+    )
+    table.create(txn("app", 1))
+    for number in range(4):
+        row = {"id": number, "at": utc(2024, 1, 1 + number), "deep": {"x": f"s{number}"}}
+        table.commit(add(table.file([row], partition={"p": number % 2})))
+    table.commit(remove(table.live(4)[0][0]))
+    _checkpoint(table, table.version, **style)
+    table.commit(add(table.file([{"id": 9, "at": utc(2025, 1, 1)}], partition={"p": None})))
+    drop_commits(table.root, 5)
+    publish(case, table, versions=[5, 6], log_info=_at(5))
+    probes = {
+        "id": compare("id", ">", 1, "long"),
+        "time": compare("at", "<", utc(2024, 1, 3), "timestamp"),
+        "partition": compare("p", "=", 1, "integer"),
+        "nested": compare("deep.x", "=", "s2", "string"),
+        "nested-null": is_null("deep.y"),
+    }
+    for slug, probe in probes.items():
+        filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
+
+
+@SCHEMA.case(
+    "statistics-json", "A checkpoint with JSON statistics answers filters", "CKC-018 CKC-019"
+)
+def _json_stats(case: CaseWriter) -> None:
+    _styled(case)
+
+
+@SCHEMA.case(
+    "statistics-struct",
+    "A checkpoint with parsed statistics only answers filters",
+    "CKC-020 CKC-021 CKC-015 CKSCH-004",
+)
+def _struct_stats(case: CaseWriter) -> None:
+    _styled(case, stats_json=False, stats_parsed=True)
+
+
+@SCHEMA.case(
+    "statistics-both",
+    "A checkpoint with both kinds of statistics answers filters",
+    "CKC-018 CKC-021 CKC-016",
+)
+def _both_stats(case: CaseWriter) -> None:
+    _styled(case, stats_parsed=True)
+
+
+@SCHEMA.case(
+    "statistics-none", "A checkpoint without statistics answers filters", "CKC-020 CKC-023"
+)
+def _no_stats(case: CaseWriter) -> None:
+    _styled(case, stats_json=False)
+
+
+@SCHEMA.case("small-row-groups", "Row groups of a checkpoint do not matter", "CKC-001 CKC-010")
+def _row_groups(case: CaseWriter) -> None:
+    _styled(case, row_group_rows=1)
+
+
+@SCHEMA.case("absent-columns", "Action columns that a checkpoint lacks count as null", "CKC-011")
+def _absent(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    _checkpoint(table, 3, omit=frozenset({"txn", "domainMetadata", "remove"}))
+    drop_commits(table.root, 3)
+    publish(case, table, versions=[3, 4, 5], log_info=_at(3))
+
+
+@SCHEMA.case(
+    "without-tombstones", "A checkpoint may leave expired tombstones out", "CKPT-008 CKC-005"
+)
+def _no_tombstones(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    _checkpoint(table, 6, tombstones=False)
+    publish(case, table, log_info=_at(6))
+
+
+@SCHEMA.case(
+    "data-change-either-way",
+    "dataChange in a checkpoint does not affect a read",
+    "CKC-004 CKC-027 ADD-008",
+)
+def _data_change(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    state = table.states[4]
+    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    rows = checkpoint_table(state.other_actions() + state.file_actions(), schema).to_pylist()
+    for number, row in enumerate(rows):
+        if row["add"] is not None:
+            row["add"]["dataChange"] = number % 2 == 0
+    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), target, store_schema=False)
+    drop_commits(table.root, 4)
+    publish(case, table, versions=[4, 5], log_info=_at(4))
+
+
+@SCHEMA.case(
+    "unknown-columns", "Columns that a checkpoint adds are ignored", "PROTO-008 PROTO-009 CKC-010"
+)
+def _unknown(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    state = table.states[4]
+    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    rows = checkpoint_table(state.other_actions() + state.file_actions(), schema)
+    future = pa.array([{"x": number} for number in range(rows.num_rows)])
+    rows = rows.append_column("futureAction", future).append_column("note", future.field("x"))
+    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
+    pq.write_table(rows, target, store_schema=False)
+    drop_commits(table.root, 4)
+    publish(case, table, versions=[4, 5], log_info=_at(4))
+
+
+@SCHEMA.case(
+    "required-leaves", "Required leaves below null groups read as null groups", "CKC-010 ADD-012"
+)
+def _required(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    state = table.states[4]
+    loose = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    rows = checkpoint_table(state.other_actions() + state.file_actions(), loose).to_pylist()
+    strict = {
+        "add": {"path", "partitionValues", "size", "modificationTime", "dataChange"},
+        "remove": {"path", "dataChange"},
+        "metaData": {"id", "format", "schemaString", "partitionColumns", "configuration"},
+        "protocol": {"minReaderVersion", "minWriterVersion"},
+        "txn": {"appId", "version"},
+        "deletionVector": {"storageType", "pathOrInlineDv", "sizeInBytes", "cardinality"},
+    }
+
+    def tightened(part: Any) -> Any:
+        if not pa.types.is_struct(part.type):
+            return part
+        inner = [
+            tightened(each).with_nullable(each.name not in strict.get(part.name, ()))
+            for each in part.type
+        ]
+        return pa.field(part.name, pa.struct(inner))
+
+    schema = pa.schema([tightened(each) for each in loose])
+    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), target, store_schema=False)
+    drop_commits(table.root, 4)
+    publish(case, table, versions=[4, 5], log_info=_at(4))
+
+
+@SCHEMA.case(
+    "not-null-partition-parsed",
+    "Parsed values of a not-null partition column read",
+    "CKC-016 CKC-015",
+)
+def _not_null_partition(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "integer", nullable=False))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    first = table.file([{"id": 1}], partition={"p": 1})
+    table.create(add(first))
+    table.commit(remove(first), add(table.file([{"id": 2}], partition={"p": 2})))
+    _checkpoint(table, 1, stats_parsed=True)
+    drop_commits(table.root, 1)
+    table.commit(add(table.file([{"id": 3}], partition={"p": 3})))
+    publish(case, table, versions=[1, 2], log_info=_at(1))
+
+
+@SCHEMA.case(
+    "columns-without-bounds",
+    "Types without bounds do not disturb parsed statistics",
+    "CKSCH-005 CKC-021",
+)
+def _no_bounds(case: CaseWriter) -> None:
+    schema = struct(
+        field("flag", "boolean"),
+        field("raw", "binary"),
+        field("list", array("integer")),
+        field("map", map_of("string", "integer")),
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    row = {"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}
+    table.create()
+    table.commit(add(table.file([row, {}])))
+    _checkpoint(table, 1, stats_parsed=True)
+    table.commit(add(table.file([{"flag": False}])))
+    drop_commits(table.root, 1)
+    publish(case, table, versions=[1, 2], log_info=_at(1))
+    kept = compare("flag", "=", True, "boolean")  # noqa: FBT003  a boolean value, not a flag
+    filtered(case, table, "filter-flag", kept, "A filter on a column without bounds works")
+
+
+CHAPTERS = (CHECKPOINTS, SCHEMA)

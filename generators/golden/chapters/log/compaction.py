@@ -1,0 +1,182 @@
+"""Cases of log compaction files."""
+
+from __future__ import annotations
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, publish
+from generators.golden.cases.table import GoldenTable, add, domain, remove, txn
+from generators.golden.chapters.log.checkpoints import grown
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
+from generators.materialise.log.hints import write_compaction, write_last_checkpoint
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+COMPACTION = Chapter("log-compaction-files")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+
+
+def _compact(table: GoldenTable, start: int, end: int) -> None:
+    commits = []
+    for version in range(start, end + 1):
+        actions = [each for each in table.actions[version] if not isinstance(each, str)]
+        commits.append([each for each in actions if "commitInfo" not in each])
+    write_compaction(table.root, start, end, commits)
+
+
+@COMPACTION.case(
+    "one-range",
+    "A compaction stands in for the commits of its range",
+    "COMP-001 COMP-002 COMP-004 COMP-005 COMP-011 COMP-012",
+    since="2025",
+)
+def _one_range(case: CaseWriter) -> None:
+    table = grown(case, 8)
+    _compact(table, 2, 5)
+    publish(case, table)
+
+
+@COMPACTION.case(
+    "overlapping",
+    "Overlapping compactions give the same answer",
+    "COMP-010 COMP-011 COMP-012",
+    since="2025",
+)
+def _overlapping(case: CaseWriter) -> None:
+    table = grown(case, 10)
+    for start, end in ((0, 4), (2, 6), (5, 9)):
+        _compact(table, start, end)
+    publish(case, table, versions=[3, 4, 5, 6, 8, 9])
+
+
+@COMPACTION.case(
+    "with-checkpoint",
+    "A compaction after or across a checkpoint agrees",
+    "COMP-011 COMP-012 CKPT-003",
+    since="2025",
+)
+def _with_checkpoint(case: CaseWriter) -> None:
+    table = grown(case, 9)
+    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    _compact(table, 2, 6)
+    _compact(table, 5, 8)
+    publish(case, table, log_info={"lastCheckpointVersion": 4})
+
+
+@COMPACTION.case(
+    "remove-without-timestamp",
+    "A bare remove stays in a compaction",
+    "COMP-007 REM-003",
+    since="2025",
+)
+def _bare_remove(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    files = [table.file([{"id": n, "name": "x"}]) for n in range(3)]
+    table.create(*(add(file) for file in files))
+    table.commit({"remove": {"path": files[0].path, "dataChange": True}})
+    table.commit(remove(files[1]), add(table.file([{"id": 9, "name": "y"}])))
+    _compact(table, 1, 2)
+    publish(case, table)
+
+
+@COMPACTION.case(
+    "added-and-removed-inside",
+    "A file born and removed in the range is gone",
+    "COMP-006 COMP-008 COMP-009",
+    since="2025",
+)
+def _inside(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table.create(add(table.file([{"id": 1, "name": "stays"}])), txn("app", 1))
+    brief = table.file([{"id": 2, "name": "brief"}])
+    table.commit(add(brief), txn("app", 2))
+    table.commit(remove(brief), txn("app", 3))
+    table.commit(add(table.file([{"id": 3, "name": "last"}])))
+    _compact(table, 1, 2)
+    publish(case, table)
+    case.spec(
+        "txn",
+        "txn-app",
+        title="The last transaction of the range is known",
+        expected={"txnVersion": 3},
+        parameters={"appId": "app"},
+    )
+
+
+@COMPACTION.case(
+    "domain-removed-inside",
+    "A domain removed in the range stays removed",
+    "COMP-004 REC-015",
+    since="2025",
+)
+def _domain_removed(case: CaseWriter) -> None:
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["domainMetadata"]}
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=protocol)
+    table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
+    write_classic(table.root, 0, table.states[0])
+    table.commit(domain("app.d", "1", removed=True))
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    _compact(table, 1, 2)
+    publish(case, table, log_info={"lastCheckpointVersion": 0})
+    case.spec(
+        "domain_metadata",
+        "domain-app-d",
+        title="The domain is not set",
+        expected={"configuration": None},
+        parameters={"domain": "app.d"},
+    )
+
+
+@COMPACTION.case(
+    "empty-file", "A compaction of zero bytes is passed over or refused", "COMP-011", since="2025"
+)
+def _empty_compaction(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    (table.root / LOG_DIRECTORY / compaction_name(1, 4)).write_bytes(b"")
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "COMP-004")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("commits", "compactions may be ignored", rows=table.rows()),
+            Accepted("refused", "a compaction that holds nothing is broken", refusal=refusal),
+        ],
+        title="The commits are read, or the empty file is reported",
+        schema=_PAIR,
+    )
+
+
+@COMPACTION.case(
+    "start-equals-end",
+    "A compaction of one version is passed over, taken or refused",
+    "COMP-013 COMP-011",
+    since="upstream",
+)
+def _single(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    stray = {"id": 99, "name": "stray"}
+    path = table.root / LOG_DIRECTORY / compaction_name(3, 3)
+    path.write_text(json_text(add(table.file([stray]))) + "\n", encoding="utf-8")
+    describe(case, table)
+    # Commit 3 adds the row 3 and removes the row 1.
+    taken = [row for row in table.rows(2) + table.rows() if row["id"] != 3]
+    taken = [*({row["id"]: row for row in taken}.values()), stray]
+    refusal = Refusal("invalid_table", "load", "COMP-013")
+    accepted = [
+        Accepted("commits", "it is no compaction", rows=table.rows()),
+        Accepted("refused", "the name gives no range of commits", refusal=refusal),
+        Accepted(
+            "taken",
+            "Spark: it stands in for the commit of its version",
+            rows=taken,
+        ),
+    ]
+    title = "The commits are read, or the file stands in for one of them"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+
+
+CHAPTERS = (COMPACTION,)

@@ -1,0 +1,376 @@
+"""Cases of action reconciliation: which action wins, and commits that contradict themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish
+from generators.golden.cases.table import DataFile, GoldenTable, add, domain, remove, txn
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import drop_commits, json_text
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS", "domain_spec", "txn_spec"]
+
+RECONCILIATION = Chapter("action-reconciliation")
+TRANSACTIONS = Chapter("transaction-identifiers")
+DOMAINS = Chapter("domain-metadata")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+
+
+def _table(case: CaseWriter, **options: Any) -> GoldenTable:
+    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+
+
+@RECONCILIATION.case(
+    "newest-wins",
+    "Of add and remove of one file the newest counts",
+    "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001",
+)
+def _newest(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create()
+    a, b = (table.file([{"id": n, "name": "x"}]) for n in (1, 2))
+    table.commit(add(a), add(b))
+    table.commit(remove(a))
+    table.commit(add(a), remove(b))
+    table.commit(remove(a))
+    table.commit(add(a))
+    publish(case, table)
+
+
+@RECONCILIATION.case(
+    "newest-wins-checkpoint",
+    "The newest action counts across a checkpoint",
+    "REC-018 CKPT-005 CKPT-007",
+)
+def _newest_checkpoint(case: CaseWriter) -> None:
+    table = _table(case)
+    a, b, c = (table.file([{"id": n, "name": "x"}]) for n in (1, 2, 3))
+    table.create(add(a), add(b), add(c))
+    table.commit(remove(a))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit(remove(b), add(a))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@RECONCILIATION.case(
+    "metadata-replaced-whole",
+    "A later metaData replaces the earlier entirely",
+    "REC-003 REC-013 META-002",
+)
+def _metadata(case: CaseWriter) -> None:
+    table = _table(case, properties={"old": "1", "kept": "2"}, name="first")
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table.properties = {"kept": "3"}
+    table.name = None
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    table.schema = table.schema.with_fields(field("extra", "double"))
+    table.properties = {}
+    table.commit(table.metadata(), add(table.file([{"id": 2, "name": "b", "extra": 0.5}])))
+    case.judged = dict.fromkeys(("snapshot-latest", "snapshot-v1", "snapshot-v2"), "META-002")
+    publish(case, table)
+
+
+@RECONCILIATION.case("protocol-newest-wins", "The newest protocol is in force", "REC-002 REC-012")
+def _protocol(case: CaseWriter) -> None:
+    table = _table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    for writer in (2, 4):
+        table.protocol = {"minReaderVersion": 1, "minWriterVersion": writer}
+        table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    publish(case, table)
+
+
+@RECONCILIATION.case("tombstones-invisible", "Tombstones never show in a read", "REC-011 SNAP-004")
+def _tombstones(case: CaseWriter) -> None:
+    table = _table(case)
+    files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
+    table.create(*(add(file) for file in files))
+    table.commit(*(remove(file) for file in files), operation="DELETE")
+    write_classic(case.delta, 1, table.states[1])
+    table.commit(add(table.file([{"id": 9, "name": "new"}])))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@dataclass(frozen=True, slots=True)
+class _Contradiction:
+    """A commit that says one thing twice.
+
+    The clauses bind whoever writes the commit. No clause says what a reader does with it, so
+    refusing is as good as any reading that takes one of the two words.
+
+    Attributes:
+        title: what is wrong.
+        requirement: the clause that forbids it.
+        actions: the actions of the bad commit, given the table and its only file.
+        readings: name of a reading to the ids of its rows.
+
+    """
+
+    title: str
+    requirement: str
+    actions: Callable[[GoldenTable, DataFile], Sequence[Mapping[str, Any]]]
+    readings: Mapping[str, Sequence[int]]
+
+
+def _twice(action: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [action, action]
+
+
+def _both(file: DataFile) -> list[Mapping[str, Any]]:
+    return [add(file), remove(file)]
+
+
+_CONTRADICTIONS = {
+    "two-metadata": _Contradiction(
+        "A commit with two metaData actions is refused or read by one",
+        "WLOG-002",
+        lambda table, _: [
+            table.metadata(),
+            table.metadata(configuration={"delta.appendOnly": "true"}),
+        ],
+        {"one": [1]},
+    ),
+    "two-protocols": _Contradiction(
+        "A commit with two protocol actions is refused or read by one",
+        "WLOG-003",
+        lambda table, _: [
+            table.protocol_action(),
+            {"protocol": {"minReaderVersion": 1, "minWriterVersion": 4}},
+        ],
+        {"one": [1]},
+    ),
+    "two-txns": _Contradiction(
+        "Two txn actions of one application are refused or read by one",
+        "WLOG-004",
+        lambda _, file: [txn("app", 1), txn("app", 2), add(file)],
+        {"one": [1]},
+    ),
+    "same-add-twice": _Contradiction(
+        "A commit that adds one file twice is refused or adds it once",
+        "FA-011",
+        lambda table, _: _twice(add(table.file([{"id": 5, "name": "x"}]))),
+        {"once": [1, 5]},
+    ),
+    "same-remove-twice": _Contradiction(
+        "A commit that removes one file twice is refused or removes it",
+        "FA-011",
+        lambda _, file: _twice(remove(file)),
+        {"removed": []},
+    ),
+    "add-and-remove": _Contradiction(
+        "Add and remove of one file in a commit are refused or one wins",
+        "WLOG-001",
+        lambda table, _: _both(table.file([{"id": 5, "name": "x"}])),
+        {"live": [1, 5], "gone": [1]},
+    ),
+}
+
+
+def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
+    table = _table(case)
+    file = table.file([{"id": 1, "name": "x"}])
+    table.create(add(file))
+    describe(case, table)
+    # As text, so that the ledger does not try to make sense of it.
+    table.commit(*(json_text(action) for action in wrong.actions(table, file)))
+    refusal = Refusal("invalid_table", "read", wrong.requirement, code="DELTA_DUPLICATE_ACTIONS")
+    readings = [
+        Accepted(name, "the clause binds writers only", rows=[{"id": n, "name": "x"} for n in ids])
+        for name, ids in wrong.readings.items()
+    ]
+    refused = Accepted("refused", "a commit that breaks the clause is invalid", refusal=refusal)
+    case.contest("read", "read-latest", [refused, *readings], title=wrong.title, schema=_PAIR)
+    earlier_spec(case, table, 0)
+
+
+def _define_contradictions() -> None:
+    for name, wrong in _CONTRADICTIONS.items():
+        RECONCILIATION.define(
+            name,
+            wrong.title,
+            [wrong.requirement],
+            partial(_contradiction, wrong=wrong),
+        )
+
+
+_define_contradictions()
+
+
+@RECONCILIATION.case(
+    "checkpoint-actions-in-commit",
+    "Checkpoint actions in a commit take no part in replay",
+    "REC-019 SCA-001 CKM-001",
+    since="2025",
+)
+def _checkpoint_actions(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file([{"id": 1, "name": "x"}])))
+    sidecar = {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}
+    table.commit(
+        {"checkpointMetadata": {"version": 7}},
+        {"sidecar": sidecar},
+        add(table.file([{"id": 2, "name": "y"}])),
+    )
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "REC-019")
+    answers = [
+        Accepted("ignored", "they take no part in replay", rows=table.rows()),
+        Accepted("refused", "they do not occur in commits", refusal=refusal),
+    ]
+    title = "The actions are passed over or refused"
+    case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    earlier_spec(case, table, 0)
+
+
+def txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | None = None) -> None:
+    """Write the version that an application is at, in the newest table version for ``None``."""
+    slug = f"txn-{app}" + ("" if version is None else f"-v{version}")
+    parameters: dict[str, Any] = {"appId": app}
+    case.spec(
+        "txn",
+        slug,
+        title=f"Application {app} is at the version of its newest txn",
+        expected={"txnVersion": expected},
+        parameters=parameters,
+        version=version,
+    )
+
+
+@TRANSACTIONS.case(
+    "latest-per-application",
+    "Each application has its own latest version",
+    "TXN-001 TXN-002 REC-004",
+)
+def _txn_latest(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(txn("a", 1), txn("b", 10))
+    table.commit(
+        txn("a", 2, lastUpdated=1_700_000_000_000), add(table.file([{"id": 1, "name": "x"}]))
+    )
+    table.commit(txn("b", 2**40))
+    publish(case, table)
+    for app, expected in (("a", 2), ("b", 2**40), ("c", None)):
+        txn_spec(case, app, expected, None)
+    txn_spec(case, "a", 1, 0)
+    txn_spec(case, "b", 10, 1)
+
+
+@TRANSACTIONS.case(
+    "newest-entry-wins", "The newest entry wins even when it is lower", "TXN-005 REC-004"
+)
+def _txn_lower(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(txn("app", 7))
+    table.commit(txn("app", 3))
+    publish(case, table)
+    txn_spec(case, "app", 3, None)
+    txn_spec(case, "app", 7, 0)
+
+
+@TRANSACTIONS.case(
+    "kept-in-checkpoint", "A checkpoint carries the transactions", "TXN-005 CKC-006 CKPT-005"
+)
+def _txn_checkpoint(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(txn("early", 1), txn("both", 9))
+    table.commit(txn("both", 4))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit(txn("late", 5))
+    drop_commits(table.root, 1)
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    for app, expected in (("early", 1), ("both", 4), ("late", 5)):
+        txn_spec(case, app, expected, None)
+
+
+_DOMAIN_WRITER = {
+    "minReaderVersion": 1,
+    "minWriterVersion": 7,
+    "writerFeatures": ["domainMetadata"],
+}
+
+
+def domain_spec(
+    case: CaseWriter, name: str, expected: str | None, version: int | None = None
+) -> None:
+    """Write the configuration of a domain, in the newest table version for ``None``."""
+    slug = "domain-" + name.replace(".", "-").lower() + ("" if version is None else f"-v{version}")
+    case.spec(
+        "domain_metadata",
+        slug,
+        title=f"Domain {name} has the configuration last set",
+        expected={"configuration": expected},
+        parameters={"domain": name},
+        version=version,
+    )
+
+
+@DOMAINS.case(
+    "set-replace-remove",
+    "A domain has its newest configuration or none",
+    "REC-005 REC-014 REC-015 REC-016 REC-017 DOM-001 DOM-002 DOM-003 DOM-012",
+    since="2025",
+)
+def _domains(case: CaseWriter) -> None:
+    table = _table(case, protocol=_DOMAIN_WRITER)
+    table.create(domain("app.one", '{"k":1}'), domain("app.two", "plain text"))
+    table.commit(domain("app.one", '{"k":2}'))
+    table.commit(domain("app.two", "plain text", removed=True))
+    table.commit(domain("app.two", ""), add(table.file([{"id": 1, "name": "a"}])))
+    publish(case, table)
+    case.judged = {
+        "domain-app-one": "REC-014",
+        "domain-app-two": "REC-017",
+        "domain-app-two-v2": "REC-016",
+    }
+    domain_spec(case, "app.one", '{"k":2}')
+    domain_spec(case, "app.one", '{"k":1}', 0)
+    domain_spec(case, "app.two", "")
+    domain_spec(case, "app.two", None, 2)
+    domain_spec(case, "never.set", None)
+
+
+@DOMAINS.case(
+    "unknown-domains-ignored",
+    "Domains that a reader does not know change no read",
+    "PROTO-010 DOM-010 DOM-011 DOM-012 DOM-013",
+    since="2025",
+)
+def _unknown_domains(case: CaseWriter) -> None:
+    table = _table(case, protocol=_DOMAIN_WRITER)
+    table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
+    table.commit(add(table.file([{"id": 1, "name": "a"}])))
+    publish(case, table)
+    case.judged["domain-vendor-x"] = "DOM-013"
+    domain_spec(case, "vendor.x", "[1,2")
+
+
+@DOMAINS.case(
+    "kept-in-checkpoint",
+    "A checkpoint carries live domains only",
+    "DOM-014 CKC-007 CKC-008",
+    since="2025",
+)
+def _domain_checkpoint(case: CaseWriter) -> None:
+    table = _table(case, protocol=_DOMAIN_WRITER)
+    table.create(domain("kept", "1"), domain("gone", "2"), domain("later", "3"))
+    table.commit(domain("gone", "2", removed=True))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit(domain("later", "3", removed=True))
+    drop_commits(table.root, 1)
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    domain_spec(case, "kept", "1")
+    domain_spec(case, "gone", None)
+    domain_spec(case, "later", None)
+    domain_spec(case, "later", "3", 1)
+
+
+CHAPTERS = (RECONCILIATION, TRANSACTIONS, DOMAINS)

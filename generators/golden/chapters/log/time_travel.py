@@ -1,0 +1,264 @@
+"""Cases of commit timestamps: history, travel by time, in-commit timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, pin_times, publish
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+PROVENANCE = Chapter("commit-provenance-information")
+TIMESTAMPS = Chapter("in-commit-timestamps", since="2025")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_PROTOCOL = {
+    "minReaderVersion": 1,
+    "minWriterVersion": 7,
+    "writerFeatures": ["inCommitTimestamp"],
+}
+
+
+def _text(milliseconds: int) -> str:
+    """Give the spelling of an instant in a spec's ``timestamp``."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
+
+
+def _travel(case: CaseWriter, table: GoldenTable, slug: str, instant: int, version: int) -> None:
+    """Write that the newest version not after an instant is ``version``."""
+    case.read(
+        f"at-{slug}",
+        table.schema_at(version),
+        table.rows(version),
+        title=f"That instant belongs to version {version}",
+        timestamp=_text(instant),
+    )
+
+
+def _between(case: CaseWriter, table: GoldenTable, version: int, instant: int) -> None:
+    """Write what an instant after a version and before the next one belongs to.
+
+    The text says which versions an instant may choose from, not that a table has a future: after
+    the newest version some readers give that version and some refuse.
+    """
+    slug = f"v{version}-later"
+    if version != table.version:
+        _travel(case, table, slug, instant, version)
+        return
+    refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_GREATER_THAN_COMMIT")
+    case.contest(
+        "read",
+        f"at-{slug}",
+        [
+            Accepted("newest", "the newest version not after the instant", rows=table.rows()),
+            Accepted("refused", "the table has no version of that time yet", refusal=refusal),
+        ],
+        title="The newest version, or nothing, is read after its time",
+        schema=table.schema_at(version),
+        timestamp=_text(instant),
+    )
+
+
+def _history(
+    case: CaseWriter, table: GoldenTable, times: Mapping[int, int], limit: int | None = None
+) -> None:
+    commits = [
+        {
+            "version": version,
+            "timestamp": times[version],
+            "operation": (table.infos[version] or {}).get("operation"),
+        }
+        for version in reversed(table.versions)
+    ]
+    case.spec(
+        "history",
+        "history-all" if limit is None else f"history-{limit}",
+        title="The commits are listed newest first",
+        expected={"commits": commits[:limit]},
+        parameters={} if limit is None else {"limit": limit},
+    )
+
+
+def _plain(case: CaseWriter, versions: int, **options: Any) -> GoldenTable:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+    for number in range(versions):
+        action = add(table.file([{"id": number, "name": f"v{number}"}]))
+        if number == 0:
+            table.create(action)
+        else:
+            table.commit(action, operation=("WRITE", "MERGE", "OPTIMIZE")[number % 3])
+    return table
+
+
+@PROVENANCE.case(
+    "file-times",
+    "Without in-commit timestamps file times date the commits",
+    "CINFO-001 CINFO-003 ICT-015",
+)
+def _file_times(case: CaseWriter) -> None:
+    table = _plain(case, 4)
+    pin_times(case, table)
+    publish(case, table)
+    for version in table.versions:
+        at = EPOCH + MINUTE * version
+        _travel(case, table, f"v{version}", at, version)
+        _between(case, table, version, at + MINUTE - 1)
+    times = {version: EPOCH + MINUTE * version for version in table.versions}
+    _history(case, table, times)
+    _history(case, table, times, 2)
+    refusal = Refusal(
+        "not_found", "load", "ICT-015", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"
+    )
+    accepted = [
+        Accepted("refused", "Spark: there was no table before version 0", refusal=refusal),
+        Accepted("first", "the first version is the nearest one", rows=table.rows(0)),
+    ]
+    title = "There was no table before version 0"
+    before = _text(EPOCH - 1)
+    case.contest("read", "at-before", accepted, title=title, schema=_PAIR, timestamp=before)
+
+
+def _stamped(
+    case: CaseWriter,
+    stamps: Mapping[int, int | None],
+    *,
+    properties: Mapping[str, str],
+    enabled_at: int = 0,
+) -> GoldenTable:
+    """Give a table whose commits have these in-commit timestamps, from ``enabled_at`` on."""
+    feature = enabled_at == 0
+    table = GoldenTable(
+        case.delta,
+        _PAIR,
+        seed=case.info.id,
+        protocol=_PROTOCOL if feature else legacy_protocol(1, 2),
+        properties=properties if feature else {},
+    )
+    for version, stamp in stamps.items():
+        info = {} if stamp is None else {"inCommitTimestamp": stamp}
+        actions = [add(table.file([{"id": version, "name": f"v{version}"}]))]
+        if version == 0:
+            table.create(*actions, info=info)
+            continue
+        if version == enabled_at:
+            table.protocol = dict(_PROTOCOL)
+            table.properties = dict(properties)
+            actions = [table.protocol_action(), table.metadata(), *actions]
+        table.commit(*actions, info=info)
+    return table
+
+
+_ENABLED = {"delta.enableInCommitTimestamps": "true"}
+
+
+@TIMESTAMPS.case(
+    "file-times-contradict",
+    "In-commit timestamps count, file times do not",
+    "ICT-004 ICT-007 ICT-009 ICT-013",
+)
+def _contradict(case: CaseWriter) -> None:
+    stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(4)}
+    table = _stamped(case, stamps, properties=_ENABLED)
+    for version in table.versions:
+        # File times run backwards.
+        place = f"{LOG_DIRECTORY}/{commit_name(version)}"
+        case.file_time(place, EPOCH + MINUTE * (100 - version))
+    publish(case, table)
+    for version in table.versions:
+        at = EPOCH + 10 * MINUTE * version
+        _travel(case, table, f"v{version}", at, version)
+        _between(case, table, version, at + 10 * MINUTE - 1)
+    _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
+
+
+@TIMESTAMPS.case(
+    "enabled-in-mid-life",
+    "Before enablement file times count, after it the stamps",
+    "ICT-010 ICT-011 ICT-014 ICT-015 ICT-016 ICT-017",
+)
+def _mid_life(case: CaseWriter) -> None:
+    enabled = EPOCH + 100 * MINUTE
+    properties = {
+        **_ENABLED,
+        "delta.inCommitTimestampEnablementVersion": "2",
+        "delta.inCommitTimestampEnablementTimestamp": str(enabled),
+    }
+    stamps = {0: None, 1: None, 2: enabled, 3: enabled + MINUTE, 4: enabled + 2 * MINUTE}
+    table = _stamped(case, stamps, properties=properties, enabled_at=2)
+    for version in table.versions:
+        # The file times of stamped commits are far in the past.
+        time = EPOCH + MINUTE * version if version < 2 else EPOCH - 50 * MINUTE + version
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", time)
+    publish(case, table)
+    times = {0: EPOCH, 1: EPOCH + MINUTE}
+    times |= {version: stamp for version, stamp in stamps.items() if stamp is not None}
+    for version, time in times.items():
+        _travel(case, table, f"v{version}", time, version)
+    _travel(case, table, "just-before", enabled - 1, 1)
+    _history(case, table, times)
+
+
+@TIMESTAMPS.case(
+    "small-values", "A timestamp of a few milliseconds is a timestamp", "ICT-007 ICT-013"
+)
+def _small(case: CaseWriter) -> None:
+    table = _stamped(case, {0: 1, 1: 2, 2: 2**31 + 5}, properties=_ENABLED)
+    publish(case, table)
+    _travel(case, table, "v0", 1, 0)
+    _travel(case, table, "v1", 2**31 + 4, 1)
+    _travel(case, table, "v2", 2**31 + 5, 2)
+    _history(case, table, {0: 1, 1: 2, 2: 2**31 + 5})
+
+
+@TIMESTAMPS.case("property-off", "Stamps without the property do not count", "ICT-004 ICT-015")
+def _off(case: CaseWriter) -> None:
+    stamps: dict[int, int | None] = {0: 5, 1: 6, 2: 7}
+    table = _stamped(case, stamps, properties={"delta.enableInCommitTimestamps": "false"})
+    pin_times(case, table)
+    publish(case, table)
+    for version in table.versions:
+        _travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
+    _history(case, table, {v: EPOCH + MINUTE * v for v in table.versions})
+
+
+@TIMESTAMPS.case("after-checkpoint", "Stamps are found behind a checkpoint", "ICT-013 REC-023")
+def _after_checkpoint(case: CaseWriter) -> None:
+    stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(6)}
+    table = _stamped(case, stamps, properties=_ENABLED)
+    write_classic(table.root, 3, table.states[3])
+    drop_commits(table.root, 3)
+    publish(case, table, versions=[3, 4, 5], log_info={"lastCheckpointVersion": 3})
+    for version in (3, 4, 5):
+        _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
+
+
+@TIMESTAMPS.case(
+    "plural-name", "The plural of the feature's name is read or refused", "ICT-002 ICT-003 TF-002"
+)
+def _plural(case: CaseWriter) -> None:
+    protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
+    table = GoldenTable(
+        case.delta, _PAIR, seed=case.info.id, protocol=protocol, properties=_ENABLED
+    )
+    rows = [{"id": 1, "name": "a"}]
+    table.create(add(table.file(rows)), info={"inCommitTimestamp": EPOCH + 7})
+    describe(case, table)
+    refusal = Refusal("unsupported", "load", "ICT-002")
+    accepted = [
+        Accepted("read", "2025 spells the name in the plural", rows=table.rows()),
+        Accepted("refused", "upstream and every engine spell it in the singular", refusal=refusal),
+    ]
+    title = "The table is read or refused"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+
+
+CHAPTERS = (PROVENANCE, TIMESTAMPS)

@@ -1,0 +1,229 @@
+"""Cases of the version checksum file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec, refuse_load
+from generators.golden.cases.table import GoldenTable, add, domain
+from generators.golden.chapters.log.checkpoints import grown
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
+from generators.materialise.log.hints import (
+    version_checksum_document,
+    write_last_checkpoint,
+    write_version_checksum,
+)
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+CHECKSUM = Chapter("version-checksum-file")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+
+
+def _summed_table(case: CaseWriter, versions: int) -> GoldenTable:
+    table = grown(case, versions)
+    for version in table.versions:
+        write_version_checksum(
+            table.root, version, version_checksum_document(table.states[version])
+        )
+    return table
+
+
+def _agree(case: CaseWriter, *versions: int) -> None:
+    for version in versions:
+        case.spec(
+            "checksum",
+            f"checksum-v{version}",
+            title="The checksum agrees with the state",
+            expected={"valid": True},
+            version=version,
+        )
+
+
+@CHECKSUM.case(
+    "present-and-right",
+    "Right checksums beside the commits change nothing",
+    "CRC-002 CRC-003 CRC-004 CRC-007 CRC-008 CRC-009 CRC-010 CRC-015 CRC-016 CRC-023",
+)
+def _right(case: CaseWriter) -> None:
+    table = _summed_table(case, 6)
+    publish(case, table, log_info={"lastCrcVersion": 5})
+    _agree(case, 0, 5)
+
+
+@CHECKSUM.case(
+    "histogram-opt", "The older name of the histogram is read as well", "CRC-017 CRC-022"
+)
+def _histogram(case: CaseWriter) -> None:
+    table = grown(case, 4)
+    document = version_checksum_document(table.states[3])
+    document["histogramOpt"] = document.pop("fileSizeHistogram")
+    write_version_checksum(table.root, 3, document)
+    publish(case, table, log_info={"lastCrcVersion": 3})
+
+
+@CHECKSUM.case(
+    "in-commit-timestamp",
+    "A checksum repeats the in-commit timestamp of its version",
+    "CRC-011 CRC-014 CRC-002",
+    since="2025",
+)
+def _in_commit(case: CaseWriter) -> None:
+    table = GoldenTable(
+        case.delta,
+        _PAIR,
+        seed=case.info.id,
+        protocol={
+            "minReaderVersion": 1,
+            "minWriterVersion": 7,
+            "writerFeatures": ["domainMetadata", "inCommitTimestamp"],
+        },
+        properties={"delta.enableInCommitTimestamps": "true"},
+    )
+    stamps = (1_700_000_000_123, 1_700_000_000_124)
+    kept, gone = domain("app.kept", "1"), domain("app.gone", "2")
+    table.create(kept, gone, info={"inCommitTimestamp": stamps[0]})
+    removed = domain("app.gone", "2", removed=True)
+    row = add(table.file([{"id": 1, "name": "a"}]))
+    table.commit(removed, row, info={"inCommitTimestamp": stamps[1]})
+    for version, stamp in enumerate(stamps):
+        document = version_checksum_document(table.states[version], in_commit_timestamp=stamp)
+        write_version_checksum(table.root, version, document)
+    publish(case, table, log_info={"lastCrcVersion": 1})
+    _agree(case, 0, 1)
+
+
+def _wrong_count(document: dict[str, Any]) -> str:
+    return json_text({**document, "numFiles": document["numFiles"] + 1})
+
+
+def _wrong_size(document: dict[str, Any]) -> str:
+    return json_text({**document, "tableSizeBytes": 1})
+
+
+def _wrong_metadata(document: dict[str, Any]) -> str:
+    metadata = {**document["metadata"], "id": "00000000-0000-0000-0000-000000000000"}
+    return json_text({**document, "metadata": metadata})
+
+
+def _cut_short(document: dict[str, Any]) -> str:
+    return json_text(document)[:40]
+
+
+def _nothing(_: dict[str, Any]) -> str:
+    return ""
+
+
+_BAD_CHECKSUMS: Mapping[str, tuple[str, str, Callable[[dict[str, Any]], str]]] = {
+    "wrong-file-count": (
+        "A wrong file count is found by who looks",
+        "CRC-008",
+        _wrong_count,
+    ),
+    "wrong-table-size": (
+        "A wrong table size is found by who looks",
+        "CRC-007",
+        _wrong_size,
+    ),
+    "wrong-metadata": ("Other metadata is found by who looks", "CRC-015", _wrong_metadata),
+    "truncated": ("A truncated checksum hides no row", "CRC-005", _cut_short),
+    "zero-bytes": ("An empty checksum hides no row", "CRC-005", _nothing),
+}
+
+
+def _bad_checksum(case: CaseWriter, spoil: Callable[[dict[str, Any]], str]) -> None:
+    table = grown(case, 4)
+    text = spoil(version_checksum_document(table.states[3]))
+    (table.root / LOG_DIRECTORY / checksum_name(3)).write_text(text, encoding="utf-8")
+    describe(case, table, log_info={"lastCrcVersion": 3})
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("rows", "validating is a choice of the reader", rows=table.rows()),
+            Accepted(
+                "refused",
+                "a version that fails validation is possibly corrupt, and users should hear of it",
+                refusal=Refusal("invalid_table", "read", "CRC-035"),
+            ),
+        ],
+        title="The rows are given, or the discrepancy is reported",
+        schema=_PAIR,
+        hazard="silent wrong data",
+    )
+    read_spec(case, table, 2)
+    case.spec(
+        "checksum",
+        "checksum-v3",
+        title="The checksum does not agree with the state",
+        expected={"valid": False},
+        version=3,
+    )
+
+
+def _define_bad_checksums() -> None:
+    for name, (title, requirement, spoil) in _BAD_CHECKSUMS.items():
+        CHECKSUM.define(
+            name,
+            title,
+            [requirement, "CRC-035", "CRC-034"],
+            partial(_bad_checksum, spoil=spoil),
+            since="2025",
+        )
+
+
+_define_bad_checksums()
+
+
+@CHECKSUM.case(
+    "older-than-checkpoint",
+    "A checksum older than the checkpoint changes nothing",
+    "CRC-042 CRC-002",
+    since="2025",
+)
+def _older(case: CaseWriter) -> None:
+    table = grown(case, 7)
+    write_version_checksum(table.root, 2, version_checksum_document(table.states[2]))
+    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    publish(case, table, log_info={"lastCrcVersion": 2, "lastCheckpointVersion": 4})
+
+
+@CHECKSUM.case(
+    "masks-no-corrupt-commit",
+    "A checksum does not hide a commit that is damaged",
+    "CRC-035 LOG-004",
+    since="2025",
+)
+def _masking(case: CaseWriter) -> None:
+    table = _summed_table(case, 4)
+    describe(case, table, log_info={"lastCrcVersion": 3})
+    path = table.root / LOG_DIRECTORY / f"{3:020d}.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[: len(text) // 2], encoding="utf-8")
+    refusal = Refusal("invalid_table", "read", "LOG-006", code="DELTA_COMMIT_MALFORMED")
+    case.refuse("read", "read-latest", refusal, title="The damaged version is refused")
+    earlier_spec(case, table, 2)
+
+
+@CHECKSUM.case(
+    "does-not-replace-log",
+    "A checksum is no state to start a cut log from",
+    "CRC-002 SNAP-001",
+    since="2025",
+)
+def _no_start(case: CaseWriter) -> None:
+    table = _summed_table(case, 6)
+    describe(case, table, log_info={"lastCrcVersion": 5})
+    drop_commits(table.root, 3)
+    refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
+    refuse_load(case, refusal, "The live files cannot be told")
+
+
+CHAPTERS = (CHECKSUM,)

@@ -1,0 +1,1 @@
+"""Cases of protocol, metadata and schema."""

@@ -1,0 +1,463 @@
+"""Cases of column mapping: columns found by physical name or id through renames and drops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import (
+    describe,
+    earlier_spec,
+    filtered,
+    projected,
+    publish,
+    refuse_load,
+)
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+)
+from generators.materialise.data.data_files import FileLayout
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.oracle.delta_schema import (
+    ID_KEY,
+    PHYSICAL_NAME_KEY,
+    Field,
+    Struct,
+    array,
+    assign_column_mapping,
+    field,
+    map_of,
+    struct,
+)
+
+__all__ = ["CHAPTERS", "MAPPED_PROTOCOL", "mapped_table", "renamed"]
+
+MAPPING = Chapter("column-mapping", features=("columnMapping",))
+
+MAPPED_PROTOCOL = legacy_protocol(2, 5)
+_FEATURE_PROTOCOL = feature_protocol(["columnMapping"])
+_PLAIN = struct(field("id", "long"), field("name", "string"), field("p", "string"))
+
+
+def mapped_table(  # noqa: PLR0913  what a mapped table is made of
+    case: CaseWriter,
+    schema: Struct = _PLAIN,
+    *,
+    mode: str = "name",
+    partition_columns: tuple[str, ...] = (),
+    protocol: Mapping[str, Any] = MAPPED_PROTOCOL,
+    properties: Mapping[str, str] | None = None,
+) -> GoldenTable:
+    """Give a table with column mapping whose physical names differ from the logical ones."""
+    mapped, highest = assign_column_mapping(schema, case.info.id)
+    return GoldenTable(
+        case.delta,
+        mapped,
+        seed=case.info.id,
+        partition_columns=partition_columns,
+        protocol=protocol,
+        properties={
+            "delta.columnMapping.mode": mode,
+            "delta.columnMapping.maxColumnId": str(highest),
+            **(properties or {}),
+        },
+    )
+
+
+def renamed(schema: Struct, names: Mapping[str, str]) -> Struct:
+    """Give a schema with other display names; ids and physical names stay."""
+    return Struct(tuple(replace(each, name=names.get(each.name, each.name)) for each in schema))
+
+
+def _rows(start: int, count: int = 2) -> list[dict[str, Any]]:
+    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
+
+
+def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
+    table = mapped_table(case, mode=mode, partition_columns=("p",), protocol=protocol)
+    table.create()
+    for number, value in enumerate(("x", "y", None)):
+        table.commit(add(table.file(_rows(10 * number), partition={"p": value})))
+    write_classic(table.root, 3, table.states[3], CheckpointStyle(stats_parsed=True))
+    table.commit(add(table.file(_rows(50), partition={"p": "x"})))
+    publish(case, table, log_info={"lastCheckpointVersion": 3})
+    probes = {
+        "partition": compare("p", "=", "x", "string"),
+        "partition-null": is_null("p"),
+        "data": compare("id", ">", 10, "long"),
+        "text": compare("name", "=", "n1", "string"),
+    }
+    by_name = "CM-026" if mode == "id" else "CM-030"
+    for slug, probe in probes.items():
+        title = "Statistics are found by physical name"
+        filtered(case, table, f"filter-{slug}", probe, title, requirement=by_name)
+    projected(case, table, "project-name", ["name"], "A mapped column is read alone")
+    projected(case, table, "project-partition", ["p"], "So is a mapped partition column")
+
+
+@MAPPING.case(
+    "name-mode",
+    "In mode name columns are found by physical name",
+    "CM-029 CM-030 CM-016 CM-017 CM-020 RVER-001 CKSCH-012 CKSCH-013",
+)
+def _name_mode(case: CaseWriter) -> None:
+    _basic(case, "name", MAPPED_PROTOCOL)
+
+
+@MAPPING.case(
+    "id-mode",
+    "In mode id columns are found by field id",
+    "CM-025 CM-026 CM-015 RVER-001 CKSCH-012 CKSCH-013",
+)
+def _id_mode(case: CaseWriter) -> None:
+    _basic(case, "id", MAPPED_PROTOCOL)
+
+
+@MAPPING.case(
+    "name-mode-feature",
+    "Mode name works as a table feature",
+    "CM-006 CM-029 PROTO-012",
+    since="2025",
+)
+def _name_feature(case: CaseWriter) -> None:
+    _basic(case, "name", _FEATURE_PROTOCOL)
+
+
+@MAPPING.case("id-mode-feature", "Mode id works as a table feature", "CM-006 CM-025", since="2025")
+def _id_feature(case: CaseWriter) -> None:
+    _basic(case, "id", _FEATURE_PROTOCOL)
+
+
+@MAPPING.case(
+    "two-seven",
+    "Reader version 2 with writer version 7 carries the mapping",
+    "CM-029 PROTO-011 PROTO-012 CM-006",
+    since="2025",
+)
+def _two_seven(case: CaseWriter) -> None:
+    protocol = {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["columnMapping"]}
+    _basic(case, "name", protocol)
+
+
+def _renames(case: CaseWriter, mode: str) -> None:
+    table = mapped_table(case, mode=mode, partition_columns=("p",))
+    table.create(add(table.file(_rows(0), partition={"p": "x"})))
+    table.schema = renamed(table.schema, {"name": "label", "p": "part"})
+    table.partition_columns = ("part",)
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    table.commit(add(table.file([{"id": 9, "label": "new"}], partition={"part": "y"})))
+    table.schema = renamed(table.schema, {"label": "id", "id": "name"})
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    publish(case, table)
+    kept = compare("part", "=", "x", "string")
+    filtered(case, table, "filter-partition", kept, "A renamed partition column is filtered")
+    swapped = compare("id", "=", "n1", "string")
+    filtered(case, table, "filter-swapped", swapped, "A name that moved means its new column")
+
+
+@MAPPING.case(
+    "renamed-name-mode",
+    "Renamed and swapped columns keep their data by name",
+    "CM-008 CM-014 CM-029 CM-030",
+)
+def _renamed_name(case: CaseWriter) -> None:
+    _renames(case, "name")
+
+
+@MAPPING.case(
+    "renamed-id-mode",
+    "Renamed and swapped columns keep their data by id",
+    "CM-008 CM-014 CM-025 CM-026",
+)
+def _renamed_id(case: CaseWriter) -> None:
+    _renames(case, "id")
+
+
+def _re_added(case: CaseWriter, mode: str) -> None:
+    table = mapped_table(case, struct(field("id", "long"), field("c", "string")), mode=mode)
+    table.create(add(table.file([{"id": 1, "c": "old"}])))
+    table.schema = table.schema.without("c")
+    table.commit(table.metadata(), operation="DROP COLUMN")
+    table.commit(add(table.file([{"id": 2}])))
+    grown, highest = assign_column_mapping(
+        table.schema.with_fields(field("c", "integer")), case.info.id, start=3
+    )
+    table.schema = grown
+    table.properties["delta.columnMapping.maxColumnId"] = str(highest)
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    table.commit(add(table.file([{"id": 3, "c": 7}])))
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
+
+
+@MAPPING.case(
+    "dropped-and-re-added-name",
+    "A re-added column does not get dropped data by name",
+    "CM-018 CM-019 CM-031 CM-008",
+)
+def _re_added_name(case: CaseWriter) -> None:
+    _re_added(case, "name")
+
+
+@MAPPING.case(
+    "dropped-and-re-added-id",
+    "A re-added column does not get dropped data by id",
+    "CM-018 CM-019 CM-028 CM-008",
+)
+def _re_added_id(case: CaseWriter) -> None:
+    _re_added(case, "id")
+
+
+_DEEP = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "integer"), field("b", struct(field("c", "string"))))),
+    field("l", array(struct(field("x", "integer"), field("y", "string")))),
+    field("m", map_of("string", struct(field("k", "double")))),
+)
+_DEEP_ROW = {
+    "id": 1,
+    "s": {"a": 1, "b": {"c": "deep"}},
+    "l": [{"x": 1, "y": "one"}, None],
+    "m": {"key": {"k": 0.5}},
+}
+
+
+def _renamed_deep(schema: Struct) -> Struct:
+    """Rename every nested field by adding an underscore."""
+
+    def turned(column: Field) -> Field:
+        return replace(column, name=f"{column.name}_", type=inner(column.type))
+
+    def inner(kind: Any) -> Any:
+        match kind:
+            case Struct(fields):
+                return Struct(tuple(turned(each) for each in fields))
+            case _ if hasattr(kind, "element"):
+                return replace(kind, element=inner(kind.element))
+            case _ if hasattr(kind, "value"):
+                return replace(kind, value=inner(kind.value))
+            case _:
+                return kind
+
+    return Struct(tuple(turned(each) for each in schema))
+
+
+def _nested(case: CaseWriter, mode: str) -> None:
+    table = mapped_table(case, _DEEP, mode=mode)
+    table.create(add(table.file([_DEEP_ROW, {"id": 2}])))
+    table.schema = _renamed_deep(table.schema)
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    publish(case, table)
+    kept = compare("s_.b_.c_", "=", "deep", "string")
+    filtered(case, table, "filter-deep", kept, "A renamed nested leaf is filtered")
+
+
+@MAPPING.case("nested-renamed-name", "Nested fields are found by physical name", "CM-001 CM-029")
+def _nested_name(case: CaseWriter) -> None:
+    _nested(case, "name")
+
+
+@MAPPING.case("nested-renamed-id", "Nested fields are found by field id", "CM-002 CM-025")
+def _nested_id(case: CaseWriter) -> None:
+    _nested(case, "id")
+
+
+@MAPPING.case("name-mode-without-ids", "In mode name files need no field ids", "CM-032 CM-029")
+def _without_ids(case: CaseWriter) -> None:
+    table = mapped_table(case)
+    table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
+    publish(case, table)
+
+
+def _with_ids(schema: Struct, ids: Mapping[str, int]) -> Struct:
+    return Struct(
+        tuple(replace(each, metadata={**each.metadata, ID_KEY: ids[each.name]}) for each in schema)
+    )
+
+
+@MAPPING.case("name-mode-wrong-ids", "In mode name the ids of a file play no part", "CM-032")
+def _wrong_ids(case: CaseWriter) -> None:
+    table = mapped_table(case, struct(field("a", "string"), field("b", "string")))
+    wrong = _with_ids(table.schema, {"a": 2, "b": 1})
+    rows = [{"a": "in a", "b": "in b"}]
+    table.create(add(table.file(rows, written_as=wrong)))
+    publish(case, table)
+
+
+@MAPPING.case("id-mode-names-swapped", "In mode id the names in a file play no part", "CM-025")
+def _swapped_names(case: CaseWriter) -> None:
+    table = mapped_table(case, struct(field("a", "string"), field("b", "string")), mode="id")
+    a, b = table.schema
+    crossed = struct(
+        replace(a, metadata={**a.metadata, PHYSICAL_NAME_KEY: b.physical_name}),
+        replace(b, metadata={**b.metadata, PHYSICAL_NAME_KEY: a.physical_name}),
+    )
+    rows: list[dict[str, Any]] = [{"a": "in a", "b": "in b"}, {"a": None, "b": "x"}]
+    written = table.file(rows, written_as=crossed, statistics=False)
+    # The file was written under crossed names; by id its columns are the table's own.
+    file = table.register(DataFile(written.body, written.rows, table.schema))
+    table.create(add(file))
+    publish(case, table)
+
+
+@MAPPING.case(
+    "id-mode-without-ids", "In mode id a file without ids gives nulls or is refused", "CM-027"
+)
+def _id_without(case: CaseWriter) -> None:
+    table = mapped_table(case, mode="id")
+    table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "CM-027")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("nulls", "protocol: null for each column", rows=[{}, {}]),
+            Accepted("refused", "protocol: or refuse the file", refusal=refusal),
+        ],
+        title="The columns are null, or the file is refused",
+        schema=table.schema,
+    )
+
+
+@MAPPING.case("id-mode-missing-id", "In mode id a column whose id is absent is null", "CM-028")
+def _missing_id(case: CaseWriter) -> None:
+    table = mapped_table(case, mode="id")
+    layout = FileLayout(omit=frozenset({"name"}))
+    table.create(add(table.file(_rows(0), layout=layout)), add(table.file(_rows(10))))
+    publish(case, table)
+
+
+@MAPPING.case(
+    "mode-none-with-annotations", "Left-over annotations mean nothing in mode none", "CM-024 CM-023"
+)
+def _annotations(case: CaseWriter) -> None:
+    table = mapped_table(case, mode="none")
+    plain = struct(*(Field(each.name, each.type) for each in table.schema))
+    file = table.file(_rows(0), written_as=plain)
+    table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
+    publish(case, table)
+
+
+@MAPPING.case(
+    "mode-on-plain-protocol", "A mapping mode under version 1 has no effect", "CM-006", features=()
+)
+def _plain_protocol(case: CaseWriter) -> None:
+    table = mapped_table(case, protocol=legacy_protocol(1, 2))
+    plain = struct(*(Field(each.name, each.type) for each in table.schema))
+    file = table.file(_rows(0), written_as=plain)
+    table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
+    publish(case, table)
+
+
+@MAPPING.case("unknown-mode", "An unknown mapping mode is refused", "CM-005")
+def _unknown_mode(case: CaseWriter) -> None:
+    table = mapped_table(case, mode="foo")
+    table.create(add(table.file(_rows(0))))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", "CM-005", code="DELTA_MODE_NOT_SUPPORTED")
+    refuse_load(case, refusal, "A mode other than none, id and name is invalid")
+
+
+@MAPPING.case("physical-name-missing", "A mapped column without physical name is refused", "CM-001")
+def _no_physical(case: CaseWriter) -> None:
+    table = mapped_table(case)
+    table.create(add(table.file(_rows(0))))
+    describe(case, table)
+    table.schema = table.schema.with_fields(field("bare", "long"))
+    table.commit(table.metadata())
+    # A reader may still open the table and show its schema.
+    refusal = Refusal("invalid_table", "load", "CM-029")
+    case.refuse("read", "read-latest", refusal, title="The new column has no mapping")
+    earlier_spec(case, table, 0)
+
+
+@MAPPING.case("physical-name-twice", "Two columns of one physical name are contradictory", "CM-003")
+def _twice(case: CaseWriter) -> None:
+    table = mapped_table(case)
+    table.create(add(table.file(_rows(0))))
+    describe(case, table)
+    first, second, *rest = table.schema
+    clash = {**second.metadata, PHYSICAL_NAME_KEY: first.physical_name}
+    table.schema = struct(first, replace(second, metadata=clash), *rest)
+    table.commit(table.metadata())
+    refused = Accepted(
+        "refused",
+        "one column of a file cannot be two of the table",
+        refusal=Refusal("invalid_table", "load", "CM-003"),
+    )
+    title = "Physical names are unique"
+    # Which of the two columns has the values, or whether both have, nobody can tell.
+    case.contest("read", "read-latest", [refused], title=title, schema=table.schema, open=True)
+    earlier_spec(case, table, 0)
+
+
+@MAPPING.case("odd-names", "With mapping a name may have any character", "CM-009")
+def _odd_names(case: CaseWriter) -> None:
+    names = ("a b", "c,d;e", "{f}(g)", "h=i", "tab\there", "\u65e5\u672c", "dot.ted", "`x`")
+    table = mapped_table(case, struct(*(field(name, "integer") for name in names)))
+    table.create(add(table.file([{name: n for n, name in enumerate(names)}, {}])))
+    publish(case, table)
+    projected(case, table, "project-odd", ["a b", "h=i"], "Odd names can be projected")
+
+
+@MAPPING.case(
+    "upgraded-table",
+    "Files from before the mapping keep their names",
+    "CM-010 CM-014 CM-024 CM-029",
+)
+def _upgraded(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+    table.create(add(table.file(_rows(0))))
+    table.protocol = dict(MAPPED_PROTOCOL)
+    table.schema = Struct(
+        tuple(
+            replace(each, metadata={ID_KEY: number, PHYSICAL_NAME_KEY: each.name})
+            for number, each in enumerate(_PLAIN, start=1)
+        )
+    )
+    table.properties = {
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": "3",
+    }
+    table.commit(table.protocol_action(), table.metadata(), operation="SET TBLPROPERTIES")
+    table.schema = renamed(table.schema, {"name": "title"})
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    table.commit(add(table.file([{"id": 5, "title": "t"}])))
+    publish(case, table)
+
+
+@MAPPING.case(
+    "feature-for-writers-only",
+    "The feature listed for writers alone is contested",
+    "TF-018 CM-006",
+    since="2025",
+)
+def _writers_only(case: CaseWriter) -> None:
+    protocol = {**_FEATURE_PROTOCOL, "readerFeatures": []}
+    table = mapped_table(case, protocol=protocol)
+    table.create(add(table.file(_rows(0))))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", "TF-018")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("mapped", "Spark honours the mode all the same", rows=table.rows()),
+            Accepted("refused", "a reader-writer feature is in both lists", refusal=refusal),
+            Accepted("by-name", "the mode is not honoured for readers", rows=[{}, {}]),
+        ],
+        title="The mapping is honoured, refused or unknown to the reader",
+        schema=table.schema,
+    )
+
+
+CHAPTERS = (MAPPING,)

@@ -1,0 +1,504 @@
+"""Cases of features that change types: widening, timestamps without zone, void and variant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import describe, earlier_spec, filtered, projected, publish
+from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add, feature_protocol
+from generators.golden.chapters.files.types import local, utc
+from generators.materialise.data.data_files import write_parquet
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+
+__all__ = ["CHAPTERS"]
+
+WIDENING = Chapter("type-widening", since="upstream", features=("typeWidening",))
+ZONELESS = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
+VOID = Chapter("void-type")
+SHREDDING = Chapter(
+    "variant-shredding", since="upstream", features=("variantShredding", "variantType")
+)
+VARIANT = Chapter("variant-type", since="upstream", features=("variantType",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Widening:
+    """A type change: values written before and after it, and a filter across both."""
+
+    before: str
+    after: str
+    old: Sequence[Any]
+    new: Sequence[Any]
+    pivot: Any
+
+
+_WIDENINGS = {
+    "byte-to-short": _Widening("byte", "short", (-128, 127), (-(2**15), 2**15 - 1), 100),
+    "byte-to-integer": _Widening("byte", "integer", (-128, 127), (2**31 - 1,), 100),
+    "short-to-integer": _Widening("short", "integer", (-(2**15), 5), (2**31 - 1,), 100),
+    "integer-to-long": _Widening("integer", "long", (-(2**31), 5), (2**63 - 1,), 100),
+    "byte-to-long": _Widening("byte", "long", (-1, 5), (2**40,), 100),
+    "float-to-double": _Widening("float", "double", (0.5, -1.5), (0.1, 1.0e300), 0.25),
+    "integer-to-double": _Widening("integer", "double", (7, -7), (0.5,), 0.25),
+    "short-to-double": _Widening("short", "double", (7, -7), (0.5,), 0.25),
+    "date-to-timestamp-ntz": _Widening(
+        "date",
+        "timestamp_ntz",
+        (date(1, 1, 1), date(2024, 2, 29)),
+        (local(2024, 2, 29, 12),),
+        local(2024, 1, 1),
+    ),
+    "decimal-precision": _Widening(
+        "decimal(6,2)",
+        "decimal(10,2)",
+        (Decimal("1234.56"), Decimal("-0.01")),
+        (Decimal("99999999.99"),),
+        Decimal("1.00"),
+    ),
+    "decimal-scale": _Widening(
+        "decimal(6,2)",
+        "decimal(10,4)",
+        (Decimal("1234.56"),),
+        (Decimal("123456.7891"),),
+        Decimal("2000.0000"),
+    ),
+    "integer-to-decimal": _Widening(
+        "integer",
+        "decimal(12,2)",
+        (2**31 - 1, -5),
+        (Decimal("9999999999.99"),),
+        Decimal("1.00"),
+    ),
+    "long-to-decimal": _Widening(
+        "long",
+        "decimal(20,0)",
+        (2**63 - 1, -5),
+        (Decimal(10**20 - 1),),
+        Decimal(1),
+    ),
+}
+
+
+def _change(before: str, after: str, path: str | None = None) -> dict[str, Any]:
+    record = {"fromType": before, "toType": after}
+    if path is not None:
+        record["fieldPath"] = path
+    return {"delta.typeChanges": [record]}
+
+
+def _widening_table(case: CaseWriter, schema: Struct, **options: Any) -> GoldenTable:
+    features = ["typeWidening"]
+    if "timestamp_ntz" in options.pop("kinds", ()):
+        features.append("timestampNtz")
+    return GoldenTable(
+        case.delta,
+        schema,
+        seed=case.info.id,
+        protocol=feature_protocol(features),
+        properties={"delta.enableTypeWidening": "true"},
+        **options,
+    )
+
+
+def _widened(case: CaseWriter, change: _Widening) -> None:
+    before = struct(field("id", "long"), field("v", change.before))
+    table = _widening_table(case, before, kinds=(change.after,))
+    table.create()
+    old = [{"id": n, "v": value} for n, value in enumerate((*change.old, None))]
+    table.commit(add(table.file(old)))
+    metadata = _change(change.before, change.after)
+    table.schema = struct(field("id", "long"), field("v", change.after, metadata=metadata))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    new = [{"id": 10 + n, "v": value} for n, value in enumerate(change.new)]
+    table.commit(add(table.file(new)))
+    publish(case, table)
+    for slug, op in (("above", ">"), ("below", "<"), ("equal", "=")):
+        probe = compare("v", op, change.pivot, change.after)
+        filtered(case, table, f"filter-{slug}", probe, "A filter spans files of both types")
+    filtered(case, table, "filter-null", is_null("v"), "Nulls stay null")
+
+
+def _define_widenings() -> None:
+    for name, change in _WIDENINGS.items():
+        needs = ("timestampNtz", "typeWidening") if "ntz" in change.after else ("typeWidening",)
+        WIDENING.define(
+            name,
+            f"Values of {change.before} read as {change.after} after the change",
+            "TW-004 TW-012" + (" TW-005" if "decimal" in change.after else ""),
+            partial(_widened, change=change),
+            features=needs,
+        )
+
+
+_define_widenings()
+
+
+@WIDENING.case(
+    "nested-types", "Elements, keys and values are widened as well", "TW-006 TW-008 TW-012"
+)
+def _nested(case: CaseWriter) -> None:
+    before = struct(
+        field("l", array("integer")),
+        field("m", map_of("short", "float")),
+        field("s", struct(field("a", "byte"))),
+    )
+    table = _widening_table(case, before)
+    table.create()
+    table.commit(add(table.file([{"l": [1, None], "m": {1: 0.5}, "s": {"a": 7}}, {}])))
+    map_changes = [
+        {"fromType": "short", "toType": "integer", "fieldPath": "key"},
+        {"fromType": "float", "toType": "double", "fieldPath": "value"},
+    ]
+    table.schema = struct(
+        field("l", array("long"), metadata=_change("integer", "long", "element")),
+        field("m", map_of("integer", "double"), metadata={"delta.typeChanges": map_changes}),
+        field("s", struct(field("a", "long", metadata=_change("byte", "long")))),
+    )
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.commit(add(table.file([{"l": [2**40], "m": {2**20: 0.1}, "s": {"a": 2**40}}])))
+    publish(case, table)
+
+
+@WIDENING.case("partition-column", "Partition values read as the widened type", "TW-012 PART-004")
+def _partition(case: CaseWriter) -> None:
+    before = struct(field("id", "long"), field("p", "integer"))
+    table = _widening_table(case, before, partition_columns=["p"])
+    table.create(add(table.file([{"id": 1}], partition={"p": 5})))
+    metadata = _change("integer", "long")
+    table.schema = struct(field("id", "long"), field("p", "long", metadata=metadata))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.commit(add(table.file([{"id": 2}], partition={"p": 2**40})))
+    publish(case, table)
+    above = compare("p", ">", 4, "long")
+    filtered(case, table, "filter", above, "A filter spans values of both types")
+
+
+@WIDENING.case(
+    "checkpoint-statistics",
+    "Parsed statistics of the new type prune old files right",
+    "TW-012 CKC-021",
+)
+def _statistics(case: CaseWriter) -> None:
+    before = struct(field("id", "long"), field("v", "integer"))
+    table = _widening_table(case, before)
+    table.create(add(table.file([{"id": 1, "v": 7}])))
+    metadata = _change("integer", "long")
+    table.schema = struct(field("id", "long"), field("v", "long", metadata=metadata))
+    table.commit(table.metadata(), add(table.file([{"id": 2, "v": 2**40}])))
+    write_classic(table.root, 1, table.states[1], CheckpointStyle(stats_parsed=True))
+    table.commit(add(table.file([{"id": 3, "v": -(2**40)}])))
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+    for slug, op in (("above", ">"), ("below", "<")):
+        probe = compare("v", op, 6, "long")
+        filtered(case, table, f"filter-{slug}", probe, "A filter spans files of both types")
+
+
+@WIDENING.case("twice", "A column may be widened more than once", "TW-007 TW-009 TW-012")
+def _twice(case: CaseWriter) -> None:
+    table = _widening_table(case, struct(field("v", "byte")))
+    table.create(add(table.file([{"v": 1}])))
+    changes: list[dict[str, Any]] = []
+    for old, new, value in (("byte", "short", 300), ("short", "long", 2**40)):
+        changes.append({"fromType": old, "toType": new})
+        column = field("v", new, metadata={"delta.typeChanges": list(changes)})
+        table.schema = struct(column)
+        table.commit(table.metadata(), operation="CHANGE COLUMN")
+        table.commit(add(table.file([{"v": value}])))
+    publish(case, table)
+
+
+@WIDENING.case(
+    "unsupported-change", "A recorded change that no list allows is refused", "TW-003 TW-013"
+)
+def _unsupported(case: CaseWriter) -> None:
+    table = _widening_table(case, struct(field("id", "long"), field("v", "string")))
+    table.create(add(table.file([{"id": 1, "v": "x"}])))
+    describe(case, table)
+    table.schema = struct(
+        field("id", "long"), field("v", "boolean", metadata=_change("string", "boolean"))
+    )
+    table.commit(table.metadata())
+    refusal = Refusal("invalid_table", "read", "TW-013", code="DELTA_UNSUPPORTED_TYPE_CHANGE")
+    case.refuse("read", "read-latest", refusal, title="The table is refused")
+    earlier_spec(case, table, 0)
+
+
+# Timestamps without zone.
+
+
+@ZONELESS.case(
+    "beside-timestamp", "The two timestamp types stay apart", "NTZ-001 SCH-017 SCH-018 SCH-019"
+)
+def _beside(case: CaseWriter) -> None:
+    schema = struct(field("z", "timestamp"), field("n", "timestamp_ntz"))
+    protocol = feature_protocol(["timestampNtz"])
+    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    moment = (2024, 3, 31, 2, 30, 0, 5)
+    table.create(add(table.file([{"z": utc(*moment), "n": local(*moment)}, {}])))
+    write_classic(table.root, 0, table.states[0], CheckpointStyle(stats_parsed=True))
+    table.commit(add(table.file([{"z": utc(1900, 1, 1), "n": local(1900, 1, 1)}])))
+    publish(case, table, log_info={"lastCheckpointVersion": 0})
+    for name, value in (("z", utc(*moment)), ("n", local(*moment))):
+        kind = "timestamp" if name == "z" else "timestamp_ntz"
+        probe = compare(name, "=", value, kind)
+        filtered(case, table, f"filter-{name}", probe, "A filter finds the microsecond")
+
+
+@ZONELESS.case("nested", "The type may be nested", "NTZ-001 PQ-009")
+def _nested_ntz(case: CaseWriter) -> None:
+    schema = struct(
+        field("l", array("timestamp_ntz")),
+        field("s", struct(field("t", "timestamp_ntz"))),
+        field("m", map_of("string", "timestamp_ntz")),
+    )
+    protocol = feature_protocol(["timestampNtz"])
+    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    when = local(2024, 1, 1, 1, 2, 3, 4)
+    table.create(add(table.file([{"l": [when, None], "s": {"t": when}, "m": {"k": when}}, {}])))
+    publish(case, table)
+
+
+@ZONELESS.case(
+    "without-feature", "The type without its feature is refused or read", "NTZ-002", features=()
+)
+def _unlisted(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", "NTZ-002")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("refused", "the type needs its feature", refusal=refusal),
+            Accepted("read", "a reader that knows the type reads it", rows=table.rows()),
+        ],
+        title="The table is refused or read",
+        schema=schema,
+    )
+
+
+@ZONELESS.case(
+    "old-feature-name",
+    "The feature's old name is unknown or understood",
+    "NTZ-002 FEAT-003",
+    features=(),
+)
+def _old_name(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
+    protocol = feature_protocol(["timestampWithoutTimezone"])
+    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
+    describe(case, table)
+    refusal = Refusal("unsupported", "load", "TF-001")
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("refused", "the name is not that of the text", refusal=refusal),
+            Accepted("read", "early writers left the name in live tables", rows=table.rows()),
+        ],
+        title="The table is refused or read",
+        schema=schema,
+    )
+
+
+# Void.
+
+
+@VOID.case(
+    "top-level-column", "A void column reads as nulls or is left out", "SCH-020 VOID-002 PQ-018"
+)
+def _void(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "void"), field("name", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create(add(table.file([{"id": 1, "name": "a"}, {"id": 2, "name": None}])))
+    describe(case, table)
+    rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted(
+                "dropped", "2025: dropping is preferred", rows=rows, schema=schema.without("v")
+            ),
+            Accepted("null", "upstream: void reads as all null", rows=rows, schema=schema),
+        ],
+        title="The column is left out, or null throughout",
+        requirement="VOID-002",
+    )
+    case.read(
+        "project-others",
+        schema,
+        rows,
+        title="The other columns read whatever becomes of void",
+        columns=["id", "name"],
+        requirement="VOID-002",
+        requirements=["VOID-002", "SCH-020"],
+    )
+
+
+@VOID.case(
+    "later-typed", "A void column may become a real one", "VOID-007 META-002", since="upstream"
+)
+def _void_typed(case: CaseWriter) -> None:
+    table = GoldenTable(
+        case.delta, struct(field("id", "long"), field("v", "void")), seed=case.info.id
+    )
+    table.create(add(table.file([{"id": 1}])))
+    table.schema = struct(field("id", "long"), field("v", "string"))
+    table.commit(table.metadata(), add(table.file([{"id": 2, "v": "real"}])))
+    describe(case, table)
+    rows: list[dict[str, Any]] = [{"id": 1, "v": None}, {"id": 2, "v": "real"}]
+    case.read("read-latest", table.schema, rows, title="Old rows have null in the column")
+
+
+# Variant.
+
+_VARIANT = struct(field("id", "long"), field("v", "variant"))
+_METADATA = b"\x01\x00\x00"  # version 1, an empty dictionary
+_ENCODED: Sequence[bytes | None] = (
+    b"\x00",  # null
+    b"\x04",  # true
+    b"\x0c\x07",  # the byte 7
+    b"\x09hi",  # the short string "hi"
+    b"\x03\x02\x00\x02\x04\x0c\x01\x0c\x02",  # the array [1, 2]
+    None,  # no variant at all
+)
+
+
+def _variant_table(case: CaseWriter) -> GoldenTable:
+    protocol = feature_protocol(["variantType"])
+    return GoldenTable(case.delta, _VARIANT, seed=case.info.id, protocol=protocol)
+
+
+def _register_variants(
+    table: GoldenTable, start: int, stored: Any, values: Sequence[Any]
+) -> DataFile:
+    """Write a file of ids and stored variants; ``values`` are what they stand for."""
+    ids = list(range(start, start + len(values)))
+    name = f"part-{table.unique_name('variant')}.parquet"
+    data = pa.table({"id": pa.array(ids, pa.int64()), "v": stored})
+    body = {
+        "path": name,
+        "partitionValues": {},
+        "size": write_parquet(table.root / name, data),
+        "modificationTime": EPOCH,
+        "dataChange": True,
+    }
+    rows = tuple({"id": n, "v": value} for n, value in zip(ids, values, strict=True))
+    return table.register(DataFile(body, rows, table.schema))
+
+
+def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataFile:
+    """Write a file of every encoded value, the group's members in the given order."""
+    values = [None if each is None else {"metadata": _METADATA, "value": each} for each in _ENCODED]
+    members = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in order])
+    return _register_variants(table, start, pa.array(values, members), values)
+
+
+@VARIANT.case(
+    "unshredded", "An unshredded variant keeps its values", "VAR-001 VAR-002 VAR-004 VAR-005"
+)
+def _unshredded(case: CaseWriter) -> None:
+    table = _variant_table(case)
+    table.create(add(_variant_file(table, 0, ("value", "metadata"))))
+    case.judged["read-latest"] = "VAR-005"
+    publish(case, table)
+    projected(case, table, "project-id", ["id"], "The other columns are read alone")
+
+
+@VARIANT.case("member-order", "The members of a variant come in either order", "VAR-003 VAR-004")
+def _member_order(case: CaseWriter) -> None:
+    table = _variant_table(case)
+    table.create(add(_variant_file(table, 0, ("value", "metadata"))))
+    table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
+    publish(case, table)
+
+
+@VARIANT.case(
+    "without-feature", "A variant column without its feature is invalid", "VAR-001", features=()
+)
+def _variant_unlisted(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _VARIANT, seed=case.info.id)
+    table.create(add(_variant_file(table, 0, ("value", "metadata"))))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", "VAR-001")
+    refused = Accepted("refused", "the type needs its feature", refusal=refusal)
+    read = Accepted("read", "a reader that knows the type reads it", rows=table.rows())
+    title = "The table is refused or read"
+    case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
+
+
+@VARIANT.case("partition-column", "A variant is no partition column", "VAR-006")
+def _variant_partition(case: CaseWriter) -> None:
+    table = _variant_table(case)
+    table.create()
+    describe(case, table)
+    table.commit(table.metadata(partitionColumns=["v"]))
+    refusal = Refusal("invalid_table", "load", "VAR-006")
+    refused = Accepted("refused", "a variant cannot be a partition column", refusal=refusal)
+    read = Accepted("read", "without files there is nothing to read wrong", rows=[])
+    title = "The table is refused, or empty"
+    case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
+
+
+@SHREDDING.case(
+    "typed-and-untyped",
+    "Shredded and unshredded values read alike",
+    "SHRED-003 SHRED-004 SHRED-006",
+)
+def _shredded(case: CaseWriter) -> None:
+    protocol = feature_protocol(["variantShredding", "variantType"])
+    properties = {"delta.enableVariantShredding": "true"}
+    table = GoldenTable(
+        case.delta, _VARIANT, seed=case.info.id, protocol=protocol, properties=properties
+    )
+    # Per row: the untyped rest, the typed value, and the encoding of the whole.
+    parts = ((None, 7, b"\x0c\x07"), (b"\x09hi", None, b"\x09hi"), (None, -1, b"\x0c\xff"))
+    members = pa.struct(
+        [
+            pa.field("metadata", pa.binary(), nullable=False),
+            pa.field("value", pa.binary()),
+            pa.field("typed_value", pa.int64()),
+        ]
+    )
+    stored = [
+        {"metadata": _METADATA, "value": rest, "typed_value": typed} for rest, typed, _ in parts
+    ]
+    values = [{"metadata": _METADATA, "value": whole} for _, _, whole in parts]
+    shredded = _register_variants(table, 0, pa.array([*stored, None], members), [*values, None])
+    table.create(add(shredded))
+    table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
+    publish(case, table)
+
+
+@WIDENING.case(
+    "without-feature", "Widened files without the feature are contested", "TW-001", features=()
+)
+def _widening_unlisted(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, struct(field("v", "integer")), seed=case.info.id)
+    table.create(add(table.file([{"v": 7}])))
+    table.schema = struct(field("v", "long"))
+    table.commit(table.metadata(), add(table.file([{"v": 2**40}])))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "TW-001")
+    refused = Accepted("refused", "the change needs the feature", refusal=refusal)
+    read = Accepted("read", "a reader may widen all the same", rows=table.rows())
+    title = "The table is refused or read"
+    case.contest("read", "read-latest", [refused, read], title=title, schema=table.schema)
+
+
+CHAPTERS = (WIDENING, ZONELESS, VOID, VARIANT, SHREDDING)

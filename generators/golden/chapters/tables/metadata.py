@@ -1,0 +1,247 @@
+"""Cases of table metadata: what breaks it, what may be absent, what a new one replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import describe, earlier_spec, filtered, publish, refuse_load
+from generators.golden.cases.table import GoldenTable, add, remove
+from generators.materialise.log.files import json_text
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+METADATA = Chapter("change-metadata")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+
+
+def _table(case: CaseWriter, **options: Any) -> GoldenTable:
+    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class _BadMetadata:
+    title: str
+    requirement: str
+    changes: Mapping[str, Any]
+    lenient: str = ""
+    """Why a reader may read the table all the same; empty when it may not."""
+
+
+_NO_FIELD = '{"type":"struct","fields":[{"name":"id"'
+
+_BAD_METADATA = {
+    "schema-missing": _BadMetadata(
+        "metaData without schemaString is refused", "META-008", {"schemaString": ...}
+    ),
+    "schema-not-json": _BadMetadata(
+        "A schemaString that is no JSON is refused", "SCH-001", {"schemaString": _NO_FIELD}
+    ),
+    "schema-not-struct": _BadMetadata(
+        "A schemaString that is no struct is refused", "SCH-021", {"schemaString": '"long"'}
+    ),
+    "schema-unknown-type": _BadMetadata(
+        "A column of an unknown type is refused",
+        "SCH-024",
+        {"schemaString": struct(field("id", "long")).schema_string().replace("long", "quantum")},
+    ),
+    "schema-duplicate-names": _BadMetadata(
+        "Columns that differ by letter case only are refused",
+        "SCH-028",
+        {
+            "schemaString": struct(field("a", "long"), field("b", "long"))
+            .schema_string()
+            .replace('"b"', '"A"')
+        },
+        "the rule against names that differ by case is younger than such tables",
+    ),
+    "decimal-too-wide": _BadMetadata(
+        "A decimal of more than 38 digits is refused",
+        "SCH-010",
+        {
+            "schemaString": struct(field("a", "decimal(38,0)"))
+            .schema_string()
+            .replace("38,0", "39,0")
+        },
+        "a reader of wider decimals finds no such column in the files, and gives null",
+    ),
+    "partition-column-unknown": _BadMetadata(
+        "A partition column outside the schema is refused",
+        "META-009",
+        {"partitionColumns": ["missing"]},
+        "no column of the schema is a partition column, so that none needs a value",
+    ),
+    "partition-columns-missing": _BadMetadata(
+        "metaData without partitionColumns is refused",
+        "META-009",
+        {"partitionColumns": ...},
+        "absent partition columns are taken as none",
+    ),
+    "format-missing": _BadMetadata(
+        "metaData without format is refused",
+        "META-007",
+        {"format": ...},
+        "an absent format is taken as Parquet",
+    ),
+    "format-options-missing": _BadMetadata(
+        "A format without options is refused",
+        "META-013",
+        {"format": {"provider": "parquet"}},
+        "absent options are taken as none",
+    ),
+    "configuration-missing": _BadMetadata(
+        "metaData without configuration is refused",
+        "META-011",
+        {"configuration": ...},
+        "an absent configuration is taken as empty",
+    ),
+    "id-missing": _BadMetadata(
+        "metaData without id is refused", "META-004", {"id": ...}, "the id changes no row"
+    ),
+}
+
+
+def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
+    table.commit(json_text(table.metadata(**wrong.changes)))
+    if wrong.lenient:
+        answers = [Accepted("refused", "the action breaks its clause", refusal=refusal)]
+        if "schemaString" not in wrong.changes:
+            # A reader of two names that differ by case has columns that this corpus cannot
+            # write down; what it gives is recorded all the same.
+            answers.append(Accepted("read", wrong.lenient, rows=_ROWS))
+        title = f"{wrong.title} or read"
+        underivable = "schemaString" in wrong.changes
+        case.contest("read", "read-latest", answers, title=title, schema=_PAIR, open=underivable)
+    else:
+        refuse_load(case, refusal, wrong.title)
+    earlier_spec(case, table, 0)
+
+
+def _define_bad_metadata() -> None:
+    for name, wrong in _BAD_METADATA.items():
+        METADATA.define(
+            name,
+            wrong.title,
+            [wrong.requirement],
+            partial(_bad_metadata, wrong=wrong),
+            since="2025" if wrong.requirement == "SCH-028" else "2021",
+        )
+
+
+_define_bad_metadata()
+
+
+@METADATA.case("missing-in-version-0", "A table without metaData is invalid", "META-001 REC-003")
+def _no_metadata(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(_ROWS)
+    table.create(add(file))
+    describe(case, table)
+    table.commit(table.protocol_action(), add(file), version=0)
+    refusal = Refusal("invalid_table", "load", "REC-003", code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, "There is no schema")
+
+
+@METADATA.case("protocol-missing", "A table without protocol is invalid", "REC-002 SNAP-004")
+def _no_protocol(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(_ROWS)
+    table.create(add(file))
+    describe(case, table)
+    table.commit(table.metadata(), add(file), version=0)
+    refusal = Refusal("invalid_table", "load", "REC-002", code="DELTA_STATE_RECOVER_ERROR")
+    refuse_load(case, refusal, "There is no protocol")
+
+
+@METADATA.case(
+    "other-provider", "Data files of an unknown format are refused or read", "META-015 META-012"
+)
+def _provider(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)))
+    describe(case, table)
+    table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
+    refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
+    accepted = [
+        Accepted("refused", "readers need not support other providers", refusal=refusal),
+        Accepted("read", "the files are Parquet, whatever the log calls them", rows=table.rows()),
+    ]
+    title = "The provider is refused, or the files are read as what they are"
+    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    earlier_spec(case, table, 0)
+
+
+@METADATA.case(
+    "optional-fields-absent",
+    "Name, description and created time may be absent",
+    "META-005 META-006 META-010",
+)
+def _optional(case: CaseWriter) -> None:
+    table = _table(case)
+    table.commit(
+        table.protocol_action(),
+        table.metadata(name=None, description=None, createdTime=...),
+        add(table.file(_ROWS)),
+    )
+    table.commit(table.metadata(name="named", description="described"))
+    publish(case, table)
+
+
+@METADATA.case("unknown-properties", "Unknown table properties do not disturb a reader", "META-011")
+def _properties(case: CaseWriter) -> None:
+    properties = {
+        "delta.futureProperty": "on",
+        "appendOnly": "true",
+        "delta.logRetentionDuration": "interval 30 days",
+        "user.key": "",
+        "\u00fcnicode": "\u2713",
+    }
+    table = _table(case, properties=properties)
+    table.create(add(table.file(_ROWS)))
+    publish(case, table)
+
+
+@METADATA.case(
+    "missing-field-in-new-schema",
+    "A dropped column without mapping leaves the rest",
+    "META-002 WCON-005",
+)
+def _replace_schema(case: CaseWriter) -> None:
+    table = _table(case)
+    file = table.file(_ROWS)
+    table.create(add(file))
+    table.schema = struct(field("key", "integer"), field("when", "date"))
+    new = table.file([{"key": 1, "when": None}])
+    table.commit(table.metadata(), remove(file), add(new), operation="REPLACE TABLE")
+    publish(case, table)
+
+
+@METADATA.case(
+    "partitioning-replaced", "A replaced table has its new partitioning", "META-002 REC-013"
+)
+def _replace_partitioning(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    old = table.file([{"id": 1}], partition={"p": "abc"})
+    table.create(add(old))
+    table.schema = struct(field("id", "long"), field("p", "integer"))
+    new = table.file([{"id": 2}], partition={"p": 7})
+    table.commit(table.metadata(), remove(old), add(new), operation="REPLACE TABLE")
+    publish(case, table)
+    above = compare("p", ">", 1, "integer")
+    filtered(case, table, "filter-new-type", above, "A filter meets values of the new type only")
+
+
+CHAPTERS = (METADATA,)

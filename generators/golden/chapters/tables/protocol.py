@@ -1,0 +1,420 @@
+"""Cases of protocol negotiation: versions, features, unknown actions, fields and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+    remove,
+    txn,
+)
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import json_text
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+EVOLUTION = Chapter("protocol-evolution")
+FEATURES = Chapter("table-features")
+VERSIONS = Chapter("version-requirements")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+
+
+def _table(case: CaseWriter, **options: Any) -> GoldenTable:
+    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+
+
+# Protocols that every reader of version 1 has to read.
+
+_LEGACY = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6))
+
+
+def _define_legacy() -> None:
+    for reader, writer in _LEGACY:
+        VERSIONS.define(
+            f"legacy-{reader}-{writer}",
+            f"A table of versions {reader} and {writer} is read by any reader",
+            "PROTO-001 PROTO-002 WVER-007",
+            partial(_readable, protocol=legacy_protocol(reader, writer)),
+        )
+
+
+def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
+    table = _table(case, protocol=protocol)
+    table.create(add(table.file(_ROWS)))
+    publish(case, table)
+
+
+_define_legacy()
+
+_WRITER_FEATURES = (
+    "allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "clustering",
+    "domainMetadata", "generatedColumns", "icebergCompatV1", "icebergCompatV2",
+    "identityColumns", "inCommitTimestamp", "invariants", "rowTracking",
+)  # fmt: skip
+
+
+@FEATURES.case(
+    "writer-features-ignored",
+    "Writer-only features do not stop a reader",
+    "TF-002 TF-019",
+    since="2025",
+)
+def _writer_features(case: CaseWriter) -> None:
+    listed = ["appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"]
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
+    _readable(case, protocol)
+
+
+def _define_writer_features() -> None:
+    for name in _WRITER_FEATURES:
+        # Clustering and row tracking need domains beside them.
+        listed = (
+            sorted({name, "domainMetadata"}) if name in {"clustering", "rowTracking"} else [name]
+        )
+        if name.startswith("iceberg"):
+            continue  # needs column mapping, which is a reader's business
+        protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
+        FEATURES.define(
+            f"writer-{name.lower()}",
+            f"A table that lists {name} for writers is read normally",
+            "TF-002 TF-019",
+            partial(_readable, protocol=protocol),
+            since="2025",
+        )
+
+
+_define_writer_features()
+
+
+@FEATURES.case(
+    "unknown-writer-feature",
+    "An unknown writer feature does not stop a reader",
+    "TF-002",
+    since="2025",
+)
+def _unknown_writer(case: CaseWriter) -> None:
+    listed = ["appendOnly", "somethingNobodyKnows"]
+    _readable(case, {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed})
+
+
+@FEATURES.case(
+    "unknown-writer-feature-3-7",
+    "An unknown writer feature on versions 3 and 7 is ignored",
+    "TF-002 PROTO-003",
+    since="2025",
+)
+def _unknown_writer_three(case: CaseWriter) -> None:
+    _readable(case, feature_protocol(writers=["appendOnly", "somethingNobodyKnows"]))
+
+
+@FEATURES.case(
+    "reader-version-2-writer-7",
+    "Reader version 2 may go with writer version 7",
+    "PROTO-011 TF-007",
+    since="2025",
+    features=("columnMapping",),
+)
+def _two_seven(case: CaseWriter) -> None:
+    _readable(
+        case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]}
+    )
+
+
+@FEATURES.case(
+    "vacuum-protocol-check",
+    "A reader has to accept vacuumProtocolCheck by name only",
+    "VPC-003",
+    since="2025",
+    features=("vacuumProtocolCheck",),
+)
+def _vacuum_check(case: CaseWriter) -> None:
+    _readable(case, feature_protocol(["vacuumProtocolCheck"]))
+
+
+@FEATURES.case(
+    "empty-feature-lists",
+    "Versions 3 and 7 without any feature read normally",
+    "PROTO-003 PROTO-004 TF-011 RVER-002",
+    since="2025",
+)
+def _empty_lists(case: CaseWriter) -> None:
+    _readable(case, feature_protocol())
+
+
+# Protocols that a reader has to refuse.
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    chapter: Chapter
+    title: str
+    requirements: str
+    protocol: Mapping[str, Any]
+    refusal: Refusal
+    since: str = "2021"
+    lenient: str = ""
+    """Why a reader may read the table all the same; empty when it may not."""
+
+
+def _unsupported(requirement: str, code: str = "") -> Refusal:
+    return Refusal("unsupported", "load", requirement, code=code)
+
+
+_WRITERS_ONLY = "a reader can tell what it must honour; the fault is the writer's"
+
+_VERSION = _unsupported("PROTO-005", "DELTA_INVALID_PROTOCOL_VERSION")
+
+
+def _invalid(requirement: str, code: str = "DELTA_INVALID_PROTOCOL_VERSION") -> Refusal:
+    return Refusal("invalid_table", "load", requirement, code=code)
+
+
+_THREE_SEVEN = feature_protocol(["deletionVectors"])
+
+_REFUSED = {
+    "reader-version-4": _Refused(
+        EVOLUTION,
+        "A reader version that nobody has defined is refused",
+        "PROTO-005 PROTO-007",
+        {**feature_protocol(), "minReaderVersion": 4},
+        _VERSION,
+        "2025",
+    ),
+    "reader-version-huge": _Refused(
+        EVOLUTION,
+        "A far reader version is refused, lists or not",
+        "PROTO-005 PROTO-007",
+        legacy_protocol(2**31 - 1, 2**31 - 1),
+        _VERSION,
+    ),
+    "reader-version-0": _Refused(
+        EVOLUTION,
+        "A reader version of zero is refused or read",
+        "PROTO-001",
+        legacy_protocol(0, 2),
+        _invalid("PROTO-001"),
+        lenient="no clause forbids zero, and a reader of any version is new enough",
+    ),
+    "unknown-reader-feature": _Refused(
+        FEATURES,
+        "An unknown reader feature is refused",
+        "TF-001 RVER-002",
+        feature_protocol(["somethingNobodyKnows"]),
+        _unsupported("TF-001"),
+        "2025",
+    ),
+    "unknown-among-known": _Refused(
+        FEATURES,
+        "One unknown reader feature among known ones is refused",
+        "TF-001",
+        feature_protocol(["deletionVectors", "v2Checkpoint", "zzzUnknown"]),
+        _unsupported("TF-001"),
+        "2025",
+    ),
+    "feature-name-case": _Refused(
+        FEATURES,
+        "A feature name in other letter case is an unknown one",
+        "FEAT-003 TF-001",
+        feature_protocol(["DeletionVectors"]),
+        _unsupported("FEAT-003"),
+        "2025",
+    ),
+    "reader-features-missing": _Refused(
+        FEATURES,
+        "Reader version 3 without readerFeatures is invalid",
+        "PROTO-003",
+        {k: v for k, v in _THREE_SEVEN.items() if k != "readerFeatures"},
+        _invalid("RVER-002"),
+        "2025",
+    ),
+    "writer-features-missing": _Refused(
+        FEATURES,
+        "Writer version 7 without writerFeatures is invalid",
+        "PROTO-004",
+        {k: v for k, v in _THREE_SEVEN.items() if k != "writerFeatures"},
+        _invalid("PROTO-004"),
+        "2025",
+        "the list that is missing is the writers'",
+    ),
+    "reader-3-writer-6": _Refused(
+        VERSIONS,
+        "Reader version 3 without writer version 7 is refused or read",
+        "RVER-003 TF-009",
+        {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
+        _invalid("RVER-003"),
+        "2025",
+        _WRITERS_ONLY,
+    ),
+    "reader-features-on-version-2": _Refused(
+        FEATURES,
+        "readerFeatures below reader version 3 is refused or read",
+        "PROTO-003 TF-006",
+        {
+            "minReaderVersion": 2,
+            "minWriterVersion": 7,
+            "readerFeatures": ["columnMapping"],
+            "writerFeatures": ["columnMapping"],
+        },
+        _invalid("PROTO-003"),
+        "2025",
+        "the list exists at version 3 only; elsewhere it may count as an unknown field",
+    ),
+    "reader-feature-not-for-writers": _Refused(
+        FEATURES,
+        "A feature listed for readers alone is refused or read",
+        "TF-020",
+        {**feature_protocol(["deletionVectors"]), "writerFeatures": []},
+        _invalid("TF-020", "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH"),
+        "2025",
+        _WRITERS_ONLY,
+    ),
+    "old-field-names": _Refused(
+        EVOLUTION,
+        "readerVersion and writerVersion are no protocol fields",
+        "PROTO-001 PROTO-002",
+        {"readerVersion": 1, "writerVersion": 2},
+        _invalid("PROTO-005"),
+    ),
+    "version-is-text": _Refused(
+        EVOLUTION,
+        "A protocol version that is a text is refused",
+        "PROTO-001",
+        {"minReaderVersion": "one", "minWriterVersion": 2},
+        _invalid("PROTO-005"),
+    ),
+}
+
+
+def _refused(case: CaseWriter, wrong: _Refused) -> None:
+    intended = _table(case)
+    intended.create(add(intended.file(_ROWS)))
+    describe(case, intended)
+    intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
+    if wrong.lenient:
+        answers = [
+            Accepted("refused", "the protocol breaks its clause", refusal=wrong.refusal),
+            Accepted("read", wrong.lenient, rows=intended.rows()),
+        ]
+        title = "The protocol is refused or read"
+        case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    else:
+        refuse_load(case, wrong.refusal, wrong.title)
+        refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
+    earlier_spec(case, intended, 0)
+
+
+def _define_refused() -> None:
+    for name, wrong in _REFUSED.items():
+        wrong.chapter.define(
+            name,
+            wrong.title,
+            wrong.requirements,
+            partial(_refused, wrong=wrong),
+            since=wrong.since,
+        )
+
+
+_define_refused()
+
+
+@FEATURES.case(
+    "feature-lists-on-legacy",
+    "Empty feature lists on legacy versions are contested",
+    "PROTO-003 PROTO-004",
+)
+def _lists_on_legacy(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)))
+    describe(case, table)
+    table.commit(
+        {"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}}
+    )
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted(
+                "read", "some writers leave empty lists, most readers accept", rows=table.rows()
+            ),
+            Accepted("refused", "protocol: no lists below 3 and 7", refusal=_invalid("PROTO-003")),
+        ],
+        title="Empty lists are ignored or refused",
+        schema=_PAIR,
+    )
+
+
+@EVOLUTION.case("unknown-actions", "Unknown actions are ignored", "PROTO-008")
+def _unknown_actions(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(
+        {"futureAction": {"path": "x", "deep": {"list": [1, None]}}},
+        add(table.file(_ROWS)),
+    )
+    table.commit('{"anotherOne":"text"}', add(table.file([{"id": 3, "name": "c"}])))
+    table.commit('{"third":null}', '{"fourth":[1,2,3]}')
+    publish(case, table)
+
+
+@EVOLUTION.case("unknown-fields", "Unknown fields of known actions are ignored", "PROTO-009")
+def _unknown_fields(case: CaseWriter) -> None:
+    table = _table(case)
+    file, other = table.file(_ROWS), table.file([{"id": 3, "name": "c"}])
+    odd: dict[str, Any] = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
+    table.commit(
+        {"protocol": {**table.protocol, **odd}},
+        table.metadata(**odd),
+        add(file, **odd),
+        add(other, **odd),
+        txn("app", 1, **odd),
+    )
+    table.commit(remove(other, **odd), info=odd)
+    describe(case, table)
+    case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
+    case.read("read-v0", _PAIR, table.rows(0), title="Version 0 reads too", version=0)
+    case.spec(
+        "txn",
+        "txn-app",
+        title="The transaction is known",
+        expected={"txnVersion": 1},
+        parameters={"appId": "app"},
+    )
+
+
+@EVOLUTION.case(
+    "unknown-fields-checkpoint",
+    "Fields unknown to a checkpoint's reader are ignored",
+    "PROTO-009 CKC-011",
+)
+def _unknown_checkpoint(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
+    table.commit(add(table.file([{"id": 3, "name": "c"}])))
+    write_classic(case.delta, 1, table.states[1])
+    table.commit('{"futureAction":{}}')
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@EVOLUTION.case("commit-info-any-shape", "commitInfo may hold anything", "CINFO-002 CINFO-003")
+def _commit_info(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(add(table.file(_ROWS)), info={"operationParameters": {"deep": [{"x": None}]}})
+    table.commit('{"commitInfo":{}}', add(table.file([{"id": 3, "name": "c"}])), with_info=False)
+    odd = {"commitInfo": {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}}
+    table.commit(json_text(odd), with_info=False)
+    publish(case, table)
+
+
+CHAPTERS = (EVOLUTION, FEATURES, VERSIONS)

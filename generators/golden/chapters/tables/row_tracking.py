@@ -1,0 +1,282 @@
+"""Cases of row tracking: ids and commit versions, default and materialised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import publish
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    remove,
+)
+from generators.golden.chapters.files.deletion_vectors import store
+from generators.materialise.data.data_files import ExtraColumn, FileLayout
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.files import drop_commits
+from generators.oracle.delta_schema import assign_column_mapping, field, struct
+
+__all__ = ["CHAPTERS"]
+
+TRACKING = Chapter("row-tracking", since="2025")
+
+_PAIR = struct(field("id", "long"), field("name", "string"))
+_ROW_ID = "_row-id-col-7f3a"
+_COMMIT_VERSION = "_row-commit-version-col-7f3a"
+_PROPERTIES = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": _ROW_ID,
+    "delta.rowTracking.materializedRowCommitVersionColumnName": _COMMIT_VERSION,
+}
+_PROTOCOL = {
+    "minReaderVersion": 1,
+    "minWriterVersion": 7,
+    "writerFeatures": ["domainMetadata", "rowTracking"],
+}
+_TRACKED = struct(
+    field("id", "long"),
+    field("name", "string"),
+    field("_row_id", "long"),
+    field("_row_commit_version", "long"),
+)
+
+
+class _Tracked:
+    """A table with row tracking and what each of its files says of its rows' ids."""
+
+    def __init__(self, case: CaseWriter, **options: Any) -> None:
+        options = {"protocol": _PROTOCOL, "properties": _PROPERTIES, **options}
+        self.table = GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+        self.next_id = 0
+        self.materialised: dict[str, tuple[Sequence[int | None], Sequence[int | None]]] = {}
+
+    def file(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        ids: Sequence[int | None] | None = None,
+        versions: Sequence[int | None] | None = None,
+    ) -> DataFile:
+        """Write a file with fresh ids, and materialised ones where given."""
+        extra = []
+        if ids is not None:
+            extra.append(ExtraColumn(_ROW_ID, pa.array(ids, pa.int64())))
+        if versions is not None:
+            extra.append(ExtraColumn(_COMMIT_VERSION, pa.array(versions, pa.int64())))
+        file = self.table.file(
+            rows,
+            layout=FileLayout(extra=tuple(extra)),
+            baseRowId=self.next_id,
+            defaultRowCommitVersion=self.table.version + 1,
+        )
+        self.next_id += len(rows)
+        nothing = [None] * len(rows)
+        self.materialised[file.path] = (ids or nothing, versions or nothing)
+        return file
+
+    def mark(self) -> dict[str, Any]:
+        """Give the action that records the highest id given out."""
+        return domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{self.next_id - 1}}}')
+
+    def rows(self, version: int) -> list[dict[str, Any]]:
+        """Give the rows of a version with their ids and commit versions."""
+        found = []
+        for file, deleted in self.table.live(version):
+            ids, versions = self.materialised[file.path]
+            for index, row in enumerate(file.rows):
+                if index in deleted:
+                    continue
+                fresh = file.body["baseRowId"] + index
+                default = file.body["defaultRowCommitVersion"]
+                own = versions[index]
+                found.append(
+                    {
+                        **row,
+                        "_row_id": fresh if ids[index] is None else ids[index],
+                        "_row_commit_version": default if own is None else own,
+                    }
+                )
+        return found
+
+    def ask(self, case: CaseWriter, versions: Sequence[int]) -> None:
+        """Write the row id specs of some versions."""
+        for version in versions:
+            case.row_spec(
+                "row_ids",
+                f"row-ids-v{version}",
+                _TRACKED,
+                self.rows(version),
+                title=f"Rows of version {version} have their ids and versions",
+                parameters={"version": version},
+            )
+
+
+def _numbered(start: int, count: int) -> list[dict[str, Any]]:
+    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
+
+
+@TRACKING.case(
+    "default-ids", "Without materialised ids a row's id is its position", "RT-024 RT-026 RT-005"
+)
+def _default(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
+    table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
+    case.judged["row-ids-v1"] = "RT-026"
+    publish(case, table)
+    tracked.ask(case, [0, 1])
+
+
+@TRACKING.case(
+    "materialised-ids",
+    "Materialised ids and versions come before default ones",
+    "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043",
+)
+def _materialised(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 4))
+    table.create(add(first), tracked.mark())
+    updated = [{"id": 0, "name": "changed"}, *_numbered(1, 3), {"id": 50, "name": "inserted"}]
+    rewritten = tracked.file(updated, ids=[0, 1, 2, 3, None], versions=[None, 0, 0, 0, None])
+    table.commit(remove(first), add(rewritten), tracked.mark(), operation="MERGE")
+    case.judged["row-ids-v1"] = "RT-025"
+    publish(case, table)
+    tracked.ask(case, [0, 1])
+
+
+@TRACKING.case(
+    "one-column-materialised",
+    "A materialised column that would be null may be absent",
+    "RT-022 RT-023 RT-026",
+)
+def _one_column(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 2))
+    table.create(add(first), tracked.mark())
+    moved = tracked.file(_numbered(0, 2), ids=[1, 0])
+    table.commit(remove(first), add(moved), tracked.mark())
+    publish(case, table)
+    tracked.ask(case, [0, 1])
+
+
+@TRACKING.case(
+    "ids-under-vectors",
+    "A deleted row keeps its place in the numbering",
+    "RT-024 DVDESC-021 RT-030",
+    features=("deletionVectors",),
+)
+def _vectors(case: CaseWriter) -> None:
+    protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
+    properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
+    tracked = _Tracked(case, protocol=protocol, properties=properties)
+    table = tracked.table
+    file = tracked.file(_numbered(0, 5))
+    table.create(add(file), tracked.mark())
+    vector = store(table, [0, 2])[0]
+    kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
+    table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
+    publish(case, table)
+    tracked.ask(case, [0, 1])
+
+
+@TRACKING.case(
+    "ids-under-mapping",
+    "Ids work under column mapping",
+    "RT-023 RT-024 RT-044",
+    features=("columnMapping",),
+)
+def _mapped(case: CaseWriter) -> None:
+    protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
+    schema, highest = assign_column_mapping(_PAIR, case.info.id)
+    mapping = {
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+    tracked = _Tracked(case, protocol=protocol, properties={**_PROPERTIES, **mapping})
+    table = tracked.table
+    table.schema = schema
+    first = tracked.file(_numbered(0, 3))
+    table.create(add(first), tracked.mark())
+    moved = tracked.file(_numbered(0, 3), ids=[0, 1, 2], versions=[0, 0, 0])
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    publish(case, table)
+    tracked.ask(case, [0, 1])
+
+
+@TRACKING.case(
+    "ids-in-checkpoint", "A checkpoint keeps base ids and default versions", "RT-031 CKSCH-003"
+)
+def _checkpoint(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 3))
+    table.create(add(first), tracked.mark())
+    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
+    write_classic(table.root, 1, table.states[1])
+    table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
+    drop_commits(table.root, 1)
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    tracked.ask(case, [1, 2])
+
+
+@TRACKING.case(
+    "supported-not-enabled", "A table that only supports tracking reads normally", "RT-001 RT-003"
+)
+def _supported(case: CaseWriter) -> None:
+    tracked = _Tracked(case, properties={})
+    table = tracked.table
+    table.create(add(table.file(_numbered(0, 2))))
+    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
+    publish(case, table)
+
+
+@TRACKING.case(
+    "high-water-mark-spellings", "Both spellings of the high water mark read", "RT-034 RT-035"
+)
+def _spellings(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    table.create(
+        add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')
+    )
+    publish(case, table)
+    tracked.ask(case, [0])
+
+
+@TRACKING.case(
+    "not-tracked", "Ids of a table without tracking are refused or null", "RT-003 RT-005"
+)
+def _untracked(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table.create(add(table.file(_numbered(0, 2))))
+    publish(case, table)
+    refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
+    nothing = {"_row_id": None, "_row_commit_version": None}
+    accepted = [
+        Accepted("refused", "there are no ids to give", refusal=refusal),
+        Accepted(
+            "null", "no id and no version is null", rows=[{**r, **nothing} for r in table.rows()]
+        ),
+    ]
+    case.contest(
+        "row_ids",
+        "row-ids-v0",
+        accepted,
+        title="There are no ids to give",
+        schema=_TRACKED,
+        parameters={"version": 0},
+    )
+
+
+CHAPTERS = (TRACKING,)

@@ -1,0 +1,494 @@
+"""Cases of writing: recipes that change columns, properties, constraints and features."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import Recipe
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+SCHEMA: Final = Chapter("schema-serialization-format")
+METADATA: Final = Chapter("change-metadata")
+MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+CHECKS: Final = Chapter("check-constraints")
+DEFAULTS: Final = Chapter("default-columns", since="2025")
+GENERATED: Final = Chapter("generated-columns", since="2025")
+DOMAINS: Final = Chapter("domain-metadata", since="2025")
+FEATURES: Final = Chapter("table-features", since="2025")
+VERSIONS: Final = Chapter("version-requirements")
+TRACKING: Final = Chapter("row-tracking", since="2025")
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_TOLD: Final = struct(
+    field("id", "long", metadata={"comment": "the key"}),
+    field("name", "string", metadata={"comment": "of a person", "scale": 7}),
+)
+_MAPPED: Final = {"delta.columnMapping.mode": "name"}
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+def _constraint(requirement: str) -> Refusal:
+    return Refusal("constraint", "commit", requirement)
+
+
+@SCHEMA.case(
+    "write-add-column", "Rows of before have null in a column that is added", "SCH-037 SCH-025"
+)
+def _add_column(case: CaseWriter) -> None:
+    recipe = Recipe(_TOLD).append(_pairs(1, 2))
+    recipe.add_column(field("n", "integer", metadata={"comment": "new"}))
+    recipe.append([{"id": 3, "name": "x", "n": 3}]).append([{"id": 4, "name": "y", "n": None}])
+    recipe.delete(compare("id", "=", 1, "long")).publish(case)
+
+
+@SCHEMA.case("write-reorder", "Columns in another order are the same columns", "SCH-037")
+def _reorder(case: CaseWriter) -> None:
+    recipe = Recipe(_TOLD).append(_pairs(1, 2)).reorder_columns("name", "id").append(_pairs(3))
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@SCHEMA.case("write-add-taken-name", "A column whose name is taken is not added", "SCH-001")
+def _add_taken(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1)).add_taken(field("NAME", "string"))
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-001"))
+
+
+@SCHEMA.case("write-nullable", "A column that had no nulls may be let have some", "SCH-025")
+def _nullable(case: CaseWriter) -> None:
+    strict = struct(field("id", "long", nullable=False), field("name", "string"))
+    recipe = Recipe(strict).append(_pairs(1))
+    recipe.set_nullable("id", nullable=True)
+    recipe.append([{"id": None, "name": "x"}]).publish(case)
+
+
+@SCHEMA.case(
+    "write-not-null-refused", "A column with nulls is not declared to have none", "SCH-025"
+)
+def _not_null_refused(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append([{"id": None, "name": "x"}])
+    recipe.set_nullable("id", nullable=False)
+    recipe.publish(case, refusal=_constraint("SCH-025"))
+
+
+@METADATA.case("write-unset", "A property that is unset is gone, and others stay", "META-011")
+def _unset(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"team": "a", "purpose": "b"}).append(_pairs(1))
+    recipe.unset_properties("team").append(_pairs(2)).set_properties({"team": "c"}).publish(case)
+
+
+@MAPPING.case(
+    "write-columns",
+    "Mapped columns are renamed, dropped and added without rewriting",
+    "CM-013 CM-014 CM-018 CM-019 CM-022 SCH-037",
+)
+def _columns(case: CaseWriter) -> None:
+    recipe = Recipe(_TOLD, (), _MAPPED, ("columnMapping",)).append(_pairs(1, 2))
+    recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}]).drop_column("label")
+    recipe.append([{"id": 4}]).add_column(field("label", "string"))
+    recipe.append([{"id": 5, "label": "again"}]).delete(compare("id", "=", 1, "long"))
+    recipe.checkpoint().publish(case)
+
+
+@MAPPING.case(
+    "write-rename-partition",
+    "A partition column that is renamed keeps its values",
+    "CM-014 CM-016",
+)
+def _rename_partition(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("part", "string"))
+    recipe = Recipe(schema, ("part",), _MAPPED, ("columnMapping",))
+    recipe.append([{"id": 1, "part": "a"}, {"id": 2, "part": None}]).rename_column("part", "p")
+    recipe.append([{"id": 3, "p": "b"}]).delete(compare("p", "=", "a", "string")).publish(case)
+
+
+@MAPPING.case(
+    "write-turn-on",
+    "Mapping that is turned on later reads the files of before",
+    "CM-011 CM-012 CM-013 CM-014",
+)
+def _turn_on(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).keep("enable_feature", feature="columnMapping")
+    recipe.set_properties(_MAPPED).append(_pairs(3)).rename_column("name", "label")
+    recipe.append([{"id": 4, "label": "x"}]).publish(case)
+
+
+@MAPPING.case(
+    "write-turn-on-legacy",
+    "Mapping is turned on at writer version 5 by its property",
+    "CM-010 WVER-004",
+)
+def _turn_on_legacy(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, protocol=Protocol(2, 5)).append(_pairs(1, 2)).given()
+    recipe.set_properties(_MAPPED).append(_pairs(3)).publish(case)
+
+
+@MAPPING.case("write-own-ids", "Nobody sets the highest column id", "CM-021")
+def _own_ids(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1))
+    recipe.set_properties({"delta.columnMapping.maxColumnId": "77"})
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
+
+
+def _unmapped(operation: str, case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1)).given()
+    if operation == "rename":
+        recipe.rename_column("name", "label")
+    else:
+        recipe.drop_column("name")
+    refused = Refusal("invalid_table", "commit", "CM-008")
+    recipe.publish(
+        case,
+        contested=[
+            ("refused", "only with column mapping are files left as they are", refused),
+            ("rewritten", "files that are written again have the new columns", None),
+        ],
+    )
+
+
+for _name in ("rename", "drop"):
+    MAPPING.define(
+        f"write-{_name}-unmapped",
+        f"A {_name} without column mapping is refused, or files are rewritten",
+        "WCON-001 CM-008",
+        partial(_unmapped, _name),
+        features=(),
+    )
+
+
+_WIDENING: Final = {"delta.enableTypeWidening": "true"}
+_NUMBERS: Final = struct(
+    field("id", "long"),
+    field("b", "byte"),
+    field("f", "float"),
+    field("d", "decimal(5,2)"),
+)
+
+
+def _numbers(number: int) -> dict[str, Any]:
+    return {"id": number, "b": number, "f": number / 4, "d": number}
+
+
+@WIDENING.case(
+    "write-widen",
+    "Values of before are read as the wider type, and those of now written",
+    "TW-009 TW-012 SCH-037",
+)
+def _widen(case: CaseWriter) -> None:
+    recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",))
+    recipe.append([_numbers(1), _numbers(2)]).change_type("b", "short").append([_numbers(300)])
+    recipe.change_type("b", "integer").change_type("f", "double")
+    recipe.change_type("d", "decimal(12,4)").add_column(field("later", "string"))
+    recipe.append([{**_numbers(70000), "later": "x"}])
+    recipe.delete(compare("id", "=", 2, "long")).checkpoint().publish(case)
+
+
+@WIDENING.case("write-not-enabled", "A type is not widened where widening is off", "TW-002")
+def _not_enabled(case: CaseWriter) -> None:
+    recipe = Recipe(_NUMBERS).append([_numbers(1)]).change_type("b", "short")
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "TW-002"))
+
+
+for _name, _column, _type in (
+    ("narrower", "id", "integer"),
+    ("other", "b", "string"),
+    ("scale", "d", "decimal(5,3)"),
+):
+
+    def _unlisted(column: str, spelled: str, case: CaseWriter) -> None:
+        recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",)).append([_numbers(1)])
+        recipe.change_type(column, spelled).publish(case, refusal=_constraint("TW-003"))
+
+    WIDENING.define(
+        f"write-refused-{_name}",
+        f"A change from {_NUMBERS[_column].to_json()['type']} to {_type} is refused",
+        "TW-003",
+        partial(_unlisted, _column, _type),
+    )
+
+
+@WIDENING.case(
+    "write-drop-feature",
+    "Type widening that is dropped leaves no trace",
+    "TW-011",
+)
+def _drop_widening(case: CaseWriter) -> None:
+    recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",)).append([_numbers(1)])
+    recipe.change_type("b", "integer").append([_numbers(500)])
+    recipe.keep("drop_feature", feature="typeWidening").append([_numbers(600)]).publish(case)
+
+
+_POSITIVE: Final[dict[str, Any]] = {"name": "positive", "expression": "id > 0"}
+
+
+@CHECKS.case(
+    "write-add",
+    "A constraint that every row obeys is added, held to, and dropped",
+    "CHK-007 CHK-009 CHK-005",
+    since="2025",
+)
+def _add_constraint(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).keep("add_constraint", **_POSITIVE)
+    recipe.append(_pairs(3)).keep("drop_constraint", name="positive").append(_pairs(-1))
+    recipe.publish(case)
+
+
+@CHECKS.case(
+    "write-add-then-break",
+    "A row that breaks a constraint that was added is refused",
+    "CHK-005 CHK-006",
+    since="2025",
+)
+def _add_then_break(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).keep("add_constraint", **_POSITIVE)
+    recipe.append(_pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
+
+
+def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(rows).keep("add_constraint", **_POSITIVE)
+    recipe.publish(case, refusal=_constraint(requirement))
+
+
+for _name, _title, _rows, _id in (
+    ("false", "A constraint that a row breaks is not added", _pairs(1, -2), "CHK-009"),
+    (
+        "null",
+        "A constraint that is null for a row is not added",
+        [{"id": None, "name": "x"}],
+        "CHK-010",
+    ),
+):
+    CHECKS.define(
+        f"write-add-{_name}",
+        _title,
+        "CHK-009 CHK-010",
+        partial(_not_added, _rows, _id),
+        since="2025",
+    )
+
+
+_DEFAULT: Final = struct(
+    field("id", "long"), field("name", "string", metadata={"CURRENT_DEFAULT": "'none'"})
+)
+
+
+@DEFAULTS.case(
+    "write-default",
+    "A row without a value gets the default, and null stays null",
+    "DFT-005 DFT-006",
+)
+def _default(case: CaseWriter) -> None:
+    recipe = Recipe(_DEFAULT, features=("allowColumnDefaults",)).append(_pairs(1))
+    recipe.append([{"id": 2}, {"id": 3}], [{"id": n, "name": "none"} for n in (2, 3)])
+    recipe.append([{"id": 4, "name": None}]).publish(case)
+
+
+@DEFAULTS.case(
+    "write-set-default",
+    "A default that is set, and unset, holds for rows to come",
+    "DFT-005 DFT-006",
+)
+def _set_default(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("allowColumnDefaults",)).append([{"id": 1}])
+    recipe.keep("set_default", column="name", expression="'later'")
+    recipe.append([{"id": 2}], [{"id": 2, "name": "later"}])
+    recipe.keep("set_default", column="name", expression=None).append([{"id": 3}]).publish(case)
+
+
+@DEFAULTS.case("write-add-with-default", "A column is not added together with a default", "DFT-008")
+def _add_with_default(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("allowColumnDefaults",)).append(_pairs(1))
+    recipe.add_taken(field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}))
+    recipe.publish(case, refusal=_constraint("DFT-008"))
+
+
+@GENERATED.case(
+    "write-generated",
+    "A value that is left out is generated, and follows an update",
+    "GEN-004 GEN-005",
+)
+def _generated(case: CaseWriter) -> None:
+    doubled = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("x", "long"), field("y", "long", metadata=doubled))
+    recipe = Recipe(schema, features=("generatedColumns",))
+    recipe.append([{"x": 1}, {"x": None}], [{"x": 1, "y": 2}, {"x": None, "y": None}])
+    recipe.append([{"x": 5, "y": 10}]).publish(case)
+
+
+@DOMAINS.case(
+    "write-domains",
+    "Domains are set, changed and removed, and survive a checkpoint",
+    "DOM-014 CKC-007 CKC-008",
+)
+def _domains(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("domainMetadata",)).set_domain("mine", '{"a":1}')
+    recipe.append(_pairs(1)).set_domain("other", "text").set_domain("mine", '{"a":2}')
+    recipe.set_domain("gone", "x").checkpoint().set_domain("gone", None).append(_pairs(2))
+    recipe.checkpoint().publish(case)
+
+
+@DOMAINS.case(
+    "write-unknown-kept", "Domains that a writer does not know are kept", "DOM-014 CKC-007"
+)
+def _domains_kept(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":[1]}').set_domain("theirs", "").given()
+    recipe.append(_pairs(2)).checkpoint().append(_pairs(3)).publish(case)
+
+
+def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()
+    recipe.set_domain("delta.fromAnotherWorld", configuration)
+    recipe.publish(case, refusal=_constraint(requirement))
+
+
+for _name, _value, _id in (("set", "{}", "DOM-015"), ("remove", None, "DOM-016")):
+    DOMAINS.define(
+        f"write-system-{_name}",
+        f"Nobody {'changes' if _value else 'removes'} a domain of the system that is not known",
+        "DOM-015 DOM-016",
+        partial(_system, _value, _id),
+    )
+
+
+def _created_with(features: tuple[str, ...], case: CaseWriter) -> None:
+    Recipe(_PAIR, features=features).append(_pairs(1)).publish(case)
+
+
+for _name, _title, _listed, _ids in (
+    (
+        "writers",
+        "A table of writer features lists none for readers",
+        ("appendOnly", "changeDataFeed"),
+        "TF-007 APP-001",
+    ),
+    (
+        "readers",
+        "A table of a reader feature has both lists",
+        ("deletionVectors", "appendOnly"),
+        "TF-008 TF-004",
+    ),
+):
+    FEATURES.define(
+        f"write-created-for-{_name}",
+        _title,
+        _ids,
+        partial(_created_with, _listed),
+        features=tuple(n for n in _listed if n == "deletionVectors"),
+    )
+
+
+@FEATURES.case(
+    "write-enable", "A feature that is enabled is supported beside what was", "TF-008 TF-015"
+)
+def _enable(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}).append(_pairs(1))
+    recipe.keep("enable_feature", feature="appendOnly").append(_pairs(2))
+    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(_pairs(3)).publish(case)
+
+
+@FEATURES.case(
+    "write-drop-feature",
+    "A feature of which nothing is left is dropped, or kept",
+    "TF-016",
+    features=("vacuumProtocolCheck",),
+)
+def _drop_feature(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(_pairs(1))
+    recipe.keep("drop_feature", feature="vacuumProtocolCheck")
+    refused = Refusal("unsupported", "commit", "TF-016")
+    recipe.publish(
+        case,
+        contested=[
+            ("removed", "upstream, Spark: nothing of the feature is left", None),
+            ("kept", "text of 2025: a feature is never removed", refused),
+        ],
+    )
+
+
+def _legacy(
+    protocol: Protocol, properties: dict[str, str], requirement: str, case: CaseWriter
+) -> None:
+    recipe = Recipe(_PAIR, (), properties, protocol=protocol).append(_pairs(1, 2)).given()
+    if "delta.appendOnly" in properties:
+        recipe.delete(compare("id", "=", 1, "long"))
+    else:
+        recipe.append(_pairs(-1))
+    recipe.publish(case, refusal=_constraint(requirement))
+
+
+for _name, _title, _protocol, _properties, _id, _ids in (
+    (
+        "constraint-3",
+        "Writer version 3 holds rows to constraints",
+        Protocol(1, 3),
+        {"delta.constraints.c": "id > 0"},
+        "WVER-002",
+        "CHK-011 WVER-002",
+    ),
+    (
+        "append-only-4",
+        "Writer version 4 has the duties of version 2",
+        Protocol(1, 4),
+        {"delta.appendOnly": "true"},
+        "WVER-001",
+        "WVER-001 WVER-007",
+    ),
+    (
+        "constraint-6",
+        "Writer version 6 has the duties of version 3",
+        Protocol(1, 6),
+        {"delta.constraints.c": "id > 0"},
+        "WVER-007",
+        "WVER-007",
+    ),
+):
+    VERSIONS.define(f"write-{_name}", _title, _ids, partial(_legacy, _protocol, _properties, _id))
+
+
+@VERSIONS.case("write-feed-4", "Writer version 4 records changes", "CDC-011 WVER-003", since="2025")
+def _feed_4(case: CaseWriter) -> None:
+    properties = {"delta.enableChangeDataFeed": "true"}
+    recipe = Recipe(_PAIR, (), properties, protocol=Protocol(1, 4)).append(_pairs(1, 2, 3)).given()
+    recipe.delete(compare("id", "=", 2, "long")).update(
+        {"name": "x"}, compare("id", "=", 1, "long")
+    )
+    recipe.publish(case)
+
+
+@TRACKING.case(
+    "write-enable",
+    "Rows that are there get ids as row tracking is enabled",
+    "RT-045 RT-046 RT-013 RT-047 RT-048",
+)
+def _enable_tracking(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.keep("enable_feature", feature="rowTracking")
+    recipe.set_properties({"delta.enableRowTracking": "true"})
+    recipe.append(_pairs(4)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
+
+
+CHAPTERS = (
+    SCHEMA,
+    METADATA,
+    MAPPING,
+    WIDENING,
+    CHECKS,
+    DEFAULTS,
+    GENERATED,
+    DOMAINS,
+    FEATURES,
+    VERSIONS,
+    TRACKING,
+)

@@ -1,0 +1,335 @@
+"""Cases of writing under table features: recipes whose log and files the features govern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in, is_null
+from generators.golden.cases.recipes import Recipe
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+
+__all__ = ["CHAPTERS"]
+
+VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+FEED: Final = Chapter("change-data-files", since="2025")
+CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
+TRACKING: Final = Chapter("row-tracking", since="2025")
+MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+CHECKS: Final = Chapter("check-constraints", since="2025")
+INVARIANTS: Final = Chapter("column-invariants")
+GENERATED: Final = Chapter("generated-columns", since="2025")
+PROTOCOL: Final = Chapter("protocol-evolution")
+FEATURES: Final = Chapter("table-features", since="2025")
+STRUCTS: Final = Chapter("checkpoint-schema")
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_KEYED: Final = struct(field("id", "long"), field("part", "string"))
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+_FEED: Final = {"delta.enableChangeDataFeed": "true"}
+_CLOCK: Final = {"delta.enableInCommitTimestamps": "true"}
+_TRACKING: Final = {"delta.enableRowTracking": "true"}
+
+
+def _listed(name: str) -> tuple[str, ...]:
+    return (name,)
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+def _keyed(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "part": "ab"[number % 2]} for number in numbers]
+
+
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "delta.enableDeletionVectors": ("deletionVectors",),
+    "delta.enableChangeDataFeed": ("changeDataFeed",),
+    "delta.enableInCommitTimestamps": ("inCommitTimestamp",),
+    "delta.enableRowTracking": ("rowTracking", "domainMetadata"),
+    "delta.columnMapping.mode": ("columnMapping",),
+}
+"""Property to the features that it needs: asked for by name, because not every writer adds them."""
+
+
+def _every_change(properties: Mapping[str, str], case: CaseWriter) -> None:
+    """Append, delete twice from one file, update, overwrite a part, checkpoint, append."""
+    features = tuple(name for key in properties for name in _NEEDED[key])
+    recipe = Recipe(_KEYED, ("part",), properties, features).append(_keyed(*range(10)))
+    recipe.delete(compare("id", "=", 2, "long")).delete(is_in("id", [4, 5], "long"))
+    recipe.append(_keyed(20, 21)).update({"id": 100}, compare("id", "=", 6, "long"))
+    recipe.overwrite([{"id": 50, "part": "b"}], compare("part", "=", "b", "string"))
+    recipe.checkpoint().append(_keyed(30)).delete(compare("id", "=", 8, "long")).publish(case)
+
+
+@VECTORS.case(
+    "write-not-null-after-delete",
+    "A column may have no nulls once the rows with nulls are deleted",
+    "DVDESC-020 SCH-025 DVD-017",
+    features=("deletionVectors",),
+)
+def _not_null_after_delete(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",))
+    recipe.append([{"id": n, "name": None if n == 2 else f"n{n}"} for n in range(4)])
+    recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
+    recipe.append([{"id": 9, "name": "n9"}]).update({"name": "x"}, compare("id", "=", 3, "long"))
+    recipe.delete(compare("id", "=", 0, "long")).keep("optimize").checkpoint().publish(case)
+
+
+for _chapter, _name, _title, _properties, _ids, _features in (
+    (
+        VECTORS,
+        "write-changes",
+        "Every change is carried out on a table with vectors",
+        _VECTORS,
+        "DV-002 DVDESC-022 DVD-017 DVD-018 DVD-019 REM-014 DATA-005",
+        ("deletionVectors",),
+    ),
+    (
+        FEED,
+        "write-changes",
+        "Every change is carried out on a table with a change feed",
+        _FEED,
+        "CDC-012 CDC-013 CDFF-004 CDFF-005",
+        (),
+    ),
+    (
+        FEED,
+        "write-changes-with-vectors",
+        "A change feed goes together with vectors",
+        {**_FEED, **_VECTORS},
+        "CDC-012 CDC-013 CDFF-004 DVD-019",
+        ("deletionVectors",),
+    ),
+    (
+        CLOCK,
+        "write-changes",
+        "Every commit carries a time later than the one before",
+        _CLOCK,
+        "ICT-005 ICT-002 ICT-006 ICT-008 ICT-009",
+        (),
+    ),
+    (
+        TRACKING,
+        "write-changes",
+        "Every change is carried out on a table with row tracking",
+        _TRACKING,
+        "RT-002 RT-028 RT-029 RT-032 RT-036 RT-037 RT-039 RT-040 RT-042 RT-047",
+        (),
+    ),
+    (
+        TRACKING,
+        "write-changes-with-vectors",
+        "Row tracking goes together with vectors",
+        {**_TRACKING, **_VECTORS},
+        "RT-002 RT-028 RT-029 RT-030 RT-031 RT-039",
+        ("deletionVectors",),
+    ),
+    (
+        MAPPING,
+        "write-changes-by-name",
+        "Every change is carried out on a table mapped by name",
+        {"delta.columnMapping.mode": "name"},
+        "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019",
+        ("columnMapping",),
+    ),
+    (
+        MAPPING,
+        "write-changes-by-id",
+        "Every change is carried out on a table mapped by id",
+        {"delta.columnMapping.mode": "id"},
+        "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019",
+        ("columnMapping",),
+    ),
+):
+    _chapter.define(_name, _title, _ids, partial(_every_change, _properties), features=_features)
+
+
+_NESTED: Final = struct(
+    field("id", "long"),
+    field("a b,;{}()\n\t=", struct(field("x y", "integer"))),
+    field("l", array(struct(field("z", "string")))),
+    field("m", map_of("string", struct(field("w", "long")))),
+)
+
+
+@MAPPING.case(
+    "write-odd-nested-names",
+    "Mapped columns have any name, nested ones too",
+    "CM-001 CM-009 CM-013 CM-018 CM-019",
+)
+def _odd_nested(case: CaseWriter) -> None:
+    name = _NESTED.fields[1].name
+    rows: list[dict[str, Any]] = [
+        {"id": 1, name: {"x y": 7}, "l": [{"z": "a"}, None], "m": {"k": {"w": 1}}},
+        {"id": 2, name: None, "l": [], "m": None},
+    ]
+    properties = {"delta.columnMapping.mode": "name"}
+    recipe = Recipe(_NESTED, (), properties, _listed("columnMapping")).append(rows)
+    recipe.delete(compare("id", "=", 1, "long")).append(rows[:1]).publish(case)
+
+
+_BROKEN: Final = Refusal("constraint", "commit", "CHK-006")
+_POSITIVE: Final = {"delta.constraints.positive": "id > 0"}
+
+
+@CHECKS.case("write-fitting", "Rows that obey a constraint are written", "CHK-005 CHK-006")
+def _fitting(case: CaseWriter) -> None:
+    recipe = (
+        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints"))
+        .append(_pairs(1, 2))
+        .append(_pairs(3))
+    )
+    recipe.update({"id": 9}, compare("id", "=", 1, "long")).publish(case)
+
+
+def _broken_by(rows: list[dict[str, Any]], case: CaseWriter) -> None:
+    recipe = (
+        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints")).append(_pairs(1, 2)).append(rows)
+    )
+    recipe.publish(case, refusal=_BROKEN)
+
+
+for _name, _title, _rows in (
+    ("false", "A row for which a constraint is false is refused", _pairs(3, 0)),
+    ("null", "A row for which a constraint is null is refused", [{"id": None, "name": "x"}]),
+):
+    CHECKS.define(f"write-{_name}", _title, "CHK-005 CHK-006", partial(_broken_by, _rows))
+
+
+@CHECKS.case("write-broken-update", "An update to a row that breaks is refused", "CHK-005 CHK-006")
+def _broken_update(case: CaseWriter) -> None:
+    recipe = (
+        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints"))
+        .append(_pairs(1, 2))
+        .update({"id": -1})
+    )
+    recipe.publish(case, refusal=_BROKEN)
+
+
+@CHECKS.case(
+    "write-broken-overwrite", "An overwrite with a row that breaks is refused", "CHK-005 CHK-006"
+)
+def _broken_overwrite(case: CaseWriter) -> None:
+    recipe = (
+        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints"))
+        .append(_pairs(1, 2))
+        .overwrite(_pairs(-1))
+    )
+    recipe.publish(case, refusal=_BROKEN)
+
+
+def _ruled(key: str, value: str) -> Struct:
+    return struct(field("x", "long"), field("y", "long", metadata={key: value}))
+
+
+_INVARIANT: Final = '{"expression":{"expression":"y > 3"}}'
+
+
+@INVARIANTS.case("write-fitting", "Rows that obey an invariant are written", "INV-005 INV-007")
+def _invariant_fitting(case: CaseWriter) -> None:
+    recipe = Recipe(_ruled("delta.invariants", _INVARIANT), features=_listed("invariants"))
+    recipe.append([{"x": 1, "y": 4}]).publish(case)
+
+
+def _invariant_broken(value: int | None, case: CaseWriter) -> None:
+    recipe = Recipe(_ruled("delta.invariants", _INVARIANT), features=_listed("invariants"))
+    recipe.append([{"x": 1, "y": 4}]).append([{"x": 2, "y": value}])
+    # The row of what breaks it comes first.
+    broken = case.info.requirements[0]
+    recipe.publish(case, refusal=Refusal("constraint", "commit", broken))
+
+
+for _name, _title, _value, _ids in (
+    ("false", "A row for which an invariant is false is refused", 3, "INV-005 INV-007"),
+    ("null", "A row for which an invariant is null is refused", None, "INV-006 INV-007"),
+):
+    INVARIANTS.define(f"write-{_name}", _title, _ids, partial(_invariant_broken, _value))
+
+
+_DOUBLED: Final = _ruled("delta.generationExpression", "x * 2")
+
+
+@GENERATED.case("write-fitting", "Values that the expression gives are written", "GEN-004 GEN-005")
+def _generated_fitting(case: CaseWriter) -> None:
+    recipe = Recipe(_DOUBLED, features=_listed("generatedColumns"))
+    recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}]).publish(case)
+
+
+def _generated_broken(value: int | None, case: CaseWriter) -> None:
+    recipe = Recipe(_DOUBLED, features=_listed("generatedColumns")).append([{"x": 1, "y": 2}])
+    recipe.append([{"x": 2, "y": value}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
+
+
+GENERATED.define(
+    "write-other-value",
+    "A value that the expression does not give is refused",
+    "GEN-004",
+    partial(_generated_broken, 5),
+)
+
+
+def _unknown(protocol: Protocol, case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, protocol=protocol).append(_pairs(1)).given().append(_pairs(2))
+    requirement = "PROTO-006" if protocol.writer > 7 else "TF-003"
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", requirement))
+
+
+FEATURES.define(
+    "write-unknown-feature",
+    "A table with an unknown writer feature is not written",
+    "TF-003 TF-015",
+    partial(_unknown, Protocol(1, 7, None, ("appendOnly", "fromAnotherWorld"))),
+)
+PROTOCOL.define(
+    "write-unknown-version",
+    "A table with an unknown writer version is not written",
+    "PROTO-006",
+    partial(_unknown, Protocol(1, 8)),
+)
+
+
+@FEATURES.case(
+    "write-inactive-feature",
+    "A feature that is supported and not active restricts nothing",
+    "TF-021 APP-005",
+)
+def _inactive(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("appendOnly", "changeDataFeed")).append(_pairs(1, 2))
+    recipe.delete(compare("id", "=", 1, "long")).update({"name": "x"}).publish(case)
+
+
+@STRUCTS.case(
+    "write-parsed-statistics",
+    "A checkpoint has statistics as structs where they are asked for",
+    "CKC-015 CKC-018 CKC-020 CKC-021",
+)
+def _parsed(case: CaseWriter) -> None:
+    properties = {
+        "delta.checkpoint.writeStatsAsStruct": "true",
+        "delta.checkpoint.writeStatsAsJson": "false",
+    }
+    recipe = Recipe(_KEYED, ("part",), properties).append(_keyed(1, 2, 3))
+    recipe.append([{"id": None, "part": None}]).checkpoint().delete(is_null("id"))
+    recipe.checkpoint().publish(case)
+
+
+CHAPTERS = (
+    VECTORS,
+    FEED,
+    CLOCK,
+    TRACKING,
+    MAPPING,
+    CHECKS,
+    INVARIANTS,
+    GENERATED,
+    PROTOCOL,
+    FEATURES,
+    STRUCTS,
+)

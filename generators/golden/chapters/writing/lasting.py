@@ -1,0 +1,242 @@
+"""Cases of writing: what later operations may not lose, and operations over other features.
+
+Serves "Row Tracking", "Identity Columns", "Column Mapping", "Log Compaction Files", "Type
+Widening", "Append-only Tables" and "Add File and Remove File". A high-water mark only rises, a
+summary keeps all that its range holds, and an operation keeps the promises of every feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in
+from generators.golden.cases.recipes import Recipe
+from generators.golden.chapters.files.types import local
+from generators.golden.chapters.writing.operations import old_files, removed_files
+from generators.oracle.delta_schema import Struct, field, struct
+
+__all__ = ["CHAPTERS"]
+
+TRACKING: Final = Chapter("row-tracking", since="2025", features=("rowTracking",))
+IDENTITY: Final = Chapter("identity-columns")
+MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+COMPACTION: Final = Chapter("log-compaction-files", since="2025")
+WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+APPEND_ONLY: Final = Chapter("append-only-tables")
+FILES: Final = Chapter("add-file-and-remove-file")
+ZONELESS: Final = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
+PARTITIONS: Final = Chapter("partition-value-serialization")
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_TRACKED: Final = ("rowTracking", "domainMetadata")
+_TRACKING: Final = {"delta.enableRowTracking": "true"}
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+_MAPPED: Final = {"delta.columnMapping.mode": "name"}
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+@TRACKING.case(
+    "write-restore-then-append",
+    "Row ids that a restore takes back are given to no other row",
+    "RT-039 RT-037 RT-036",
+)
+def _row_ids(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _TRACKING, _TRACKED).append(_pairs(1, 2)).append(_pairs(3, 4, 5))
+    recipe.restore(1).append(_pairs(6)).restore(2).append(_pairs(7, 8))
+    recipe.keep("optimize").append(_pairs(9)).publish(case)
+
+
+@TRACKING.case(
+    "write-everything-gone",
+    "Row ids go on after the rows of the table are gone",
+    "RT-039 RT-037",
+)
+def _emptied(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _TRACKING, _TRACKED).append(_pairs(1, 2, 3)).delete()
+    recipe.checkpoint().append(_pairs(4)).overwrite(_pairs(5)).append(_pairs(6)).publish(case)
+
+
+@MAPPING.case(
+    "write-restore-then-add",
+    "The id of a column that a restore takes back is given to no other",
+    "CM-022 CM-004",
+)
+def _column_ids(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1))
+    recipe.add_column(field("first", "string")).append([{**_pairs(2)[0], "first": "x"}])
+    recipe.restore(1).add_column(field("second", "string"))
+    recipe.append([{**_pairs(3)[0], "second": "y"}]).drop_column("second")
+    recipe.add_column(field("third", "long")).append([{**_pairs(4)[0], "third": 4}]).publish(case)
+
+
+@IDENTITY.case(
+    "write-restore-then-append",
+    "Values that a restore takes back are given to no other row",
+    "IDN-014 IDN-016",
+)
+def _identities(case: CaseWriter) -> None:
+    metadata = {
+        "delta.identity.start": 10,
+        "delta.identity.step": 10,
+        "delta.identity.allowExplicitInsert": False,
+    }
+    schema = struct(field("id", "long", metadata=metadata), field("name", "string"))
+    recipe = Recipe(schema, features=("identityColumns",))
+    recipe.append_numbered("id", {"name": "a"}).append_numbered("id", {"name": "b"}, {"name": "c"})
+    recipe.restore(1).append_numbered("id", {"name": "d"}).publish(case)
+
+
+@COMPACTION.case(
+    "write-compaction-of-everything",
+    "A log compaction keeps every kind of action of its range",
+    "COMP-004 COMP-007 COMP-008 COMP-002",
+    features=("deletionVectors", "domainMetadata"),
+)
+def _compacted(case: CaseWriter) -> None:
+    features = ("deletionVectors", "domainMetadata")
+    recipe = Recipe(_PAIR, (), _VECTORS, features).append(_pairs(*range(8))).append(_pairs(20, 21))
+    recipe.set_transaction("app", 9).set_domain("mine", "before").set_domain("gone", "x")
+    recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 3)
+    recipe.set_properties({"team": "a", "kept": "1"}).add_column(field("later", "string"))
+    recipe.set_domain("mine", "after").set_domain("gone", None)
+    recipe.delete(is_in("id", [5, 20, 21], "long")).unset_properties("team")
+    recipe.append([{**_pairs(30)[0], "later": "x"}])
+    recipe.keep("compact_log", version=False, start=2, end=10)
+    recipe.delete(compare("id", "=", 6, "long")).publish(case)
+
+
+@WIDENING.case(
+    "write-widen-twice", "Every change of a column's type stays on record", "TW-009 TW-012"
+)
+def _twice(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "byte"))
+    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
+    recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
+    recipe.change_type("v", "integer").append([{"id": 3, "v": 70_000}])
+    recipe.add_column(field("later", "string")).set_properties({"team": "a"})
+    recipe.change_type("v", "long").append([{"id": 4, "v": 2**40, "later": "x"}])
+    recipe.checkpoint().publish(case)
+
+
+@APPEND_ONLY.case(
+    "write-optimize", "An append-only table may be rearranged", "APP-002 APP-003 FA-017"
+)
+def _rearranged(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"})
+    recipe.append(_pairs(1, 2)).append(_pairs(3)).append(_pairs(4))
+    recipe.keep("optimize").append(_pairs(5)).publish(case)
+
+
+@FILES.case(
+    "write-vacuum-odd-names",
+    "A vacuum keeps live files in folders whose names are escaped",
+    "FA-008 ADD-003",
+)
+def _vacuum(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("part", "string"))
+    parts = ("a b", "50%", "x/y", "é", "c:d", "q?r", "s#t", "u=v")
+    rows = [{"id": number, "part": part} for number, part in enumerate(parts)]
+    recipe = Recipe(schema, ("part",)).append(rows).append([{"id": 90, "part": "50%"}])
+    recipe.delete(compare("id", "=", 90, "long")).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+
+
+@FILES.case(
+    "write-vacuum-long-retention",
+    "A vacuum keeps what the table promises to keep for longer",
+    "FA-008 SNAP-005",
+)
+def _retained(case: CaseWriter) -> None:
+    properties = {"delta.deletedFileRetentionDuration": "interval 100000 days"}
+    recipe = Recipe(_PAIR, (), properties).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe.delete(is_in("id", [2, 4], "long")).given()
+
+    def kept(builder: Any) -> list[str]:
+        return sorted({*old_files(case)(builder), *removed_files(builder)})
+
+    recipe.keep("vacuum", version=False, kept=kept).publish(case)
+
+
+@ZONELESS.case("write-data", "Timestamps without zone are written as they are", "NTZ-001 NTZ-002")
+def _zoneless(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("t", "timestamp_ntz"))
+    recipe = Recipe(schema, (), {}, ("timestampNtz",))
+    values = (local(1, 1, 2), local(1969, 12, 31, 23, 59, 59, 999999), local(9999, 12, 30), None)
+    recipe.append([{"id": n, "t": value} for n, value in enumerate(values)])
+    recipe.update({"t": local(2024, 2, 29, 12, 0, 0, 1)}, compare("id", "=", 0, "long"))
+    recipe.delete(compare("t", "<", local(1970, 1, 1), "timestamp_ntz")).checkpoint().publish(case)
+
+
+_PRECISE: Final[Mapping[str, tuple[str, Sequence[Any]]]] = {
+    "double": (
+        "PART-004",
+        (0.1, 0.1 + 2**-56, 1 / 3, -5e-7, 1e22, 123456789.125),
+    ),
+    "float": ("PART-004", (0.5, -(2.0**-149), 16777216.0, 3.4028234663852886e38)),
+    "decimal(38,18)": (
+        "PART-004",
+        (Decimal("0.000000000000000001"), Decimal("-12345678901234567890.5")),
+    ),
+    "long": ("PART-004", (2**63 - 1, -(2**63), 2**53 + 1)),
+    "date": ("PART-005", (date(1, 1, 1), date(1582, 10, 4), date(9999, 12, 31))),
+}
+
+
+def _precise(kind: str, values: Sequence[Any], case: CaseWriter) -> None:
+    recipe = Recipe(struct(field("id", "long"), field("p", kind)), ("p",))
+    rows = [{"id": n, "p": value} for n, value in enumerate(values)]
+    recipe.append(rows).append([{"id": 90, "p": None}])
+    recipe.delete(compare("p", "=", values[0], kind)).publish(case)
+
+
+for _kind, (_requirement, _values) in _PRECISE.items():
+    _slug = _kind.partition("(")[0]
+    PARTITIONS.define(
+        f"write-precise-{_slug}",
+        f"Partition values of type {_slug} keep all their digits",
+        _requirement,
+        partial(_precise, _kind, _values),
+    )
+
+
+def _converted(schema: Struct, rows: Sequence[dict[str, Any]], case: CaseWriter) -> None:
+    recipe = Recipe(schema, tuple(schema.names[1:])).append(rows).given().convert()
+    recipe.append([{**dict.fromkeys(schema.names), "id": 90}])
+    recipe.delete(compare("id", "=", 0, "long")).publish(case)
+
+
+FILES.define(
+    "write-convert-odd-folders",
+    "Escaped folder names give the values of converted files",
+    "ADD-003 ADD-004 PART-003",
+    partial(
+        _converted,
+        struct(field("id", "long"), field("p", "string"), field("n", "long")),
+        [
+            {"id": number, "p": value, "n": None if number % 2 else number}
+            for number, value in enumerate(("a b", "50%", "x/y", "é", "c:d", "u=v", None, "%41"))
+        ],
+    ),
+)
+
+
+CHAPTERS = (
+    TRACKING,
+    IDENTITY,
+    MAPPING,
+    COMPACTION,
+    WIDENING,
+    APPEND_ONLY,
+    FILES,
+    ZONELESS,
+    PARTITIONS,
+)

@@ -1,0 +1,299 @@
+"""Cases of writing: recipes of clustered tables, of Iceberg, of void columns, of conversion."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import Computed, Recipe
+from generators.golden.chapters.files.types import utc
+from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+
+__all__ = ["CHAPTERS"]
+
+CLUSTERED: Final = Chapter("clustered-table", since="2025")
+FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
+SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
+VOID: Final = Chapter("void-type", since="upstream")
+FILES: Final = Chapter("add-file-and-remove-file")
+DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_MAPPED: Final = {"delta.columnMapping.mode": "name"}
+_NO_STATISTICS: Final = {"delta.dataSkippingNumIndexedCols": "0"}
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+_CLUSTERED: Final = (
+    ("carried-out", "whatever the property says, clustering columns have statistics", None),
+    (
+        "refused",
+        "the property, which no text of the protocol knows, leaves the columns without statistics",
+        Refusal("invalid_table", "commit", "CLUS-009"),
+    ),
+)
+"""What becomes of a table whose property asks for statistics of no column."""
+
+
+def _clustered(properties: dict[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), properties, features, clustering_columns=("name",))
+    recipe.append(_pairs(1, 5, 3)).append(_pairs(4, 2)).keep("optimize")
+    recipe.update({"id": Computed(node("+", column("id"), literal("long", 10)))})
+    recipe.delete(compare("id", "=", 13, "long"))
+    recipe.publish(case, contested=_CLUSTERED)
+
+
+CLUSTERED.define(
+    "write-changes",
+    "Every file of a clustered table has statistics of its columns",
+    "CLUS-006 CLUS-009",
+    partial(_clustered, _NO_STATISTICS, ()),
+)
+CLUSTERED.define(
+    "write-changes-mapped",
+    "The columns of a clustered table are kept by physical name",
+    "CLUS-006 CLUS-009 CM-035",
+    partial(_clustered, {**_NO_STATISTICS, **_MAPPED}, ("columnMapping",)),
+    since="upstream",
+    features=("columnMapping",),
+)
+
+
+@CLUSTERED.case(
+    "write-cluster-later",
+    "Files that are there get statistics of a clustering column",
+    "CLUS-009 CLUS-010",
+)
+def _cluster_later(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _NO_STATISTICS).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.keep("cluster_by", columns=["id"]).append(_pairs(4))
+    recipe.keep("cluster_by", columns=["name", "id"]).append(_pairs(5))
+    recipe.publish(case, contested=_CLUSTERED)
+
+
+@CLUSTERED.case("write-partitioned", "A partitioned table is not clustered", "CLUS-004")
+def _partitioned(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, ("name",)).append(_pairs(1)).keep("cluster_by", columns=["id"])
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CLUS-004"))
+
+
+_EVENTS: Final = struct(
+    field("part", "string"), field("id", "long"), field("at", "timestamp"), field("day", "date")
+)
+
+
+def _event(number: int) -> dict[str, Any]:
+    moment = utc(2024, 1, 1, 0, 0, 0, number)
+    return {"part": "ab"[number % 2], "id": number, "at": moment, "day": date(2024, 1, number)}
+
+
+def _compatible(version: int, case: CaseWriter) -> None:
+    properties = {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
+    features = ("columnMapping", f"icebergCompatV{version}")
+    recipe = Recipe(_EVENTS, ("part",), properties, features)
+    recipe.append([_event(number) for number in range(1, 7)])
+    recipe.update({"id": 100}, compare("id", "=", 2, "long"))
+    recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).keep("optimize").publish(case)
+
+
+FIRST.define(
+    "write-changes",
+    "Files have the partition values and count their rows",
+    "ICE1-007 ICE1-008 ICE1-009",
+    partial(_compatible, 1),
+)
+SECOND.define(
+    "write-changes",
+    "Files have the partition values and count their rows",
+    "ICE2-015 ICE2-016",
+    partial(_compatible, 2),
+)
+
+
+@FIRST.case(
+    "write-enable-later",
+    "Files that are there have the partition values once it is enabled",
+    "ICE1-005 ICE1-007",
+)
+def _enable_later(case: CaseWriter) -> None:
+    recipe = Recipe(_EVENTS, ("part",), _MAPPED, ("columnMapping",))
+    recipe.append([_event(number) for number in range(1, 5)])
+    recipe.keep("enable_feature", feature="icebergCompatV1")
+    recipe.set_properties({"delta.enableIcebergCompatV1": "true"}).append([_event(7)]).publish(case)
+
+
+def _excluded(
+    version: int, schema: Struct, more: dict[str, str], requirement: str, case: CaseWriter
+) -> None:
+    asked = {f"delta.enableIcebergCompatV{version}": "true", **more}
+    recipe = Recipe(schema, properties={"team": "tables"}).append([])
+    refused = Refusal("invalid_table", "commit", requirement)
+    if more:
+        recipe.again(asked).publish(case, refusal=refused)
+        return
+    recipe.set_properties(asked).publish(
+        case,
+        contested=[
+            ("refused", "the feature needs column mapping", refused),
+            ("inert", "a property alone, of a feature that is not listed, binds nobody", None),
+        ],
+    )
+
+
+def _with(of: str | DataType) -> Struct:
+    return struct(field("id", "long"), field("c", of))
+
+
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+for _chapter, _version, _name, _title, _schema, _more, _id in (
+    (FIRST, 1, "unmapped", "It is not enabled without column mapping", _PAIR, {}, "ICE1-005"),
+    (FIRST, 1, "vectors", "It is not enabled with vectors", _PAIR, _VECTORS, "ICE1-006"),
+    (FIRST, 1, "array", "A table with an array is refused", _with(array("long")), {}, "ICE1-010"),
+    (
+        FIRST,
+        1,
+        "map",
+        "A table with a map is refused",
+        _with(map_of("string", "long")),
+        {},
+        "ICE1-010",
+    ),
+    (SECOND, 2, "unmapped", "It is not enabled without column mapping", _PAIR, {}, "ICE2-005"),
+    (SECOND, 2, "vectors", "It is not enabled with active vectors", _PAIR, _VECTORS, "ICE2-014"),
+    (
+        SECOND,
+        2,
+        "first",
+        "It is not enabled beside the first version",
+        _PAIR,
+        {"delta.enableIcebergCompatV1": "true"},
+        "ICE2-013",
+    ),
+):
+    _asked = {} if _name == "unmapped" else _MAPPED
+    _chapter.define(
+        f"write-refused-{_name}",
+        _title,
+        _id,
+        partial(_excluded, _version, _schema, {**_asked, **_more}, _id),
+    )
+
+
+@SECOND.case(
+    "write-nested",
+    "Elements, keys and values have ids of their own",
+    "ICE2-006 ICE2-007 ICE2-008 ICE2-021 ICE2-022",
+    since="upstream",
+)
+def _nested(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("l", array(array("integer"))),
+        field("m", map_of("integer", struct(field("s", array("string"))))),
+    )
+    properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
+    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe.append([{"id": 1, "l": [[1, None], []], "m": {7: {"s": ["x"]}}}])
+    recipe.add_column(field("later", array("long"))).append(
+        [{"id": 2, "l": None, "m": None, "later": [1]}]
+    )
+    recipe.publish(case)
+
+
+_VOID_COLUMN: Final = struct(
+    field("id", "long"),
+    field("v", "void"),
+    field("s", struct(field("a", "long"))),
+)
+
+
+@VOID.case("write-void", "void columns are in no file, and take a type later on", "VOID-001")
+def _void(case: CaseWriter) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "v": None, "s": {"a": 1}},
+        {"id": 2, "v": None, "s": None},
+    ]
+    recipe = Recipe(_VOID_COLUMN).append(rows).append([{**rows[1], "id": 3}])
+    recipe.delete(compare("id", "=", 2, "long")).change_type("v", "string")
+    recipe.append([{"id": 4, "v": "x", "s": None}]).publish(case)
+
+
+for _name, _title, _schema, _id in (
+    (
+        "array",
+        "Rows are refused where an array has void in it",
+        _with(array("void")),
+        "VOID-003",
+    ),
+    (
+        "map",
+        "Rows are refused where a map has void in it",
+        _with(map_of("string", "void")),
+        "VOID-003",
+    ),
+    (
+        "struct",
+        "Rows are refused where a struct has only void fields",
+        _with(struct(field("v", "void"))),
+        "VOID-004",
+    ),
+    (
+        "all",
+        "Rows are refused where every column is void",
+        struct(field("id", "void")),
+        "VOID-005",
+    ),
+):
+
+    def _no_file(schema: Struct, requirement: str, case: CaseWriter) -> None:
+        value = None if requirement == "VOID-005" else 1
+        row: dict[str, Any] = dict.fromkeys(schema.names)
+        recipe = Recipe(schema).append([row | {"id": value}])
+        recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
+
+    VOID.define(f"write-{_name}", _title, _id, partial(_no_file, _schema, _id))
+
+
+@FILES.case(
+    "write-convert", "A folder of Parquet files becomes a table", "ADD-004 DATA-004 STAT-012"
+)
+def _convert(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
+    recipe.convert().append(_pairs(4)).delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@FILES.case(
+    "write-convert-partitions",
+    "The folders of partitions tell their values as files become a table",
+    "ADD-004 PART-003 DATA-004",
+)
+def _convert_partitions(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("day", "date"), field("part", "string"))
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "day": date(2024, 2, 29), "part": "a b"},
+        {"id": 2, "day": None, "part": "c"},
+        {"id": 3, "day": date(1969, 12, 31), "part": None},
+    ]
+    recipe = Recipe(schema, ("day", "part")).append(rows).given().convert()
+    recipe.append([{"id": 4, "day": None, "part": None}])
+    recipe.delete(compare("part", "=", "c", "string")).publish(case)
+
+
+@DESIGN.case("write-manifest", "A manifest of a table with vectors is refused", "DVD-010")
+def _manifest(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3))
+    recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
+    recipe.keep("generate_manifest", version=False)
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))
+
+
+CHAPTERS = (CLUSTERED, FIRST, SECOND, VOID, FILES, DESIGN)

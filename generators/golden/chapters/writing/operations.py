@@ -1,0 +1,420 @@
+"""Cases of writing: recipes of updates that compute, merges, and operations that move rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+from urllib.parse import unquote
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in, is_null
+from generators.golden.cases.recipes import Computed, Recipe
+from generators.materialise.builder import TableBuilder
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
+from generators.oracle.operations import MergeClause
+
+__all__ = ["CHAPTERS", "old_files", "removed_files"]
+
+FILES: Final = Chapter("add-file-and-remove-file")
+VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+FEED: Final = Chapter("change-data-files", since="2025")
+CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
+TRACKING: Final = Chapter("row-tracking", since="2025")
+MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+CHECKS: Final = Chapter("check-constraints", since="2025")
+APPEND_ONLY: Final = Chapter("append-only-tables")
+COMPACTION: Final = Chapter("log-compaction-files", since="2025")
+CLEANUP: Final = Chapter("metadata-cleanup", since="2025")
+VACUUM: Final = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
+DESIGN: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
+
+_TRIPLE: Final = struct(field("id", "long"), field("n", "integer"), field("name", "string"))
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_LONG_AGO: Final = 1_500_000_000_000
+"""2017-07-14, in ms since the epoch: whatever may expire has expired since."""
+
+_ON: Final = node("=", column("target", "id"), column("source", "id"))
+_SUM: Final = node("+", column("target", "n"), column("source", "n"))
+_TWICE: Final = node("*", column("source", "n"), literal("integer", 2))
+_UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
+
+
+def _triples(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": n, "n": None if n % 5 == 3 else n * 10, "name": f"n{n}"} for n in numbers]
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+def _plus(name: str, value: int, of: str = "integer") -> Computed:
+    return Computed(node("+", column(name), literal(of, value)))
+
+
+@FILES.case(
+    "write-update-computed",
+    "An update computes from the row as it was",
+    "DATA-004 DATA-005 FA-021",
+)
+def _update_computed(case: CaseWriter) -> None:
+    recipe = Recipe(_TRIPLE).append(_triples(1, 2, 3)).append(_triples(4, 5))
+    recipe.update({"n": _plus("n", 1)}, compare("id", "<=", 4, "long"))
+    recipe.update({"n": Computed(node("*", column("n"), column("n"))), "name": "squared"})
+    recipe.update({"id": _plus("id", 100, "long"), "n": 7}, is_null("n")).publish(case)
+
+
+def _changes(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+    """Append, merge with every clause, optimize, update by what a row has, delete, optimize."""
+    recipe = Recipe(_TRIPLE, (), properties, features)
+    recipe.append(_triples(*range(1, 7))).append(_triples(*range(7, 10)))
+    null: dict[str, Any] = {"id": None, "n": 1, "name": "null"}
+    recipe.merge(
+        [*_triples(2, 3, 8, 20), null],
+        _ON,
+        MergeClause("matched", "delete", node("is_null", column("source", "n"))),
+        MergeClause("matched", "update", None, {"n": _SUM}),
+        MergeClause("not_matched", "insert", None, {"id": column("source", "id"), "n": _TWICE}),
+        MergeClause(
+            "not_matched_by_source",
+            "delete",
+            node("=", column("target", "n"), literal("integer", 50)),
+        ),
+    )
+    recipe.keep("optimize").update({"n": _plus("n", 5)}, compare("id", "<", 7, "long"))
+    recipe.delete(compare("id", "=", 6, "long")).append(_triples(30)).keep("optimize")
+    recipe.publish(case)
+
+
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+_FEED: Final = {"delta.enableChangeDataFeed": "true"}
+_TRACKING: Final = {"delta.enableRowTracking": "true"}
+_TRACKED: Final = ("rowTracking", "domainMetadata")
+
+for _chapter, _name, _title, _properties, _asked, _ids, _read in (
+    (
+        FILES,
+        "write-merge",
+        "A merge and an optimize leave the rows that they have to",
+        {},
+        (),
+        "DATA-004 DATA-005 FA-005 FA-021",
+        (),
+    ),
+    (
+        VECTORS,
+        "write-merge",
+        "A merge and an optimize go together with vectors",
+        _VECTORS,
+        ("deletionVectors",),
+        "DV-002 DVDESC-022 DVD-005 DVD-017 DVD-018 DVD-019",
+        ("deletionVectors",),
+    ),
+    (
+        FEED,
+        "write-merge",
+        "The feed tells what a merge did, and nothing of an optimize",
+        _FEED,
+        ("changeDataFeed",),
+        "CDC-012 CDC-013 CDFF-004 FA-017",
+        (),
+    ),
+    (
+        FEED,
+        "write-merge-with-vectors",
+        "The feed of a merge and an optimize goes together with vectors",
+        {**_FEED, **_VECTORS},
+        ("changeDataFeed", "deletionVectors"),
+        "CDC-012 CDC-013 CDFF-004 FA-017 DVD-019",
+        ("deletionVectors",),
+    ),
+    (
+        TRACKING,
+        "write-merge",
+        "Rows keep their ids through a merge and an optimize",
+        _TRACKING,
+        _TRACKED,
+        "RT-013 RT-047 RT-048 RT-050 RT-052",
+        (),
+    ),
+    (
+        TRACKING,
+        "write-merge-with-vectors",
+        "Rows keep their ids through a merge by vectors",
+        {**_TRACKING, **_VECTORS},
+        (*_TRACKED, "deletionVectors"),
+        "RT-013 RT-030 RT-047 RT-048 RT-050 RT-052",
+        ("deletionVectors",),
+    ),
+    (
+        TRACKING,
+        "write-merge-with-feed",
+        "Rows keep their ids where a feed tells of a merge",
+        {**_TRACKING, **_FEED},
+        (*_TRACKED, "changeDataFeed"),
+        "RT-047 RT-048 RT-050 RT-052 CDC-012",
+        (),
+    ),
+    (
+        MAPPING,
+        "write-merge",
+        "A merge and an optimize of a mapped table",
+        {"delta.columnMapping.mode": "name"},
+        ("columnMapping",),
+        "CM-007 CM-013 CM-014 CM-015 CM-017",
+        ("columnMapping",),
+    ),
+    (
+        CLOCK,
+        "write-merge",
+        "A merge and an optimize carry later times each",
+        {"delta.enableInCommitTimestamps": "true"},
+        ("inCommitTimestamp",),
+        "ICT-005 ICT-004 ICT-006 ICT-008",
+        (),
+    ),
+):
+    _chapter.define(_name, _title, _ids, partial(_changes, _properties, _asked), features=_read)
+
+
+@FILES.case(
+    "write-merge-partitions",
+    "A merge moves rows between partitions",
+    "DATA-004 FA-021 ADD-004",
+)
+def _merge_partitions(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("part", "string"))
+    rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
+    recipe = Recipe(schema, ("part",)).append(rows)
+    moved: list[dict[str, Any]] = [
+        {"id": 1, "part": "c"},
+        {"id": 2, "part": None},
+        {"id": 9, "part": "b"},
+    ]
+    recipe.merge(moved, _ON, *_UPSERT).publish(case)
+
+
+@FILES.case(
+    "write-merge-nothing",
+    "A merge that matches nothing changes no rows",
+    "DATA-004 FA-021",
+)
+def _merge_nothing(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append([*_pairs(1, 2), {"id": None, "name": "null"}])
+    source: list[dict[str, Any]] = [{"id": 7, "name": "x"}, {"id": None, "name": "y"}]
+    recipe.merge(source, _ON, MergeClause("matched", "delete")).publish(case)
+
+
+@APPEND_ONLY.case(
+    "write-merge-insert", "A merge that only inserts goes into an append-only table", "APP-002"
+)
+def _merge_insert(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}).append(_pairs(1, 2))
+    recipe.merge(_pairs(2, 3), _ON, MergeClause("not_matched", "insert")).publish(case)
+
+
+@APPEND_ONLY.case(
+    "write-merge", "An append-only table refuses a merge that changes rows", "APP-002 WVER-001"
+)
+def _merge_append_only(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}).append(_pairs(1, 2))
+    recipe.merge(_pairs(2, 3), _ON, *_UPSERT)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
+
+
+@CHECKS.case("write-broken-merge", "A merge to a row that breaks is refused", "CHK-005 CHK-006")
+def _broken_merge(case: CaseWriter) -> None:
+    properties = {"delta.constraints.positive": "id > 0"}
+    recipe = Recipe(_PAIR, (), properties, ("checkConstraints",)).append(_pairs(1, 2))
+    recipe.merge(_pairs(2, -3), _ON, *_UPSERT)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
+@CHECKS.case(
+    "write-broken-computed",
+    "An update that computes a row that breaks is refused",
+    "CHK-005 CHK-006",
+)
+def _broken_computed(case: CaseWriter) -> None:
+    properties = {"delta.constraints.small": "n < 100"}
+    recipe = Recipe(_TRIPLE, (), properties, ("checkConstraints",)).append(_triples(1, 2))
+    recipe.update({"n": _plus("n", 85)})
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
+@FILES.case(
+    "write-optimize-partitions",
+    "An optimize moves rows within their partition",
+    "DATA-004 FA-017 FA-021 ADD-004",
+)
+def _optimize_partitions(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("part", "string"))
+    recipe = Recipe(schema, ("part",))
+    for start in (0, 10, 20):
+        recipe.append(
+            [{"id": start + at, "part": part} for at, part in enumerate(("a", "b", None))]
+        )
+    recipe.keep("optimize").delete(compare("id", "=", 10, "long")).publish(case)
+
+
+@DESIGN.case(
+    "write-purge",
+    "A purge rewrites files with vectors into files without",
+    "DVD-005 DVD-006 FA-017",
+)
+def _purge(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe.append(_pairs(*range(10, 13))).delete(is_in("id", [1, 2, 11], "long"))
+    recipe.keep("optimize", purge=True).delete(compare("id", "=", 3, "long"))
+    recipe.keep("optimize", purge=True).publish(case)
+
+
+@FILES.case(
+    "write-restore", "A restore brings rows and properties of then back", "DATA-004 FA-021 META-011"
+)
+def _restore(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"team": "a"}).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.set_properties({"team": "b"}).delete(compare("id", "=", 2, "long"))
+    recipe.restore(2).append(_pairs(4)).restore(1).publish(case)
+
+
+@DESIGN.case(
+    "write-restore-before-vectors",
+    "A restore to before vectors keeps the protocol",
+    "DVD-013 DVD-014",
+)
+def _restore_across(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
+    recipe.set_properties(_VECTORS).delete(compare("id", "=", 2, "long"))
+    recipe.restore(1).append(_pairs(4)).restore(4).publish(case)
+
+
+@TRACKING.case(
+    "write-restore",
+    "Rows that a restore brings back have their ids of then",
+    "RT-030 RT-047 RT-048",
+)
+def _restore_tracked(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _TRACKING, _TRACKED).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe.delete(is_in("id", [2, 4], "long")).update({"name": "x"}).restore(2)
+    recipe.append(_pairs(5)).publish(case)
+
+
+def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
+    """Let every file of the table be old, and give those that the last version needs."""
+
+    def kept(builder: TableBuilder) -> list[str]:
+        adds = builder.states[builder.version].adds
+        root = case.delta
+        vectors = {str(dv) for _, dv in adds if dv is not None}
+        files = [unquote(path) for path, _ in adds]
+        bins = [p.name for p in root.glob("*.bin")] if vectors else []
+        for path in root.rglob("*"):
+            if path.is_file():
+                case.file_time(path.relative_to(root).as_posix(), _LONG_AGO)
+        return sorted(files + bins)
+
+    return kept
+
+
+def removed_files(builder: TableBuilder) -> list[str]:
+    """Give the data files that the last version does not need any more."""
+    live = {path for path, _ in builder.states[builder.version].adds}
+    ever = {path for version in range(builder.version) for path, _ in builder.states[version].adds}
+    return sorted(map(unquote, ever - live))
+
+
+@FILES.case("write-vacuum", "A vacuum deletes what has expired, and nothing that is live", "FA-008")
+def _vacuum(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4)).append(_pairs(5))
+    recipe.delete(is_in("id", [2, 4], "long")).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+
+
+@FILES.case(
+    "write-vacuum-fresh",
+    "A vacuum keeps the files of every version that is not old",
+    "FA-008",
+)
+def _vacuum_fresh(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).delete(compare("id", "=", 2, "long"))
+    recipe.overwrite(_pairs(7)).keep("vacuum", version=False).publish(case)
+
+
+@DESIGN.case(
+    "write-vacuum",
+    "A vacuum keeps the data files and the vectors of live files",
+    "DVD-001 DVD-002 DVD-004",
+)
+def _vacuum_vectors(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3, 4))
+    recipe.append(_pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
+    recipe.delete(compare("id", "=", 5, "long")).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+
+
+@VACUUM.case(
+    "write-unknown-feature",
+    "A vacuum of a table with an unknown writer feature is refused",
+    "VPC-002",
+)
+def _vacuum_unknown(case: CaseWriter) -> None:
+    listed = ("fromAnotherWorld", "vacuumProtocolCheck")
+    protocol = Protocol(3, 7, ("vacuumProtocolCheck",), listed)
+    recipe = Recipe(_PAIR, protocol=protocol).append(_pairs(1)).append(_pairs(2))
+    recipe.delete(compare("id", "=", 1, "long")).given()
+    recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
+
+
+@COMPACTION.case(
+    "write-compaction",
+    "A log compaction changes no version",
+    "COMP-002 COMP-004",
+)
+def _compaction(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number in range(4):
+        recipe.append(_pairs(number, number + 10))
+    recipe.delete(compare("id", "=", 2, "long"))
+    recipe.keep("compact_log", version=False, start=1, end=4).append(_pairs(50)).publish(case)
+
+
+@CLEANUP.case(
+    "write-cleanup",
+    "A cleanup keeps the commit of the checkpoint that it cuts at",
+    "CLEAN-012 CKPT-011",
+    since="upstream",
+)
+def _cleanup(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number in range(5):
+        recipe.append(_pairs(number))
+    recipe.checkpoint().append(_pairs(9)).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        old_files(case)(builder)
+        return [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (5, 6)]
+
+    recipe.keep("cleanup", version=False, kept=kept, gone=[]).publish(case)
+
+
+CHAPTERS = (
+    FILES,
+    VECTORS,
+    FEED,
+    CLOCK,
+    TRACKING,
+    MAPPING,
+    CHECKS,
+    APPEND_ONLY,
+    COMPACTION,
+    CLEANUP,
+    VACUUM,
+    DESIGN,
+)

@@ -1,0 +1,540 @@
+"""Cases of writing: recipes that an implementation replays, judged by what it leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import all_of, any_of, compare, is_in, is_null, negate
+from generators.golden.cases.recipes import Recipe
+from generators.golden.chapters.files.types import local, utc
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+
+__all__ = ["CHAPTERS"]
+
+FILES: Final = Chapter("add-file-and-remove-file")
+LOG: Final = Chapter("delta-log-entries")
+DATA: Final = Chapter("data-files")
+CHECKPOINTS: Final = Chapter("checkpoints")
+VALUES: Final = Chapter("partition-value-serialization")
+STATISTICS: Final = Chapter("per-file-statistics")
+APPEND_ONLY: Final = Chapter("append-only-tables")
+SCHEMA: Final = Chapter("schema-serialization-format")
+TRANSACTIONS: Final = Chapter("transaction-identifiers")
+METADATA: Final = Chapter("change-metadata")
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_KEYED: Final = struct(field("id", "long"), field("part", "string"))
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+@LOG.case(
+    "write-linear",
+    "Create and appends leave one new version each",
+    "LOG-003 WNEW-001 DATA-004 DATA-006 CRC-001 CRC-039",
+)
+def _linear(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number in range(4):
+        recipe.append(_pairs(number, number + 10))
+    recipe.publish(case)
+
+
+@LOG.case(
+    "write-past-ten",
+    "Twelve appends are all there",
+    "LOG-003 WNEW-001 CKPT-005 CRC-001 CRC-037 CRC-039",
+)
+def _past_ten(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number in range(12):
+        recipe.append(_pairs(number))
+    recipe.publish(case)
+
+
+@LOG.case(
+    "write-create-with-rows", "A table is created with its first rows", "LOG-003 META-014 DATA-004"
+)
+def _create_with_rows(case: CaseWriter) -> None:
+    Recipe(_PAIR, rows=_pairs(1, 2, 3)).publish(case)
+
+
+@LOG.case("write-empty-append", "Appending no rows changes no rows", "LOG-003 WNEW-001")
+def _empty_append(case: CaseWriter) -> None:
+    Recipe(_PAIR).append(_pairs(1)).append([]).append(_pairs(2)).publish(case)
+
+
+@FILES.case(
+    "write-delete-some",
+    "A delete keeps the other rows of its files",
+    "DATA-004 DATA-005 FA-005 FA-021",
+)
+def _delete_some(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4, 5, 6))
+    recipe.delete(is_in("id", [2, 6], "long")).append(_pairs(7)).publish(case)
+
+
+@FILES.case(
+    "write-delete-all", "A delete without a filter leaves no rows", "DATA-005 FA-005 FA-021"
+)
+def _delete_all(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).delete()
+    recipe.append(_pairs(9)).publish(case)
+
+
+@FILES.case("write-delete-unknown", "Rows for which a filter is null are kept", "DATA-005 FA-021")
+def _delete_unknown(case: CaseWriter) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": None, "name": "x"},
+        {"id": 1, "name": None},
+        {"id": 2, "name": "y"},
+    ]
+    recipe = Recipe(_PAIR).append(rows).delete(compare("id", "<>", 1, "long"))
+    recipe.delete(negate(is_null("name"))).publish(case)
+
+
+@FILES.case("write-delete-combined", "A delete follows AND, OR and NOT", "DATA-005 FA-021")
+def _delete_combined(case: CaseWriter) -> None:
+    low, high = compare("id", "<", 3, "long"), compare("id", ">=", 8, "long")
+    named = compare("name", "=", "n4", "string")
+    recipe = Recipe(_PAIR).append(_pairs(*range(5))).append(_pairs(*range(5, 10)))
+    recipe.delete(any_of(all_of(low, negate(compare("id", "=", 0, "long"))), high, named))
+    recipe.publish(case)
+
+
+@FILES.case("write-overwrite", "An overwrite leaves only the new rows", "DATA-004 DATA-005 FA-021")
+def _overwrite(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).overwrite(_pairs(3)).overwrite([])
+    recipe.append(_pairs(4)).publish(case)
+
+
+@FILES.case(
+    "write-overwrite-filter", "An overwrite by filter keeps the other rows", "DATA-005 FA-021"
+)
+def _overwrite_filter(case: CaseWriter) -> None:
+    rows = [{"id": number, "part": "ab"[number % 2]} for number in range(6)]
+    where = compare("part", "=", "a", "string")
+    recipe = Recipe(_KEYED, ("part",)).append(rows)
+    recipe.overwrite([{"id": 100, "part": "a"}], where).publish(case)
+
+
+@FILES.case(
+    "write-update", "An update changes the rows of its filter only", "DATA-004 DATA-005 FA-021"
+)
+def _update(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe.update({"name": "changed"}, compare("id", "<=", 2, "long"))
+    recipe.update({"name": None}, compare("id", "=", 4, "long")).publish(case)
+
+
+@FILES.case(
+    "write-update-partition", "An update moves rows between partitions", "DATA-004 FA-021 ADD-004"
+)
+def _update_partition(case: CaseWriter) -> None:
+    rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
+    recipe = Recipe(_KEYED, ("part",)).append(rows)
+    recipe.update({"part": "c"}, compare("id", "=", 1, "long"))
+    recipe.update({"part": None}, compare("part", "=", "a", "string")).publish(case)
+
+
+_ODD: Final[Mapping[str, str]] = {
+    "percent": "100%",
+    "escape": "a%20b",
+    "space": "two words",
+    "slash": "a/b",
+    "equals": "k=v",
+    "colon": "12:30",
+    "unicode": "\u00e9\u6f22\U0001f600",
+    "plus": "a+b",
+    "hash": "#1?x",
+    "quotes": 'it\'s "so"',
+    "dots": "..",
+    "null-word": "null",
+}
+
+
+def _odd_value(value: str, case: CaseWriter) -> None:
+    rows = [{"id": 1, "part": value}, {"id": 2, "part": "plain"}, {"id": 3, "part": value}]
+    recipe = Recipe(_KEYED, ("part",)).append(rows)
+    recipe.delete(compare("id", "=", 3, "long")).publish(case)
+
+
+for _name, _value in _ODD.items():
+    FILES.define(
+        f"write-odd-value-{_name}",
+        "A partition value of special characters is written and read back",
+        "ADD-004 DATA-002 PART-003",
+        partial(_odd_value, _value),
+    )
+
+
+@FILES.case(
+    "write-odd-columns",
+    "Column names with special characters partition a table",
+    "ADD-004 DATA-002",
+)
+def _odd_columns(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p\u00e9#:%20", "string"))
+    name = schema.fields[1].name
+    recipe = Recipe(schema, (name,)).append([{"id": 1, name: "x"}, {"id": 2, name: None}])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+_TYPES: Final[Mapping[str, tuple[str, tuple[Any, ...], str]]] = {
+    "string": ("string", ("a", "B", "\u00e9"), "PART-003"),
+    "boolean": ("boolean", (True, False), "PART-013"),
+    "byte": ("byte", (-128, 127), "PART-004"),
+    "short": ("short", (-(2**15), 2**15 - 1), "PART-004"),
+    "integer": ("integer", (-(2**31), 2**31 - 1), "PART-004"),
+    "long": ("long", (-(2**63), 2**53 + 1, 2**63 - 1), "PART-004"),
+    "float": ("float", (-1.5, 0.25), "PART-004"),
+    "double": ("double", (-1.5, 0.1, 1.0e300), "PART-004"),
+    "decimal": ("decimal(10,2)", (Decimal("-0.05"), Decimal("99999999.99")), "PART-004"),
+    "date": ("date", (date(1, 1, 1), date(1969, 12, 31), date(9999, 12, 31)), "PART-005"),
+    "timestamp": (
+        "timestamp",
+        (utc(1969, 12, 31, 23, 59, 59, 999999), utc(2024, 2, 29, 12, 30)),
+        "PART-008 PART-010",
+    ),
+    "timestamp-ntz": (
+        "timestamp_ntz",
+        (local(1969, 12, 31, 23, 59, 59, 999999), local(2024, 2, 29, 12, 30)),
+        "PART-011",
+    ),
+    "binary": ("binary", (b"\x00\x01", b"abc"), "PART-014"),
+}
+
+
+def _partitioned_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("part", spelled))
+    rows = [{"id": number, "part": value} for number, value in enumerate((*values, None))]
+    recipe = Recipe(schema, ("part",)).append(rows).append(rows[:1])
+    recipe.delete(compare("id", "=", len(values) - 1, "long")).publish(case)
+
+
+for _name, (_spelled, _values, _requirements) in _TYPES.items():
+    VALUES.define(
+        f"write-{_name}",
+        f"A table partitioned by {_spelled} is written and read back",
+        f"{_requirements} PART-001 DATA-004",
+        partial(_partitioned_by, _spelled, _values),
+        since="2025" if _spelled == "timestamp_ntz" else None,
+        features=("timestampNtz",) if _spelled == "timestamp_ntz" else (),
+    )
+
+
+@VALUES.case(
+    "write-empty-string", "An empty string partition value becomes null", "PART-002 PART-001"
+)
+def _empty_string(case: CaseWriter) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "part": ""},
+        {"id": 2, "part": None},
+        {"id": 3, "part": " "},
+    ]
+    Recipe(_KEYED, ("part",)).append(rows).publish(case)
+
+
+@VALUES.case(
+    "write-two-columns", "Two partition columns with nulls in each", "PART-001 PART-004 DATA-004"
+)
+def _two_columns(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("a", "string"), field("b", "integer"))
+    rows: list[dict[str, Any]] = [
+        {"id": 4 * number + at, "a": a, "b": b}
+        for number, a in enumerate(("x", None))
+        for at, b in enumerate((1, None))
+    ]
+    recipe = Recipe(schema, ("b", "a")).append(rows).append(rows)
+    recipe.delete(all_of(is_null("a"), compare("b", "=", 1, "integer"))).publish(case)
+
+
+_EVERY: Final = struct(
+    field("id", "long"),
+    field("string", "string"),
+    field("boolean", "boolean"),
+    field("byte", "byte"),
+    field("short", "short"),
+    field("integer", "integer"),
+    field("float", "float"),
+    field("double", "double"),
+    field("small", "decimal(5,2)"),
+    field("large", "decimal(38,10)"),
+    field("binary", "binary"),
+    field("date", "date"),
+    field("timestamp", "timestamp"),
+)
+
+
+def _every(number: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "string": f"text {number}",
+        "boolean": number % 2 == 0,
+        "byte": -128 + number,
+        "short": 2**15 - 1 - number,
+        "integer": -(2**31) + number,
+        "float": number / 4,
+        "double": 0.1 * number,
+        "small": Decimal(number) / 100,
+        "large": Decimal("1234567890123456789012345678.0123456789") - number,
+        "binary": bytes([0, number, 255]),
+        "date": date(1970, 1, 1 + number),
+        "timestamp": utc(1969, 12, 31, 23, 59, 59, 999999 - number),
+    }
+
+
+@DATA.case(
+    "write-every-type", "Rows of every primitive type are written", "DATA-004 STAT-012 PQ-001"
+)
+def _every_type(case: CaseWriter) -> None:
+    empty: dict[str, Any] = dict.fromkeys(_EVERY.names) | {"id": 99}
+    recipe = Recipe(_EVERY).append([_every(number) for number in range(5)]).append([empty])
+    recipe.delete(compare("id", "=", 3, "long")).publish(case)
+
+
+_NESTED: Final[Struct] = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "integer"), field("inner", struct(field("b", "string"))))),
+    field("l", array("string")),
+    field("m", map_of("string", "long")),
+    field("deep", array(struct(field("k", "string"), field("v", array("integer"))))),
+)
+
+
+@DATA.case(
+    "write-nested",
+    "Nested rows with nulls at every level are written",
+    "DATA-004 PQ-015 PQ-016 PQ-017",
+)
+def _nested(case: CaseWriter) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "id": 1,
+            "s": {"a": 1, "inner": {"b": "x"}},
+            "l": ["a", None, ""],
+            "m": {"k": 1, "z": None},
+            "deep": [{"k": "a", "v": [1, None]}, None, {"k": None, "v": None}],
+        },
+        {"id": 2, "s": None, "l": None, "m": None, "deep": None},
+        {"id": 3, "s": {"a": None, "inner": None}, "l": [], "m": {}, "deep": []},
+    ]
+    recipe = Recipe(_NESTED).append(rows).append(rows[1:])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+_TEXTS: Final = ("a" * 40, "\u00e9" * 33, "\U0001f600" * 33, "\U0010ffff" * 33, "z" * 32, "")
+
+
+@STATISTICS.case(
+    "write-long-strings", "Bounds of long strings still bound them", "STAT-012 STAT-013"
+)
+def _long_strings(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number, text in enumerate(_TEXTS):
+        recipe.append([{"id": number, "name": text}, {"id": number, "name": None}])
+    recipe.delete(compare("name", "=", _TEXTS[1], "string")).publish(case)
+
+
+@STATISTICS.case("write-odd-numbers", "NaN, infinities and zeros keep bounds sound", "STAT-012")
+def _odd_numbers(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
+    values = (math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, None)
+    recipe = Recipe(schema)
+    for number, value in enumerate(values):
+        single = 0.0 if value == 5e-324 else value
+        recipe.append([{"id": number, "f": single, "d": value}, {"id": number, "f": 1.0, "d": 1.0}])
+    recipe.publish(case)
+
+
+@STATISTICS.case("write-instants", "Bounds of instants hold below the millisecond", "STAT-012")
+def _instants(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("t", "timestamp"))
+    moments = (utc(1969, 12, 31, 23, 59, 59, 999999), utc(2024, 2, 29, 0, 0, 0, 1))
+    recipe = Recipe(schema)
+    for number, moment in enumerate(moments):
+        recipe.append([{"id": number, "t": moment}])
+    recipe.delete(compare("t", "=", moments[0], "timestamp")).publish(case)
+
+
+@STATISTICS.case("write-nulls", "Columns of nothing but nulls are counted", "STAT-008 STAT-012")
+def _nulls(case: CaseWriter) -> None:
+    rows = [{"id": number, "name": None} for number in range(3)]
+    Recipe(_PAIR).append(rows).delete(compare("id", "=", 1, "long")).publish(case)
+
+
+@CHECKPOINTS.case(
+    "write-checkpoint",
+    "A checkpoint holds the state and no more",
+    "CKPT-001 CKPT-005 CKPT-006 CKPT-007 CKPT-031 CKC-002 CKC-003 CKC-004 CKC-005 CKC-012",
+)
+def _checkpoint(case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}, {"id": 2, "part": None}])
+    recipe.append([{"id": 3, "part": "b/c"}]).delete(compare("id", "=", 1, "long")).checkpoint()
+    recipe.append([{"id": 4, "part": "a"}]).publish(case)
+
+
+@CHECKPOINTS.case(
+    "write-checkpoint-empty",
+    "A table without files is checkpointed",
+    "CKPT-001 CKPT-005 CKC-002 CKC-003",
+)
+def _checkpoint_empty(case: CaseWriter) -> None:
+    Recipe(_PAIR).checkpoint().append(_pairs(1)).publish(case)
+
+
+@CHECKPOINTS.case(
+    "write-checkpoint-nested",
+    "Statistics of every type survive a checkpoint",
+    "CKPT-005 CKC-004 CKC-018",
+)
+def _checkpoint_types(case: CaseWriter) -> None:
+    recipe = Recipe(_EVERY).append([_every(number) for number in range(3)]).checkpoint()
+    recipe.delete(compare("id", "=", 1, "long")).checkpoint().publish(case)
+
+
+@TRANSACTIONS.case(
+    "write-progress", "Progress of applications survives a checkpoint", "TXN-004 CKC-006 REC-004"
+)
+def _progress(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).set_transaction("app", 1).append(_pairs(1)).set_transaction("other", 7)
+    recipe.set_transaction("app", 2).checkpoint().append(_pairs(2)).publish(case)
+
+
+@METADATA.case(
+    "write-properties", "Properties are set beside those that are set", "META-011 LOG-003"
+)
+def _properties(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, properties={"team": "a"}).append(_pairs(1))
+    recipe.set_properties({"purpose": "b"}).append(_pairs(2)).publish(case)
+
+
+_REFUSED: Final = Refusal("constraint", "commit", "APP-002")
+
+
+@APPEND_ONLY.case("write-append", "An append-only table takes appends", "APP-002 WVER-001")
+def _append_only(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"})
+    recipe.append(_pairs(1)).append(_pairs(2)).publish(case)
+
+
+@APPEND_ONLY.case("write-delete", "An append-only table refuses deletes", "APP-002 WVER-001")
+def _append_only_delete(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1, 2))
+    recipe.delete(compare("id", "=", 1, "long")).publish(case, refusal=_REFUSED)
+
+
+@APPEND_ONLY.case("write-overwrite", "An append-only table refuses overwrites", "APP-002 WVER-001")
+def _append_only_overwrite(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1))
+    recipe.overwrite(_pairs(2)).publish(case, refusal=_REFUSED)
+
+
+@APPEND_ONLY.case("write-update", "An append-only table refuses updates", "APP-002 WVER-001")
+def _append_only_update(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1))
+    recipe.update({"name": "x"}).publish(case, refusal=_REFUSED)
+
+
+@APPEND_ONLY.case(
+    "write-after-unlocking", "Deletes go on once appendOnly is false", "APP-004 APP-002"
+)
+def _append_only_unlocked(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1, 2))
+    recipe.set_properties({"delta.appendOnly": "false"})
+    recipe.delete(compare("id", "=", 1, "long")).publish(case)
+
+
+_STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))
+
+
+@SCHEMA.case("write-not-null", "Rows without nulls go into a column that has none", "SCH-025")
+def _not_null(case: CaseWriter) -> None:
+    Recipe(_STRICT).append(_pairs(1, 2)).publish(case)
+
+
+@SCHEMA.case("write-null-refused", "A null in a column that has none is refused", "SCH-025")
+def _null_refused(case: CaseWriter) -> None:
+    refusal = Refusal("constraint", "commit", "SCH-025")
+    recipe = Recipe(_STRICT).append(_pairs(1)).append([{"id": None, "name": "x"}])
+    recipe.publish(case, refusal=refusal)
+
+
+@LOG.case(
+    "write-append-given",
+    "An append goes on top of another writer's log",
+    "LOG-003 WNEW-001 DATA-004",
+)
+def _append_given(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
+    recipe.append(_pairs(4)).append(_pairs(5, 6)).publish(case)
+
+
+@LOG.case(
+    "write-append-checkpointed",
+    "An append goes on top of a checkpoint",
+    "LOG-003 WNEW-001 DATA-004",
+)
+def _append_checkpointed(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).delete(compare("id", "=", 1, "long")).checkpoint()
+    recipe.given().append(_pairs(4)).publish(case)
+
+
+@FILES.case(
+    "write-append-partitions",
+    "An append to a partitioned table says each value",
+    "ADD-004 DATA-004 PART-003",
+)
+def _append_partitions(case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}]).given()
+    recipe.append([{"id": 2, "part": "b c"}, {"id": 3, "part": None}]).publish(case)
+
+
+@FILES.case(
+    "write-delete-given", "A delete goes on top of another writer's files", "DATA-005 FA-005 FA-021"
+)
+def _delete_given(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
+    recipe.delete(is_in("id", [2, 3], "long")).publish(case)
+
+
+@DATA.case(
+    "write-append-types", "An append of every type fits another writer's files", "DATA-004 STAT-012"
+)
+def _append_types(case: CaseWriter) -> None:
+    recipe = Recipe(_EVERY).append([_every(1)]).given()
+    recipe.append([_every(2), _every(3)]).publish(case)
+
+
+@CHECKPOINTS.case(
+    "write-checkpoint-given",
+    "Another writer's log is checkpointed",
+    "CKPT-001 CKPT-005 CKPT-006 CKPT-007 CKC-002 CKC-003 CKC-004 CKC-005 CKC-012",
+)
+def _checkpoint_given(case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}, {"id": 2, "part": None}])
+    recipe.delete(compare("id", "=", 1, "long")).set_transaction("app", 3).given()
+    recipe.checkpoint().publish(case)
+
+
+CHAPTERS = (
+    LOG,
+    FILES,
+    DATA,
+    VALUES,
+    STATISTICS,
+    CHECKPOINTS,
+    TRANSACTIONS,
+    METADATA,
+    APPEND_ONLY,
+    SCHEMA,
+)

@@ -1,0 +1,357 @@
+"""Cases of writing: recipes for rules that bind writers alone, one after the other."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in
+from generators.golden.cases.recipes import Recipe
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import Struct, array, field, struct
+
+__all__ = ["CHAPTERS"]
+
+IDENTITY: Final = Chapter("identity-columns")
+VERSIONS: Final = Chapter("version-requirements")
+VARIANT: Final = Chapter("variant-type", since="upstream", features=("variantType",))
+SHREDDED: Final = Chapter("variant-shredding", since="upstream", features=("variantType",))
+FEATURES: Final = Chapter("table-features", since="2025")
+CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
+TRACKING: Final = Chapter("row-tracking", since="2025")
+CHECKS: Final = Chapter("check-constraints", since="2025")
+DEFAULTS: Final = Chapter("default-columns", since="2025")
+MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_LISTED: Final = ("identityColumns",)
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+def _constraint(requirement: str) -> Refusal:
+    return Refusal("constraint", "commit", requirement)
+
+
+def _numbered(start: int, step: int, **more: Any) -> Struct:
+    """Give a table whose first column is an identity column."""
+    metadata = {"start": start, "step": step, "allowExplicitInsert": False, **more}
+    return struct(
+        field("k", "long", metadata={f"delta.identity.{n}": v for n, v in metadata.items()}),
+        field("id", "long"),
+    )
+
+
+def _ids(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number} for number in numbers]
+
+
+def _counted(start: int, step: int, case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(start, step), features=_LISTED)
+    recipe.append_numbered("k", *_ids(1, 2, 3)).append_numbered("k", *_ids(4))
+    recipe.delete(compare("id", "=", 4, "long")).append_numbered("k", *_ids(5, 6))
+    recipe.checkpoint().append_numbered("k", *_ids(7)).publish(case)
+
+
+for _name, _title, _start, _step in (
+    ("up", "Values of an identity column grow past the high water mark", 1, 1),
+    ("down", "Values of an identity column fall where its step is negative", 10, -5),
+    ("wide", "Values of an identity column keep to start and step", -3, 7),
+):
+    IDENTITY.define(
+        f"write-{_name}",
+        _title,
+        "IDN-012 IDN-013 IDN-014 IDN-016",
+        partial(_counted, _start, _step),
+    )
+
+
+@IDENTITY.case(
+    "write-given",
+    "Values go on from the mark that another writer left",
+    "IDN-012 IDN-013 IDN-014 IDN-016",
+)
+def _going_on(case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(10, -5, highWaterMark=0), features=_LISTED)
+    recipe.append([{"k": 10, "id": 1}, {"k": 0, "id": 2}]).given()
+    recipe.append_numbered("k", *_ids(3)).append_numbered("k", *_ids(4, 5)).publish(case)
+
+
+@IDENTITY.case("write-explicit", "Users give values where the column lets them", "IDN-010")
+def _explicit(case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(1, 1, allowExplicitInsert=True), features=_LISTED)
+    recipe.append([{"k": 1000, "id": 1}]).append([{"k": -7, "id": 2}]).publish(case)
+
+
+@IDENTITY.case(
+    "write-explicit-refused", "Users give no values where the column does not let them", "IDN-011"
+)
+def _explicit_refused(case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(1, 1), features=_LISTED)
+    recipe.append_numbered("k", *_ids(1)).append([{"k": 1000, "id": 2}])
+    recipe.publish(case, refusal=_constraint("IDN-011"))
+
+
+def _overflowing(start: int, step: int, case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(start, step), features=_LISTED)
+    recipe.append_numbered("k", *_ids(1)).append_refused(_ids(2, 3, 4))
+    recipe.publish(case, refusal=_constraint("IDN-015"))
+
+
+for _name, _start, _step in (("up", 2**63 - 2, 1), ("down", -(2**63) + 3, -2)):
+    IDENTITY.define(
+        f"write-overflow-{_name}",
+        "Rows are refused whose identity values would be no longs",
+        "IDN-015",
+        partial(_overflowing, _start, _step),
+    )
+
+
+@VERSIONS.case(
+    "write-identity-6", "Writer version 6 gives values to identity columns", "WVER-005 IDN-012"
+)
+def _identity_6(case: CaseWriter) -> None:
+    schema = _numbered(1, 2, highWaterMark=3)
+    recipe = Recipe(schema, protocol=Protocol(1, 6)).append([{"k": 1, "id": 1}, {"k": 3, "id": 2}])
+    recipe.given().append_numbered("k", *_ids(3)).publish(case)
+
+
+@VERSIONS.case(
+    "write-append-only-7",
+    "At writer version 7 a property alone binds nobody",
+    "WVER-006 APP-002",
+    since="2025",
+)
+def _unlisted(case: CaseWriter) -> None:
+    properties = {"delta.appendOnly": "true"}
+    protocol = Protocol(1, 7, None, ("domainMetadata",))
+    recipe = Recipe(_PAIR, (), properties, protocol=protocol).append(_pairs(1, 2)).given()
+    recipe.delete(compare("id", "=", 1, "long")).append(_pairs(3))
+    refused = Refusal("constraint", "commit", "WVER-006")
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "the property is that of a feature that is not listed", None),
+            ("refused", "no clause has a writer delete rows", refused),
+        ],
+    )
+
+
+@CHECKS.case(
+    "write-add-7",
+    "At writer version 7 a constraint comes beside features that are listed",
+    "CHK-007 TF-015",
+)
+def _add_7(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}, ("appendOnly",))
+    recipe.append(_pairs(1)).keep("enable_feature", feature="checkConstraints")
+    recipe.keep("add_constraint", name="positive", expression="id > 0").append(_pairs(2))
+    recipe.append(_pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
+
+
+@CHECKS.case(
+    "write-unknown-function",
+    "Rows are refused where nobody can tell whether they obey a constraint",
+    "CHK-005 CHK-006",
+)
+def _unknown_function(case: CaseWriter) -> None:
+    properties = {"delta.constraints.odd": "from_another_world(id) > 0"}
+    recipe = Recipe(_PAIR, (), properties, ("checkConstraints",)).append(_pairs(1, 2)).given()
+    recipe.append(_pairs(3)).publish(case, refusal=Refusal("unsupported", "commit", "CHK-006"))
+
+
+_METADATA: Final = b"\x01\x00\x00"
+"""Version 1, a dictionary of no names."""
+
+_VARIANTS: Final[tuple[tuple[bytes, bytes], ...]] = (
+    (_METADATA, b"\x00"),  # null
+    (_METADATA, b"\x04"),  # true
+    (_METADATA, b"\x0c\x2a"),  # the byte 42
+    (_METADATA, b"\x15delta"),  # a short string
+    (_METADATA, b"\x03\x02\x00\x02\x03\x0c\x01\x00"),  # [1, null]
+    (b"\x01\x01\x00\x01k", b"\x02\x01\x00\x00\x01\x04"),  # {"k": true}
+)
+"""Metadata and value of variants, by the encoding of variants in Parquet."""
+
+
+def _variants(*numbers: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for number in numbers:
+        metadata, value = _VARIANTS[number % len(_VARIANTS)]
+        found.append({"id": number, "v": {"metadata": metadata, "value": value}})
+    return found
+
+
+_VARIANT: Final = struct(field("id", "long"), field("v", "variant"))
+
+
+@VARIANT.case("write-variants", "Variants are written, and kept through rewrites", "VAR-003")
+def _write_variants(case: CaseWriter) -> None:
+    recipe = Recipe(_VARIANT, features=("variantType",)).append(_variants(*range(6)))
+    recipe.append([{"id": 9, "v": None}]).delete(is_in("id", [1, 4], "long"))
+    recipe.update({"id": 100}, compare("id", "=", 5, "long")).keep("optimize")
+    recipe.checkpoint().append(_variants(8)).publish(case)
+
+
+@VARIANT.case(
+    "write-unasked", "A table with a variant column lists the feature, asked for or not", "VAR-001"
+)
+def _write_unasked(case: CaseWriter) -> None:
+    Recipe(_VARIANT).append(_variants(2, 3)).publish(case)
+
+
+@VARIANT.case("write-variants-within", "Variants are written within an array", "VAR-003")
+def _write_within(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("l", array("variant")))
+    values = [each["v"] for each in _variants(2, 5)]
+    recipe = Recipe(schema, features=("variantType",))
+    recipe.append([{"id": 1, "l": [*values, None]}, {"id": 2, "l": None}])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@DEFAULTS.case(
+    "write-variant-default",
+    "A variant that is left out is null, and has no other default",
+    "DFT-010",
+    since="upstream",
+    features=("variantType",),
+)
+def _variant_default(case: CaseWriter) -> None:
+    recipe = Recipe(_VARIANT, features=("variantType", "allowColumnDefaults"))
+    recipe.append(_variants(2)).append([{"id": 7}])
+    recipe.keep("set_default", column="v", expression="parse_json('1')")
+    recipe.publish(case, refusal=_constraint("DFT-010"))
+
+
+_SHREDDING: Final = ("variantType", "variantShredding")
+
+
+@SHREDDED.case(
+    "write-unshredded",
+    "Variants are not shredded where the table does not ask for it",
+    "SHRED-002 VAR-003",
+    features=_SHREDDING,
+)
+def _unshredded(case: CaseWriter) -> None:
+    recipe = Recipe(_VARIANT, features=_SHREDDING).append(_variants(*range(6)))
+    recipe.delete(compare("id", "=", 3, "long")).keep("optimize").publish(case)
+
+
+@FEATURES.case(
+    "write-upgrade",
+    "An upgrade lists what versions of before may have used",
+    "TF-012 TF-008 TF-015",
+    features=("deletionVectors",),
+)
+def _upgrade(case: CaseWriter) -> None:
+    properties = {"delta.constraints.positive": "id > 0", "delta.enableChangeDataFeed": "true"}
+    recipe = Recipe(_PAIR, (), properties, protocol=Protocol(1, 4)).append(_pairs(1, 2)).given()
+    recipe.set_properties({"delta.enableChangeDataFeed": "false"})
+    recipe.keep("enable_feature", feature="deletionVectors").append(_pairs(3))
+    recipe.append(_pairs(-4)).publish(case, refusal=_constraint("CHK-006"))
+
+
+_TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
+_AHEAD: Final = 4_102_444_800_000
+"""2100-01-01, in ms since the epoch: a time that no clock of today tells."""
+
+
+@CLOCK.case(
+    "write-behind",
+    "A commit carries a later time than the one before under any clock",
+    "ICT-008 ICT-009",
+)
+def _behind(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _TIMED, ("inCommitTimestamp",), start=_AHEAD).append(_pairs(1))
+    recipe.given().append(_pairs(2)).delete(compare("id", "=", 1, "long")).publish(case)
+
+
+@CLOCK.case(
+    "write-enable",
+    "A table tells since when its commits carry their time",
+    "ICT-005 ICT-010 ICT-011 ICT-012",
+)
+def _enable(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties(_TIMED).append(_pairs(2)).append(_pairs(3)).publish(case)
+
+
+@CLOCK.case(
+    "write-enable-behind",
+    "The first time of a commit is above that of the file before it",
+    "ICT-010 ICT-011 ICT-012",
+)
+def _enable_behind(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("inCommitTimestamp",)).append(_pairs(1)).given()
+    for version in (0, 1):
+        case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
+    recipe.set_properties(_TIMED).append(_pairs(2)).publish(case)
+
+
+_TRACKED: Final = ("rowTracking", "domainMetadata")
+
+
+@TRACKING.case(
+    "write-supported",
+    "Files have no hidden columns where row tracking is supported alone",
+    "RT-002 RT-004 RT-028 RT-039",
+)
+def _supported(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=_TRACKED).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe.update({"name": "x"}, compare("id", "<=", 2, "long"))
+    recipe.delete(compare("id", "=", 3, "long")).keep("optimize").append(_pairs(5)).publish(case)
+
+
+@TRACKING.case(
+    "write-created",
+    "A table that tracks rows from the start names its hidden columns",
+    "RT-042",
+)
+def _created(case: CaseWriter) -> None:
+    enabled = {"delta.enableRowTracking": "true"}
+    Recipe(_PAIR, (), enabled, _TRACKED).set_transaction("app", 1).publish(case)
+
+
+@TRACKING.case(
+    "write-disabled",
+    "Files have no hidden columns once row tracking is off again",
+    "RT-002 RT-004 RT-028 RT-039",
+)
+def _disabled(case: CaseWriter) -> None:
+    enabled = {"delta.enableRowTracking": "true"}
+    recipe = Recipe(_PAIR, (), enabled, _TRACKED).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
+    recipe.set_properties({"delta.enableRowTracking": "false"})
+    recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).keep("optimize")
+    recipe.append(_pairs(5)).publish(case)
+
+
+@MAPPING.case(
+    "write-name-again",
+    "A column of a name that was dropped is another column",
+    "CM-014 CM-019 CM-020 CM-022",
+)
+def _name_again(case: CaseWriter) -> None:
+    mapped = {"delta.columnMapping.mode": "name"}
+    recipe = Recipe(_PAIR, (), mapped, ("columnMapping",)).append(_pairs(1, 2))
+    recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])
+    recipe.drop_column("x").add_column(field("x", "long"))
+    recipe.append([{"id": 4, "name": "d", "x": 6}]).keep("optimize").publish(case)
+
+
+CHAPTERS = (
+    IDENTITY,
+    VERSIONS,
+    VARIANT,
+    SHREDDED,
+    FEATURES,
+    CLOCK,
+    TRACKING,
+    CHECKS,
+    DEFAULTS,
+    MAPPING,
+)

@@ -1,0 +1,420 @@
+"""Cases of writing: recipes of checkpoints, compactions, cleaning, clustering and catalogs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare, is_in
+from generators.golden.cases.recipes import Recipe
+from generators.materialise.builder import TableBuilder
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.oracle.delta_schema import Struct, field, struct
+from generators.oracle.operations import CheckpointKind
+
+__all__ = ["CHAPTERS"]
+
+CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
+STRUCTS: Final = Chapter("checkpoint-schema", since="2025")
+COMPACTION: Final = Chapter("log-compaction-files", since="2025")
+FILES: Final = Chapter("add-file-and-remove-file")
+VECTORS: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
+CLUSTERED: Final = Chapter("clustered-table", since="2025")
+FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
+SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
+WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+METADATA: Final = Chapter("change-metadata")
+CATALOG: Final = Chapter("catalog-managed-tables", since="upstream", features=("catalogManaged",))
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_KEYED: Final = struct(field("id", "long"), field("part", "string"))
+_V2: Final = ("v2Checkpoint", "domainMetadata")
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+_LONG_AGO: Final = 1_500_000_000_000
+"""2017-07-14, in ms since the epoch: whatever may expire has expired since."""
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+def _keyed(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number, "part": "ab"[number % 2]} for number in numbers]
+
+
+def _everything(recipe: Recipe) -> Recipe:
+    """Give a table something of every action that a checkpoint keeps."""
+    recipe.append(_keyed(1, 2, 3)).append(_keyed(4)).delete(compare("id", "=", 2, "long"))
+    return recipe.set_transaction("app", 3).set_transaction("other", 1)
+
+
+def _checkpointed(kind: CheckpointKind, sidecars: int, case: CaseWriter) -> None:
+    recipe = _everything(Recipe(_KEYED, ("part",), {}, _V2))
+    recipe.set_domain("mine", '{"a":1}').set_domain("gone", "x").set_domain("gone", None)
+    recipe.checkpoint(kind, sidecars).append(_keyed(5)).delete(compare("id", "=", 4, "long"))
+    recipe.checkpoint(kind, sidecars).publish(case, needs=("checkpoint.kind",))
+
+
+_KINDS: Final[Mapping[str, tuple[CheckpointKind, int, str]]] = {
+    "json": ("v2-json", 0, "A V2 checkpoint in JSON has the files in itself"),
+    "json-sidecars": ("v2-json", 2, "A V2 checkpoint in JSON has its files in sidecars"),
+    "parquet": ("v2-parquet", 0, "A V2 checkpoint in Parquet has the files in itself"),
+    "parquet-sidecars": ("v2-parquet", 2, "A V2 checkpoint in Parquet has its files in sidecars"),
+}
+_OF_V2: Final = (
+    "CKPT-013 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-006 CKC-007 "
+    "CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
+)
+_OF_SIDECARS: Final = "CKPT-V2-003 CKPT-V2-004 SIDE-001 SIDE-002 SIDE-003 SIDE-004"
+
+for _name, (_kind, _sidecars, _title) in _KINDS.items():
+    CHECKPOINTS.define(
+        f"write-v2-{_name}",
+        _title,
+        f"{_OF_V2} {_OF_SIDECARS}" if _sidecars else _OF_V2,
+        partial(_checkpointed, _kind, _sidecars),
+        features=("v2Checkpoint",),
+    )
+
+
+@CHECKPOINTS.case(
+    "write-v2-policy",
+    "A table asks for V2 checkpoints, and a checkpoint keeps every action",
+    "CKPT-005 CKPT-V2-001 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 CKC-007 CKC-009 CKSCH-009",
+    features=("v2Checkpoint",),
+)
+def _policy(case: CaseWriter) -> None:
+    recipe = _everything(Recipe(_KEYED, ("part",), {"delta.checkpointPolicy": "v2"}, _V2))
+    recipe.set_domain("mine", '{"a":1}').checkpoint().append(_keyed(5)).checkpoint().publish(case)
+
+
+@CHECKPOINTS.case(
+    "write-everything",
+    "A checkpoint keeps vectors, row ids, domains and transactions",
+    "CKPT-005 CKC-002 CKC-004 CKC-005 CKC-006 CKC-007 CKC-014 CKC-024 CKC-025 RT-031 "
+    "CKPT-V1-001 CKPT-V1-002 CKSCH-008 CKSCH-009",
+    features=("deletionVectors",),
+)
+def _all_actions(case: CaseWriter) -> None:
+    features = ("deletionVectors", "rowTracking", "domainMetadata", "changeDataFeed")
+    properties = {
+        **_VECTORS,
+        "delta.enableRowTracking": "true",
+        "delta.enableChangeDataFeed": "true",
+    }
+    recipe = _everything(Recipe(_KEYED, ("part",), properties, features))
+    recipe.update({"id": 30}, compare("id", "=", 3, "long")).set_domain("unknown.to.all", "{}")
+    recipe.checkpoint().append(_keyed(5)).publish(case)
+
+
+def _in_parts(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, (), properties, features)
+    for number in range(0, 12, 2):
+        recipe.append(_keyed(number, number + 1))
+    recipe.delete(is_in("id", [1, 4, 6, 7], "long")).set_transaction("app", 1)
+    # Whoever tries again, comes to the same parts.
+    recipe.checkpoint("multi-part", parts=3).checkpoint("multi-part", parts=3)
+    recipe.append(_keyed(20)).checkpoint("multi-part", parts=2)
+    recipe.publish(case, needs=("checkpoint.kind",))
+
+
+for _name, _title, _properties, _listed, _more in (
+    ("multi-part", "Parts of a checkpoint have the files by their paths", {}, (), "CKPT-N-005"),
+    (
+        "multi-part-vectors",
+        "Parts of a checkpoint have the files by paths and vectors",
+        _VECTORS,
+        ("deletionVectors",),
+        "CKPT-N-004",
+    ),
+):
+    CHECKPOINTS.define(
+        f"write-{_name}",
+        _title,
+        f"CKPT-021 CKPT-022 CKPT-023 CKPT-024 CKPT-N-003 {_more} CKPT-N-007 CKC-002 CKC-003 "
+        "CKC-004 CKPT-V1-001 CKPT-V1-002",
+        partial(_in_parts, _properties, _listed),
+        features=_listed,
+    )
+
+
+def _statistics(as_struct: str, as_json: str, case: CaseWriter) -> None:
+    properties = {
+        "delta.checkpoint.writeStatsAsStruct": as_struct,
+        "delta.checkpoint.writeStatsAsJson": as_json,
+    }
+    # The properties bind from writer version 3 on.
+    recipe = (
+        Recipe(_KEYED, ("part",), properties, ("checkConstraints",))
+        .append(_keyed(1, 2, 3))
+        .checkpoint()
+    )
+    recipe.append([{"id": None, "part": None}]).checkpoint()
+    recipe.delete(compare("id", "=", 3, "long")).checkpoint().publish(case)
+
+
+for _name, _title, _struct, _json, _ids in (
+    (
+        "both-statistics",
+        "A checkpoint has statistics in both forms where both are asked for",
+        "true",
+        "true",
+        "CKC-015 CKC-018 CKC-021",
+    ),
+    (
+        "json-statistics",
+        "A checkpoint has statistics as text where that is asked for alone",
+        "false",
+        "true",
+        "CKC-018 CKC-023",
+    ),
+    (
+        "no-statistics",
+        "A checkpoint that is asked for no statistics keeps the files",
+        "false",
+        "false",
+        "CKC-004 CKC-020 CKC-023",
+    ),
+):
+    STRUCTS.define(f"write-{_name}", _title, _ids, partial(_statistics, _struct, _json))
+
+
+@COMPACTION.case(
+    "write-compaction-removes",
+    "A log compaction keeps tombstones, progress and domains",
+    "COMP-002 COMP-004 COMP-006 COMP-007 COMP-008",
+)
+def _compaction(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 1).set_transaction("app", 2)
+    recipe.set_domain("mine", "a").set_domain("mine", "b")
+    recipe.keep("compact_log", version=False, start=2, end=7).append(_pairs(9)).publish(case)
+
+
+def _aged(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
+    """Let every file of the table be old, and give the data files that are live."""
+
+    def live(builder: TableBuilder) -> list[str]:
+        for path in case.delta.rglob("*"):
+            if path.is_file():
+                case.file_time(path.relative_to(case.delta).as_posix(), _LONG_AGO)
+        return sorted({path for path, _ in builder.states[builder.version].adds})
+
+    return live
+
+
+@FILES.case(
+    "write-vacuum-retained",
+    "A vacuum keeps an old file that went a moment ago",
+    "FA-008",
+)
+def _retained(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4)).given()
+    recipe.delete(is_in("id", [2, 4], "long"))
+    recipe.keep("vacuum", version=False, kept=_aged(case)).append(_pairs(5)).publish(case)
+
+
+@VECTORS.case(
+    "write-restore-vectors",
+    "A restore brings the vectors of then back",
+    "DVD-013 DVD-014 DVD-017",
+)
+def _restore(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long"))
+    recipe.restore(2).delete(compare("id", "=", 3, "long")).restore(3).publish(case)
+
+
+@VECTORS.case(
+    "write-restore-uncounted",
+    "A file restored with its vector tells its rows",
+    "DVDESC-022 DVD-013 DVD-017",
+)
+def _restore_uncounted(case: CaseWriter) -> None:
+    properties = {**_VECTORS, "delta.checkpoint.writeStatsAsJson": "false"}
+    recipe = Recipe(_PAIR, (), properties, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
+    recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
+
+
+_CLUSTERING: Final = '{"clusteringColumns":[["id"]]}'
+_ANOTHER: Final = "fromAnotherWorld"
+
+
+def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
+    """Let the files of version 2 have been clustered by an implementation that nobody knows."""
+
+    def clustered(_: TableBuilder) -> bool:
+        path = case.delta / LOG_DIRECTORY / commit_name(2)
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            if "add" in line:
+                line["add"]["clusteringProvider"] = _ANOTHER
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        path.write_text(text, encoding="utf-8")
+        return True
+
+    return clustered
+
+
+@CLUSTERED.case(
+    "write-append",
+    "Rows that are appended have statistics of the clustering columns",
+    "CLUS-006 CLUS-009",
+)
+def _append_clustered(case: CaseWriter) -> None:
+    properties = {"delta.dataSkippingNumIndexedCols": "1"}
+    recipe = Recipe(_PAIR, (), properties, clustering_columns=("name",)).append(_pairs(1, 2))
+    recipe.append([{"id": 3, "name": None}])
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "whatever the property says, the columns have statistics", None),
+            (
+                "refused",
+                "the property, of no text of the protocol, leaves them without statistics",
+                Refusal("invalid_table", "commit", "CLUS-009"),
+            ),
+        ],
+    )
+
+
+@CLUSTERED.case(
+    "write-cluster-run",
+    "A run clusters what nobody has, tells who did, and leaves others alone",
+    "CLUS-009 CLUS-011 CLUS-012",
+)
+def _cluster_run(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {}, ("clustering", "domainMetadata"))
+    recipe.set_domain("delta.clustering", _CLUSTERING).append(_pairs(7, 3, 5))
+    recipe.append(_pairs(9, 1)).append(_pairs(8, 2)).given()
+    recipe.keep("optimize", cluster=_by_another(case)).append(_pairs(4)).publish(case)
+
+
+_MAPPED: Final = {"delta.columnMapping.mode": "name"}
+
+
+def _compatible(version: int, **more: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    name = f"icebergCompatV{version}"
+    return {
+        **_MAPPED,
+        f"delta.enableIcebergCompatV{version}": "true",
+        **more,
+    }, ("columnMapping", name)
+
+
+def _replaced(version: int, requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, ("part",), *_compatible(version)).append(_keyed(1, 2))
+    other = struct(field("id", "long"), field("day", "string"))
+    recipe.replace(other, ["day"], [])
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
+
+
+for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019")):
+    _chapter.define(
+        "write-replace-partitions",
+        "A table is not replaced by one with partition columns of other names",
+        _id,
+        partial(_replaced, _version, _id),
+    )
+
+
+def _replaced_alike(version: int, case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, ("part",), *_compatible(version)).append(_keyed(1, 2))
+    other = struct(field("part", "integer"), field("n", "double"))
+    recipe.replace(other, ["part"], [{"part": 1, "n": 0.5}, {"part": None, "n": None}])
+    recipe.append([{"part": 2, "n": 1.5}]).publish(case)
+
+
+for _chapter, _version, _id in ((FIRST, 1, "ICE1-012"), (SECOND, 2, "ICE2-020")):
+    _chapter.define(
+        "write-replace-alike",
+        "A table is replaced by one with a partition column of the same name",
+        _id,
+        partial(_replaced_alike, _version),
+    )
+
+
+@METADATA.case(
+    "write-replace",
+    "A table that is replaced has new columns and rows, and its properties",
+    "META-011 DATA-004 FA-021",
+)
+def _replace(case: CaseWriter) -> None:
+    recipe = Recipe(_KEYED, ("part",), {"custom.team": "a"}).append(_keyed(1, 2, 3))
+    recipe.replace(_PAIR, [], _pairs(7, 8)).append(_pairs(9)).checkpoint()
+    recipe.replace(struct(field("part", "string"), field("x", "double")), ["part"], [])
+    recipe.append([{"part": None, "x": 1.5}]).publish(case)
+
+
+def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> None:
+    properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
+    row = {"id": 1, "n": 1}
+    recipe = Recipe(schema, (), properties, (*features, "typeWidening")).append([row])
+    recipe.change_type(column, spelled)
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "ICE2-023"))
+
+
+for _name, _from, _to in (
+    ("double", "integer", "double"),
+    ("decimal", "integer", "decimal(12,2)"),
+):
+    WIDENING.define(
+        f"write-iceberg-{_name}",
+        f"A change from {_from} to {_name} is refused where Iceberg knows none",
+        "ICE2-023 TW-003",
+        partial(_widened, struct(field("id", "long"), field("n", _from)), "n", _to),
+        features=("typeWidening", "columnMapping"),
+    )
+
+
+_MANAGED: Final = ("catalogManaged", "inCommitTimestamp")
+_UNMANAGED: Final[Mapping[str, tuple[str, str, str]]] = {
+    "append": ("Rows are not appended past the catalog", "CAT-011", "CAT-016"),
+    "delete": ("Rows are not deleted past the catalog", "CAT-016", "CAT-011"),
+    "optimize": ("Files are not moved unless the catalog permits it", "CAT-021", "CAT-011"),
+    "vacuum": ("Files are not vacuumed unless the catalog permits it", "CAT-020", "CAT-016"),
+    "cleanup": ("The log is not cleaned unless the catalog permits it", "CAT-019", "CAT-016"),
+}
+
+
+def _past_the_catalog(operation: str, requirement: str, case: CaseWriter) -> None:
+    properties = {"delta.enableInCommitTimestamps": "true"}
+    recipe = Recipe(_PAIR, (), properties, _MANAGED).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.delete(compare("id", "=", 1, "long")).given()
+    match operation:
+        case "append":
+            recipe.append(_pairs(9))
+        case "delete":
+            recipe.delete(compare("id", "=", 2, "long"))
+        case "optimize":
+            recipe.keep("optimize")
+        case _:
+            recipe.keep(operation, version=False, kept=_aged(case))
+    refusal = Refusal("unsupported", "commit", requirement)
+    recipe.publish(case, refusal=refusal, managed=True)
+
+
+for _name, (_title, _id, _other) in _UNMANAGED.items():
+    CATALOG.define(
+        f"write-{_name}", _title, f"{_id} {_other}", partial(_past_the_catalog, _name, _id)
+    )
+
+
+CHAPTERS = (
+    CHECKPOINTS,
+    STRUCTS,
+    COMPACTION,
+    FILES,
+    VECTORS,
+    CLUSTERED,
+    FIRST,
+    SECOND,
+    WIDENING,
+    METADATA,
+    CATALOG,
+)

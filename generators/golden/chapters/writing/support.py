@@ -1,0 +1,263 @@
+"""Cases of features that bind writers: a reader reads such tables like any other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import publish
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    legacy_protocol,
+)
+from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
+
+__all__ = ["CHAPTERS"]
+
+_CHAPTERS = {
+    slug: Chapter(slug)
+    for slug in (
+        "append-only-tables",
+        "column-invariants",
+        "check-constraints",
+        "generated-columns",
+        "identity-columns",
+    )
+}
+DEFAULTS = Chapter("default-columns", since="2025")
+CLUSTERED = Chapter("clustered-table", since="2025")
+ICEBERG_V1 = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
+ICEBERG_V2 = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
+VACUUM = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
+
+_PLAIN = struct(field("c", "long"), field("name", "string"))
+_ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
+_INVARIANT = json.dumps({"expression": {"expression": "c > 3"}})
+_IDENTITY = {
+    "delta.identity.start": 1,
+    "delta.identity.step": 1,
+    "delta.identity.highWaterMark": 5,
+    "delta.identity.allowExplicitInsert": False,
+}
+
+
+def _with_metadata(**metadata: Any) -> Struct:
+    keys = {key.replace("__", "."): value for key, value in metadata.items()}
+    return struct(field("c", "long", metadata=keys), field("name", "string"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Feature:
+    """A writer feature: its legacy version, its name, and the metadata that makes it active."""
+
+    chapter: str
+    name: str
+    writer: int
+    requirements: str
+    schema: Struct = _PLAIN
+    properties: Mapping[str, str] | None = None
+
+
+_FEATURES = (
+    _Feature(
+        "append-only-tables",
+        "appendOnly",
+        2,
+        "APP-001 TF-002",
+        properties={"delta.appendOnly": "true"},
+    ),
+    _Feature(
+        "column-invariants",
+        "invariants",
+        2,
+        "INV-001 INV-002 INV-003 TF-002",
+        schema=_with_metadata(delta__invariants=_INVARIANT),
+    ),
+    _Feature(
+        "check-constraints",
+        "checkConstraints",
+        3,
+        "CHK-001 CHK-002 CHK-003 CHK-004 CHK-005 TF-002",
+        properties={"delta.constraints.positive": "c > 0", "delta.constraints.odd name": "c < 9"},
+    ),
+    _Feature(
+        "generated-columns",
+        "generatedColumns",
+        4,
+        "GEN-001 GEN-002 TF-002",
+        schema=struct(
+            field("c", "long"),
+            field("name", "string", metadata={"delta.generationExpression": "cast(c as string)"}),
+        ),
+    ),
+    _Feature(
+        "identity-columns",
+        "identityColumns",
+        6,
+        "IDN-001 IDN-002 IDN-004 IDN-005 TF-002",
+        schema=struct(field("c", "long", metadata=_IDENTITY), field("name", "string")),
+    ),
+)
+
+
+def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) -> None:
+    table = GoldenTable(
+        case.delta,
+        feature.schema,
+        seed=case.info.id,
+        protocol=protocol,
+        properties=feature.properties,
+    )
+    table.create(add(table.file(_ROWS)))
+    table.commit(add(table.file([{"c": 6, "name": "x"}])))
+    publish(case, table)
+
+
+def _define_features() -> None:
+    for feature in _FEATURES:
+        legacy = legacy_protocol(1, feature.writer)
+        listed = {
+            "minReaderVersion": 1,
+            "minWriterVersion": 7,
+            "writerFeatures": [feature.name],
+        }
+        for suffix, protocol, since in (("legacy", legacy, "2021"), ("feature", listed, "2025")):
+            _CHAPTERS[feature.chapter].define(
+                f"active-{suffix}",
+                f"A table with active {feature.name} reads normally ({suffix})",
+                feature.requirements,
+                partial(_active, feature=feature, protocol=protocol),
+                since=since,
+            )
+
+
+_define_features()
+
+
+def _writers(*names: str) -> dict[str, Any]:
+    return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": sorted(names)}
+
+
+@DEFAULTS.case(
+    "defaults-do-not-affect-reads",
+    "A column default never shows in a read",
+    "DFT-001 DFT-002 DFT-004",
+)
+def _defaults(case: CaseWriter) -> None:
+    table = GoldenTable(
+        case.delta, _PLAIN, seed=case.info.id, protocol=_writers("allowColumnDefaults")
+    )
+    table.create(add(table.file([{"c": 1, "name": None}])))
+    default = {"CURRENT_DEFAULT": "'preset'"}
+    table.schema = struct(field("c", "long"), field("name", "string", metadata=default))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.schema = table.schema.with_fields(
+        field("later", "integer", metadata={"CURRENT_DEFAULT": "42"})
+    )
+    table.commit(table.metadata(), add(table.file([{"c": 2, "name": "x", "later": 1}])))
+    publish(case, table)
+
+
+@CLUSTERED.case(
+    "by-name-parts", "A clustered table reads like any other", "CLUS-001 CLUS-006 CLUS-007 CLUS-011"
+)
+def _clustered(case: CaseWriter) -> None:
+    _clustering(case, '{"clusteringColumns":[["c"],["name"]]}')
+
+
+@CLUSTERED.case(
+    "flat-columns", "The flat spelling of clustering columns reads as well", "CLUS-007 CLUS-006"
+)
+def _clustered_flat(case: CaseWriter) -> None:
+    _clustering(case, '{"clusteringColumns":["c"]}')
+
+
+def _clustering(case: CaseWriter, configuration: str) -> None:
+    protocol = _writers("clustering", "domainMetadata")
+    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id, protocol=protocol)
+    table.create(domain("delta.clustering", configuration), add(table.file(_ROWS)))
+    sorted_file = table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")
+    table.commit(add(sorted_file))
+    publish(case, table)
+    refusal = Refusal("unsupported", "load", "DOM-013")
+    accepted = [
+        Accepted("given", "a snapshot has all domains", expected={"configuration": configuration}),
+        Accepted("hidden", "system domains are not for users", expected={"configuration": None}),
+        Accepted("refused", "as before, and said so", refusal=refusal),
+    ]
+    case.contest(
+        "domain_metadata",
+        "domain-clustering",
+        accepted,
+        title="The clustering domain is given as it stands, or kept from users",
+        parameters={"domain": "delta.clustering"},
+        requirements=["DOM-013"],
+    )
+
+
+def _iceberg(case: CaseWriter, name: str) -> None:
+    plain = struct(field("c", "long"), field("m", map_of("string", "integer")))
+    if name == "icebergCompatV1":
+        plain = plain.without("m")
+    schema, highest = assign_column_mapping(plain, case.info.id)
+    version = name[-2:]
+    table = GoldenTable(
+        case.delta,
+        schema,
+        seed=case.info.id,
+        protocol={
+            "minReaderVersion": 2,
+            "minWriterVersion": 7,
+            "writerFeatures": sorted(["columnMapping", name]),
+        },
+        properties={
+            "delta.columnMapping.mode": "name",
+            "delta.columnMapping.maxColumnId": str(highest),
+            f"delta.enableIcebergCompat{version}": "true",
+        },
+    )
+    table.create(add(table.file([{"c": 1, "m": {"k": 1}}])))
+    table.commit(add(table.file([{"c": 2}])))
+    publish(case, table)
+
+
+@ICEBERG_V1.case(
+    "active", "A table with Iceberg compatibility V1 reads normally", "ICE1-001 ICE1-003 ICE1-004"
+)
+def _iceberg_v1(case: CaseWriter) -> None:
+    _iceberg(case, "icebergCompatV1")
+
+
+@ICEBERG_V2.case(
+    "active", "A table with Iceberg compatibility V2 reads normally", "ICE2-001 ICE2-003 ICE2-004"
+)
+def _iceberg_v2(case: CaseWriter) -> None:
+    _iceberg(case, "icebergCompatV2")
+
+
+@VACUUM.case("several-versions", "Every version of a table with the check reads", "VPC-001 VPC-003")
+def _vacuum(case: CaseWriter) -> None:
+    protocol = feature_protocol(["vacuumProtocolCheck"])
+    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+    table.create(add(table.file(_ROWS)))
+    table.protocol = protocol
+    table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
+    publish(case, table)
+
+
+CHAPTERS = (
+    *_CHAPTERS.values(),
+    DEFAULTS,
+    CLUSTERED,
+    ICEBERG_V1,
+    ICEBERG_V2,
+    VACUUM,
+)

@@ -1,0 +1,1 @@
+"""Data files, vectors and statistics of generated tables."""

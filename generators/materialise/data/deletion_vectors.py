@@ -1,0 +1,173 @@
+"""Deletion vectors: sets of row indexes in, bytes and descriptors out.
+
+Serves "Deletion Vectors", "Deletion Vector Format" and "Deletion Vector File Storage Format".
+The 64-bit container, the Z85 text and the file framing are written here; the 32-bit bitmaps
+inside them come from the Roaring library.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pyroaring import BitMap
+
+from generators.materialise.data.paths import place
+
+__all__ = [
+    "MAGIC",
+    "StoredVector",
+    "decode_uuid_name",
+    "inline_descriptor",
+    "serialize_vector",
+    "serialize_vector_native",
+    "vector_file_name",
+    "write_vector_file",
+    "z85_encode",
+]
+
+MAGIC: Final = 1681511377
+"""Little-endian magic of the portable format."""
+
+NATIVE_MAGIC: Final = 1681511376
+"""Big-endian magic of the older native layout, seen in the protocol's inline example."""
+
+_FORMAT_VERSION: Final = b"\x01"
+
+_Z85: Final = (
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVector:
+    """A vector to store in a file.
+
+    Attributes:
+        rows: physical row indexes that the vector deletes.
+        data: the bytes to store instead of the serialized rows, to plant damage.
+        checksum: the CRC-32 to store instead of the right one.
+
+    """
+
+    rows: Sequence[int]
+    data: bytes | None = None
+    checksum: int | None = None
+
+
+def z85_encode(data: bytes) -> str:
+    """Give the Z85 text of bytes, padded with zero bytes to a multiple of four."""
+    padded = data + b"\0" * (-len(data) % 4)
+    letters: list[str] = []
+    for (word,) in struct.iter_unpack(">I", padded):
+        rest = word
+        group = []
+        for _ in range(5):
+            rest, digit = divmod(rest, 85)
+            group.append(_Z85[digit])
+        letters.extend(reversed(group))
+    return "".join(letters)
+
+
+def _buckets(rows: Iterable[int]) -> list[tuple[int, bytes]]:
+    grouped: defaultdict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        grouped[row >> 32].append(row & 0xFFFFFFFF)
+    result = []
+    for key in sorted(grouped):
+        bitmap = BitMap(grouped[key])
+        bitmap.run_optimize()
+        result.append((key, bytes(bitmap.serialize())))
+    return result
+
+
+def serialize_vector(rows: Iterable[int]) -> bytes:
+    """Give the portable serialization of row indexes, magic number first."""
+    buckets = _buckets(rows)
+    parts = [struct.pack("<iQ", MAGIC, len(buckets))]
+    parts += [struct.pack("<I", key) + bitmap for key, bitmap in buckets]
+    return b"".join(parts)
+
+
+def serialize_vector_native(rows: Iterable[int]) -> bytes:
+    """Give the older native serialization: big-endian head, one sized bitmap per high word."""
+    by_key = dict(_buckets(rows))
+    count = max(by_key, default=-1) + 1
+    parts = [struct.pack(">ii", NATIVE_MAGIC, count)]
+    for key in range(count):
+        bitmap = by_key.get(key, bytes(BitMap().serialize()))
+        parts.append(struct.pack(">i", len(bitmap)) + bitmap)
+    return b"".join(parts)
+
+
+def inline_descriptor(rows: Sequence[int], *, data: bytes | None = None) -> dict[str, Any]:
+    """Give a descriptor that carries its vector inside the log."""
+    content = serialize_vector(rows) if data is None else data
+    return {
+        "storageType": "i",
+        "pathOrInlineDv": z85_encode(content),
+        "sizeInBytes": len(content),
+        "cardinality": len(set(rows)),
+    }
+
+
+def vector_file_name(identity: uuid.UUID, prefix: str = "") -> str:
+    """Give the raw path of a vector file below the table root."""
+    name = f"deletion_vector_{identity}.bin"
+    return f"{prefix}/{name}" if prefix else name
+
+
+def decode_uuid_name(text: str) -> tuple[str, uuid.UUID]:
+    """Split ``pathOrInlineDv`` of storage type ``u`` into prefix and UUID."""
+    prefix, encoded = text[:-20], text[-20:]
+    data = b""
+    for start in range(0, 20, 5):
+        word = 0
+        for letter in encoded[start : start + 5]:
+            word = word * 85 + _Z85.index(letter)
+        data += struct.pack(">I", word)
+    return prefix, uuid.UUID(bytes=data)
+
+
+def write_vector_file(
+    root: Path,
+    identity: uuid.UUID,
+    vectors: Sequence[StoredVector],
+    *,
+    prefix: str = "",
+    absolute: str | None = None,
+) -> list[dict[str, Any]]:
+    """Write a file of one or more vectors and give one descriptor for each.
+
+    Args:
+        root: the table root.
+        identity: the UUID in the file's name.
+        vectors: what to store, in order.
+        prefix: the random directory prefix, if any.
+        absolute: give descriptors of storage type ``p`` with this URI instead of type ``u``.
+
+    """
+    content = bytearray(_FORMAT_VERSION)
+    descriptors = []
+    name = prefix + z85_encode(identity.bytes)
+    for vector in vectors:
+        data = serialize_vector(vector.rows) if vector.data is None else vector.data
+        checksum = zlib.crc32(data) if vector.checksum is None else vector.checksum
+        descriptors.append(
+            {
+                "storageType": "u" if absolute is None else "p",
+                "pathOrInlineDv": name if absolute is None else absolute,
+                "offset": len(content),
+                "sizeInBytes": len(data),
+                "cardinality": len(set(vector.rows)),
+            }
+        )
+        content += struct.pack(">I", len(data)) + data + struct.pack(">I", checksum)
+    place(root, vector_file_name(identity, prefix)).write_bytes(bytes(content))
+    return descriptors

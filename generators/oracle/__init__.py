@@ -1,0 +1,1 @@
+"""The model that says what each operation of a writer leaves."""

@@ -1,0 +1,156 @@
+"""Filter trees over Python rows, by the three-valued logic of SQL.
+
+Serves ``docs/formats.md``, "Filter trees". A row is kept when its tree is true, not when it is
+false or null. NaN equals NaN and is greater than every other number; zeros are equal whatever
+their sign. This evaluator belongs to the oracle and shares nothing with any reader.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from generators.oracle.delta_schema import type_of
+from generators.oracle.literals import decode
+
+__all__ = ["FilterError", "column", "columns_of", "evaluate", "keep", "node"]
+
+
+class FilterError(ValueError):
+    """A tree that is no filter; the message names the node."""
+
+
+def column(*parts: str) -> dict[str, Any]:
+    """Give a column node by its logical name parts."""
+    return {"column": list(parts)}
+
+
+def node(op: str, *args: Any) -> dict[str, Any]:
+    """Give an operation node."""
+    return {"op": op, "args": list(args)}
+
+
+def columns_of(tree: Mapping[str, Any]) -> set[str]:
+    """Give the top-level columns that a tree looks at."""
+    if "column" in tree:
+        return {tree["column"][0]}
+    return {name for each in tree.get("args", ()) for name in columns_of(each)}
+
+
+def _order(left: Any, right: Any) -> int:
+    """Compare two values that are not null: -1, 0 or 1."""
+    if isinstance(left, float) or isinstance(right, float):
+        nan = [isinstance(each, float) and math.isnan(each) for each in (left, right)]
+        if any(nan):
+            return int(nan[0]) - int(nan[1])
+    try:
+        return int(left > right) - int(left < right)
+    except TypeError as error:
+        raise FilterError(f"{left!r} and {right!r} do not compare") from error
+
+
+_ORDERINGS: Final[Mapping[str, Callable[[int], bool]]] = {
+    "=": lambda order: order == 0,
+    "<>": lambda order: order != 0,
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+    ">": lambda order: order > 0,
+    ">=": lambda order: order >= 0,
+}
+
+
+def _compared(op: str, left: Any, right: Any) -> bool | None:
+    if left is None or right is None:
+        return None
+    return _ORDERINGS[op](_order(left, right))
+
+
+def _comparison(op: str, args: Sequence[Any]) -> bool | None:
+    left, right = args
+    return _compared(op, left, right)
+
+
+def _same(left: Any, right: Any) -> bool:
+    if left is None or right is None:
+        return left is None and right is None
+    return _order(left, right) == 0
+
+
+def _all(values: Iterable[bool | None]) -> bool | None:
+    listed = list(values)
+    if False in listed:
+        return False
+    return None if None in listed else True
+
+
+def _any(values: Iterable[bool | None]) -> bool | None:
+    listed = list(values)
+    if True in listed:
+        return True
+    return None if None in listed else False
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _member(value: Any, members: Sequence[Any]) -> bool | None:
+    return _any(_compared("=", value, each) for each in members)
+
+
+def _arithmetic(work: Callable[[Any, Any], Any], args: Sequence[Any]) -> Any:
+    left, right = args
+    return None if left is None or right is None else work(left, right)
+
+
+def _starts(value: str | None, prefix: str | None) -> bool | None:
+    return None if value is None or prefix is None else value.startswith(prefix)
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
+    **{op: partial(_comparison, op) for op in _ORDERINGS},
+    "<=>": lambda args: _same(*args),
+    "in": lambda args: _member(args[0], args[1:]),
+    "is_null": lambda args: args[0] is None,
+    "is_not_null": lambda args: args[0] is not None,
+    "and": _all,
+    "or": _any,
+    "not": lambda args: _not(args[0]),
+    "starts_with": lambda args: _starts(*args),
+    "+": partial(_arithmetic, operator.add),
+    "-": partial(_arithmetic, operator.sub),
+    "*": partial(_arithmetic, operator.mul),
+}
+
+
+def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
+    """Give the value of a tree for a row: true, false or null for a filter.
+
+    A tree that gives a value, and no truth, may add, subtract and multiply; what overflows its
+    type is for the caller to notice.
+
+    Raises:
+        FilterError: the tree has a node that is none, or compares what does not compare.
+        KeyError: the tree names a column that the row lacks.
+
+    """
+    match tree:
+        case {"column": [first, *rest]}:
+            value = row[first]
+            for name in rest:
+                value = None if value is None else value[name]
+            return value
+        case {"literal": document, "type": spelled}:
+            return decode(type_of(spelled), document)
+        case {"op": str() as op, "args": [*args]} if op in _OPERATIONS:
+            return _OPERATIONS[op]([evaluate(each, row) for each in args])
+        case _:
+            raise FilterError(f"{tree!r} is no node of a filter tree")
+
+
+def keep(tree: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """Give the predicate that keeps the rows for which a tree is true."""
+    return lambda row: evaluate(tree, row) is True

@@ -1,0 +1,1 @@
+"""Checkpoints and their sidecars, read with bounds (section Checkpoints)."""

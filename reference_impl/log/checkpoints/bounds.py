@@ -1,0 +1,82 @@
+"""Bounds on what a checkpoint may unpack to: a small file must not fill the memory.
+
+Serves "Checkpoints": a log is input that nobody vouches for. Honest checkpoints compress well,
+but every action takes more than a byte, and nothing in them repeats by the hundreds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reference_impl.errors import DataFileTooLarge, LimitExceeded
+from reference_impl.limits import budget, exceeded
+from reference_impl.parquet.bounds import Bounded
+
+__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_repeated"]
+
+BATCH_ROWS: Final = 65_536
+"""Rows that are decoded at a time: enough for speed, little enough for memory."""
+
+
+def bounded(
+    source: pa.NativeFile, file: pq.ParquetFile, columns: Sequence[str], *, use_threads: bool
+) -> Iterator[pa.RecordBatch]:
+    """Decode columns of an opened file in batches.
+
+    Raises:
+        DataFileTooLarge: they unfold to more than a file of its size may.
+        ValueError: the file is damaged.
+
+    """
+    size = int(source.size())
+    left = limit = _most(size)
+    held = Bounded(source, file, limit, columns, name="checkpoint")
+    for batch in held.batches(BATCH_ROWS, use_threads=use_threads):
+        budget().check_time()
+        left -= batch.nbytes
+        if left < 0:
+            raise _too_large(f"{size} bytes unfold to more than {limit}")
+        yield batch
+
+
+def _most(size: int) -> int:
+    limits = budget().limits
+    return limits.checkpoint + limits.checkpoint_growth * size
+
+
+def _too_large(found: str) -> LimitExceeded:
+    return exceeded("checkpoint", found, error=DataFileTooLarge)
+
+
+def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
+    """Refuse a file whose own footer claims that it grows out of all proportion.
+
+    Raises:
+        DataFileTooLarge: it does.
+
+    """
+    groups = range(metadata.num_row_groups)
+    unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)
+    rows = metadata.num_rows
+    if rows > size or unpacked > _most(size):
+        raise _too_large(f"{size} bytes claim {rows} rows of {unpacked} bytes")
+
+
+def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
+    """Refuse two columns of one name: which of them holds the action cannot be told.
+
+    Raises:
+        ValueError: a name is repeated.
+
+    """
+    names: set[str] = set()
+    for field in fields:
+        if field.name in names:
+            raise ValueError(f"{place} has two columns {field.name!r}")
+        names.add(field.name)
+        if pa.types.is_struct(field.type):
+            refuse_repeated(field.type, field.name)

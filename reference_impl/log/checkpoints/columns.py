@@ -1,0 +1,172 @@
+"""Bring the file action columns of a checkpoint to the columns of the log.
+
+Serves "Checkpoint Schema". Writers differ in string, map and integer widths; statistics may be
+there only as a struct, which is given as the JSON text that a commit would hold.
+"""
+
+from __future__ import annotations
+
+import functools
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import InvalidAction
+from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED
+from reference_impl.model.wire import Place
+from reference_impl.types.text import refuse_bad_text
+
+__all__ = ["conform"]
+
+_FAMILIES: Final = (
+    (pa.types.is_integer, "an integer"),
+    (pa.types.is_boolean, "a boolean"),
+    (lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or _is_view(t), "a string"),
+    (pa.types.is_map, "a map from string to string"),
+    (pa.types.is_struct, "a struct"),
+)
+
+
+def _is_view(data_type: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(data_type))
+
+
+def conform(column: pa.Array, action: str, place: Place) -> pa.RecordBatch:
+    """Give the non-null rows of an action's struct column in the columns of its schema.
+
+    Raises:
+        InvalidAction: a required field is null, or a field has a wrong type or range.
+
+    """
+    kind = FILE_ACTIONS[action]
+    if not pa.types.is_struct(column.type):
+        raise _invalid(f"{action} is not a struct", action, None, place)
+    present = column if column.null_count == 0 else column.filter(column.is_valid())
+    fields = dict(zip((field.name for field in present.type), present.flatten(), strict=True))
+    arrays = []
+    for field in kind.schema:
+        array = _field(fields.get(field.name), field, action, len(present), place)
+        if field.name in kind.required and array.null_count:
+            requirement = kind.required[field.name]
+            raise _invalid(f"{action}.{field.name} is missing", action, requirement, place)
+        arrays.append(array)
+    if action == "add":
+        position = kind.schema.get_field_index("stats")
+        arrays[position] = _statistics(arrays[position], fields.get("stats_parsed"))
+    try:
+        for array in arrays:
+            refuse_bad_text(array)
+    except pa.ArrowException as error:
+        raise _invalid(f"{action} cannot be read: {error}", action, None, place) from None
+    return pa.RecordBatch.from_arrays(arrays, schema=kind.schema)
+
+
+def _field(
+    array: pa.Array | None, field: pa.Field, action: str, length: int, place: Place
+) -> pa.Array:
+    if array is None or pa.types.is_null(array.type):
+        return pa.nulls(length, field.type)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    family, expected = next((test, name) for test, name in _FAMILIES if test(field.type))
+    if not family(array.type):
+        raise _invalid(f"{action}.{field.name} is not {expected}", action, None, place)
+    try:
+        if field.type == DELETION_VECTOR:
+            return _vectors(array, action, place)
+        if pa.types.is_map(field.type):
+            return _map(array, field.type)
+        return array if array.type == field.type else array.cast(field.type)
+    except (pa.ArrowException, OverflowError) as error:
+        message = f"{action}.{field.name} is not {expected} of its range: {error}"
+        raise _invalid(message, action, None, place) from None
+
+
+def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
+    if array.type == target and array.type.equals(target, check_metadata=False):
+        return array
+    array = pa.concat_arrays([array])
+    keys, items = array.keys.cast(pa.string()), array.items.cast(pa.string())
+    return pa.MapArray.from_arrays(
+        array.offsets, keys, items, type=target, mask=array.is_null() if array.null_count else None
+    )
+
+
+def _vectors(array: pa.StructArray, action: str, place: Place) -> pa.Array:
+    array = _without_empty(array)
+    given = dict(zip((f.name for f in array.type), array.flatten(), strict=True))
+    children = []
+    for field in DELETION_VECTOR:
+        child = _field(given.get(field.name), field, f"{action}.deletionVector", len(array), place)
+        if field.name in REQUIRED and pc.any(pc.and_(child.is_null(), array.is_valid())).as_py():
+            name = f"{action}.deletionVector.{field.name}"
+            raise _invalid(f"{name} is missing", action, REQUIRED[field.name], place)
+        children.append(child)
+    return pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR), mask=array.is_null())
+
+
+def _without_empty(vectors: pa.StructArray) -> pa.StructArray:
+    """Read a descriptor that says nothing as none: some writers leave null structs as such."""
+    if vectors.null_count == len(vectors):
+        return vectors
+    told = [
+        pc.fill_null(pc.not_equal(pc.struct_field(vectors, name), empty), fill_value=False)
+        for name, empty in (("storageType", ""), ("pathOrInlineDv", ""), ("cardinality", 0))
+        if vectors.type.get_field_index(name) >= 0
+    ]
+    empty = pc.invert(functools.reduce(pc.or_, told)) if told else vectors.is_valid()
+    if not pc.any(empty).as_py():
+        return vectors
+    children = [vectors.field(index) for index in range(vectors.type.num_fields)]
+    return pa.StructArray.from_arrays(
+        children, fields=list(vectors.type), mask=pc.or_(empty, vectors.is_null())
+    )
+
+
+def _statistics(text: pa.Array, parsed: pa.Array | None) -> pa.Array:
+    """Fill absent JSON statistics from parsed ones."""
+    if parsed is None or text.null_count == 0 or not pa.types.is_struct(parsed.type):
+        return text
+    wanted = pc.and_(text.is_null(), parsed.is_valid())
+    made = [
+        orjson.dumps(_pruned(value), _text, orjson.OPT_PASSTHROUGH_DATETIME).decode()
+        for value in parsed.filter(wanted).to_pylist()
+    ]
+    return pc.replace_with_mask(text, wanted, pa.array(made, pa.string())) if made else text
+
+
+def _pruned(value: Any) -> Any:
+    """Leave out what JSON statistics do not hold: nulls, which mean absence, and binary."""
+    if isinstance(value, dict):
+        return {
+            key: _pruned(item)
+            for key, item in value.items()
+            if item is not None and not isinstance(item, bytes)
+        }
+    return value
+
+
+def _text(value: object) -> object:
+    """Spell a value as statistics in JSON do."""
+    match value:
+        case Decimal():
+            return orjson.Fragment(format(value, "f"))
+        case datetime() if value.tzinfo is not None:
+            moment = value.astimezone(UTC).isoformat(timespec="microseconds")
+            return moment.replace("+00:00", "Z")
+        case datetime():
+            return value.isoformat(timespec="microseconds")
+        case date():
+            return value.isoformat()
+        case _:
+            raise TypeError(type(value).__name__)
+
+
+def _invalid(message: str, action: str, requirement: str | None, place: Place) -> InvalidAction:
+    return InvalidAction(
+        message, path=place.path, version=place.version, action=action, requirement=requirement
+    )

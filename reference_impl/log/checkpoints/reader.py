@@ -1,0 +1,363 @@
+"""Read checkpoints: small actions as values, file actions as Arrow columns.
+
+Serves "Checkpoints", "Sidecar Files" and "Checkpoint Schema". One row holds one action, each
+kind of action in a struct column of its own; an absent column counts as null. Only the columns
+that are asked for are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reference_impl.errors import (
+    CheckpointFileNotFound,
+    DataFileTooLarge,
+    InvalidCheckpoint,
+    MalformedCommit,
+)
+from reference_impl.limits import out_of_memory
+from reference_impl.log.checkpoints.bounds import BATCH_ROWS, bounded, refuse_bomb, refuse_repeated
+from reference_impl.log.checkpoints.columns import conform
+from reference_impl.log.checkpoints.sidecars import sidecar_path
+from reference_impl.log.commit_lines import Lines, sort_lines
+from reference_impl.log.commits import parse_line
+from reference_impl.log.file_lines import from_lines
+from reference_impl.log.names import LOG_DIR, LogFile
+from reference_impl.model.actions import (
+    Action,
+    CheckpointMetadata,
+    Metadata,
+    Protocol,
+    Sidecar,
+    decode_action,
+)
+from reference_impl.model.file_actions import FILE_ACTIONS
+from reference_impl.model.protocol import settled_protocol
+from reference_impl.model.wire import Place
+from reference_impl.parquet.bounds import open_parquet
+from reference_impl.storage import Storage, is_failure
+from reference_impl.storage.threads import MAX_THREADS
+
+__all__ = ["Checkpoint", "CheckpointReader", "Portion"]
+
+_MARKS: Final = {
+    "protocol": "minReaderVersion",
+    "metaData": "id",
+    "txn": "appId",
+    "domainMetadata": "domain",
+    "checkpointMetadata": "version",
+    "sidecar": "path",
+}
+"""A required field of every action that is not a file action."""
+
+_SMALL: Final = tuple(_MARKS)
+_ACTIONS: Final = (*_SMALL, "add", "remove")
+_FEW_ROWS: Final = 1_000
+"""Rows for which opening a file again takes longer than reading all that it holds at once."""
+_SMALL_SIDECARS: Final = 1 << 22
+"""Bytes of sidecars below which threads cost more than they save."""
+_READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError)
+
+
+Portion: TypeAlias = Iterator[Callable[[], pa.RecordBatch]]
+"""File actions of one file in batches, with the columns of their schema. A batch is read as the
+iterator advances, and brought to its columns when it is called, on whichever thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A complete checkpoint: one file, or all parts of a multi-part one.
+
+    Attributes:
+        version: the version whose state it holds.
+        files: in order of part number.
+
+    """
+
+    version: int
+    files: tuple[LogFile, ...]
+
+
+class CheckpointReader:
+    """Reads one checkpoint.
+
+    Raises everywhere:
+        CheckpointFileNotFound: a file is gone.
+        InvalidCheckpoint: a file is unreadable, or holds what it must not.
+        InvalidAction: an action lacks a required field or has a field of a wrong type.
+    """
+
+    def __init__(self, storage: Storage, checkpoint: Checkpoint) -> None:
+        """Bind to a checkpoint; nothing is read yet."""
+        self._storage = storage
+        self._checkpoint = checkpoint
+        self._actions: tuple[Action, ...] | None = None
+        self._footers: dict[str, pq.FileMetaData] = {}
+        self._tiny: dict[str, list[pa.RecordBatch]] = {}
+
+    def actions(self) -> tuple[Action, ...]:
+        """Give every action that is not a file action, checked for being complete."""
+        # Obeys CKM-009.
+        if self._actions is None:
+            found = [action for file in self._checkpoint.files for action in self._small(file)]
+            self._check(found)
+            self._actions = tuple(found)
+        return self._actions
+
+    def file_actions(self, action: str) -> Iterator[Portion]:
+        """Give the file actions of a wire name, a portion for each file, not yet read."""
+        for file in self._checkpoint.files:
+            yield self._files(file, action)
+        for item in self.actions():
+            if isinstance(item, Sidecar):
+                yield self._columns(sidecar_path(self._storage, item.path), action)
+
+    @property
+    def threads(self) -> int:
+        """How many threads are worth starting to read the file actions."""
+        sidecars = sum(max(i.size_in_bytes, 0) for i in self.actions() if isinstance(i, Sidecar))
+        large = any(footer.num_rows > BATCH_ROWS for footer in self._footers.values())
+        return MAX_THREADS if large or sidecars > _SMALL_SIDECARS else 1
+
+    def _path(self, file: LogFile) -> str:
+        return f"{LOG_DIR}/{file.name}"
+
+    def _place(self, path: str) -> Place:
+        return Place(path, self._checkpoint.version)
+
+    def _small(self, file: LogFile) -> Iterator[Action]:
+        path = self._path(file)
+        place = self._place(path)
+        if file.name.endswith(".json"):
+            found, _ = self._lines(path, files=False)
+        else:
+            found = self._rows(path)
+        for name, value in found:
+            action = decode_action(name, value, place)
+            if isinstance(action, Protocol):
+                action = settled_protocol(action, place)
+            yield action
+
+    def _lines(
+        self, path: str, *, files: bool
+    ) -> tuple[Iterable[tuple[str, Any]], dict[str, Lines]]:
+        """Give the small actions of a JSON file, and its lines of file actions if asked for."""
+        found: list[tuple[str, Any]] = []
+
+        def other(line: bytes, number: int) -> str | None:
+            for name, value in parse_line(line, number, self._place(path)):
+                if name in FILE_ACTIONS:
+                    return name
+                found.append((name, value))
+            return None
+
+        try:
+            lines = sort_lines(self._storage.get(path), other, files=files)
+        except FileNotFoundError:
+            raise self._gone(path) from None
+        except MalformedCommit as error:
+            raise self._invalid(error.message, path) from error
+        return (item for item in found if item[0] in _SMALL), lines
+
+    def _rows(self, path: str) -> Iterator[tuple[str, Any]]:
+        left = self._reach(path)
+        with closing(self._parquet(path, _SMALL)) as batches:
+            while left > 0 and (batch := next(batches, None)) is not None:
+                left -= batch.num_rows
+                for name in _SMALL:
+                    column = batch.column(name) if name in batch.schema.names else None
+                    if column is not None and column.null_count < len(column):
+                        for value in self._values(pc.drop_null(column), path):
+                            yield name, value
+
+    def _reach(self, path: str) -> int:
+        """Give how many rows to read until no small action follows.
+
+        In a large checkpoint a few rows among many hold one, mostly the first. One leaf of each
+        column tells which, and is a small part of what all of them take.
+        """
+        marks = [f"{name}.{leaf}" for name, leaf in _MARKS.items()]
+        at = reach = 0
+        marked: set[str] = set()
+        for batch in self._parquet(path, marks):
+            at += batch.num_rows
+            found = [name for name in batch.schema.names if name in _MARKS]
+            marked.update(found)
+            if any(batch.column(name).null_count < batch.num_rows for name in found):
+                reach = at
+        footer = self._footers[path]
+        unmarked = set(footer.schema.to_arrow_schema().names) & set(_MARKS) - marked
+        return int(footer.num_rows) if unmarked else reach
+
+    def _values(self, column: pa.Array, path: str) -> list[Any]:
+        try:
+            values: list[Any] = column.to_pylist(maps_as_pydicts="strict")
+        except (ValueError, KeyError) as error:  # text that is no UTF-8, a key that is repeated
+            raise self._invalid(f"an action cannot be read: {error}", path) from error
+        return values
+
+    def _files(self, file: LogFile, action: str) -> Portion:
+        path = self._path(file)
+        if not file.name.endswith(".json"):
+            yield from self._columns(path, action)
+            return
+        _, lines = self._lines(path, files=True)
+        try:
+            table = from_lines(action, [(self._place(path), lines[action])])
+        except MalformedCommit as error:
+            raise self._invalid(error.message, path) from error
+        for batch in table.to_batches():
+            yield partial(_itself, batch)
+
+    def _columns(self, path: str, action: str) -> Portion:
+        leaves = [f"{action}.{field.name}" for field in FILE_ACTIONS[action].schema]
+        place = self._place(path)
+        if action == "remove" and not self._any(path, "remove"):
+            return
+        at = 0
+        with closing(self._read_on(path, action, leaves, at)) as columns:
+            for column in columns:
+                if action == "add" and self._lacks_statistics(path, column):
+                    break
+                yield partial(conform, column, action, place)
+                at += len(column)
+            else:
+                return
+        # From here on statistics may be there as a struct, which most files that have one
+        # need not be read for.
+        leaves.append("add.stats_parsed")
+        for column in self._read_on(path, action, leaves, at):
+            yield partial(conform, column, action, place)
+
+    def _read_on(
+        self, path: str, action: str, leaves: Sequence[str], start: int
+    ) -> Generator[pa.Array]:
+        """Give the column of an action from a row on."""
+        with closing(self._parquet(path, leaves)) as batches:
+            for batch in batches:
+                skipped = min(start, batch.num_rows)
+                start -= skipped
+                if action in batch.schema.names and skipped < batch.num_rows:
+                    yield batch.column(action).slice(skipped)
+
+    def _lacks_statistics(self, path: str, adds: pa.Array) -> bool:
+        """Say whether adds miss statistics that a column of their file, not read yet, may hold."""
+        if path in self._tiny or not pa.types.is_struct(adds.type):
+            return False
+        held = self._footers[path].schema.to_arrow_schema().field("add").type
+        if not pa.types.is_struct(held) or held.get_field_index("stats_parsed") < 0:
+            return False
+        if adds.type.get_field_index("stats") < 0:
+            return True
+        return bool(pc.struct_field(adds, "stats").null_count > adds.null_count)
+
+    def _any(self, path: str, action: str) -> bool:
+        """Look at one column whether there is an action at all, as often there is no remove."""
+        batches = self._parquet(path, [f"{action}.path"])
+        return any(
+            action in batch.schema.names and batch.column(action).null_count < batch.num_rows
+            for batch in batches
+        )
+
+    def _parquet(self, path: str, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
+        """Read columns, or more than those where a file is small."""
+        try:
+            if path not in self._tiny:
+                with self._storage.open_input(path) as source, self._open(path, source) as file:
+                    if file.metadata.num_rows > _FEW_ROWS:
+                        yield from _batches(source, file, columns)
+                        return
+                    self._tiny[path] = list(_batches(source, file, _ACTIONS))
+            yield from self._tiny[path]
+        except FileNotFoundError:
+            raise self._gone(path) from None
+        except MemoryError as error:  # Arrow's is one as well
+            raise out_of_memory(error, path) from error
+        except DataFileTooLarge as error:
+            error.path = error.path or path
+            raise
+        except _READ_ERRORS as error:
+            if is_failure(error):
+                raise  # the file may be as good as any
+            raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
+
+    def _open(self, path: str, source: Any) -> pq.ParquetFile:
+        """Open a file, and check its footer when that is read for the first time."""
+        known = self._footers.get(path)
+        file = open_parquet(source, metadata=known)
+        if known is None:
+            refuse_bomb(file.metadata, source.size())
+            refuse_repeated(file.schema_arrow, "the schema")
+            self._footers[path] = file.metadata
+        return file
+
+    def _check(self, actions: Sequence[Action]) -> None:
+        version = self._checkpoint.version
+        files = self._checkpoint.files
+        counted = ((Protocol, "protocol", "CKC-002"), (Metadata, "metaData", "CKC-003"))
+        for kind, name, requirement in counted:
+            count = sum(isinstance(action, kind) for action in actions)
+            if count != 1:
+                raise self._invalid(
+                    f"a checkpoint has {count or 'no'} {name} action{'s' * (count > 1)}",
+                    self._path(files[0]),
+                    requirement,
+                )
+        identities = [item for item in actions if isinstance(item, CheckpointMetadata)]
+        for item in identities:
+            if item.version != version:
+                raise self._invalid(
+                    f"checkpointMetadata is for version {item.version}",
+                    self._path(files[0]),
+                    "CKM-003",
+                )
+        sidecars = any(isinstance(item, Sidecar) for item in actions)
+        kind_of_file = files[0].kind
+        for wrong, message, requirement in (
+            (len(identities) > 1, "two checkpointMetadata actions", "CKPT-V2-002"),
+            (
+                kind_of_file == "uuid_checkpoint" and not identities,
+                "a UUID name but no checkpointMetadata",
+                "CKPT-015",
+            ),
+            (
+                kind_of_file == "multipart_checkpoint" and bool(identities or sidecars),
+                "V2 actions in several parts",
+                "CKPT-026",
+            ),
+            (sidecars and not identities, "sidecars but no checkpointMetadata", "CKPT-V1-001"),
+        ):
+            if wrong:
+                raise self._invalid(
+                    f"a checkpoint has {message}", self._path(files[0]), requirement
+                )
+
+    def _gone(self, path: str) -> CheckpointFileNotFound:
+        return CheckpointFileNotFound(
+            "a file of a checkpoint is gone", path=path, version=self._checkpoint.version
+        )
+
+    def _invalid(
+        self, message: str, path: str, requirement: str | None = None
+    ) -> InvalidCheckpoint:
+        return InvalidCheckpoint(
+            message, path=path, version=self._checkpoint.version, requirement=requirement
+        )
+
+
+def _batches(source: Any, file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    if {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
+        threads = file.metadata.num_rows > BATCH_ROWS
+        yield from bounded(source, file, columns, use_threads=threads)
+
+
+def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch

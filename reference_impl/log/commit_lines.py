@@ -1,0 +1,166 @@
+"""Tell the lines of a commit apart before any of them is parsed.
+
+Serves "Delta Log Entries". Nearly all lines of a large commit hold one file action, spelt the
+same way. They are recognised by their first and last bytes, all at once, and put aside by kind;
+whatever looks different is for the caller to parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reference_impl.model.file_actions import FILE_ACTIONS
+
+__all__ = ["Lines", "sort_lines"]
+
+_KINDS: Final = tuple(FILE_ACTIONS)
+_OTHER: Final = len(_KINDS)
+_STARTS: Final = tuple(
+    (number, f'{{"{name}":{space}{{'.encode())
+    for number, name in enumerate(_KINDS)
+    for space in ("", " ")
+)
+_END: Final = b"}}"
+_WORD: Final = 8
+_SHORTEST: Final = 16
+"""A line of fewer bytes is not looked at here: all the starts are shorter, and a word fits."""
+
+_SMALL: Final = 1 << 14
+"""Bytes of a commit that a plain loop goes through before columns of numbers are set up."""
+
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+_Numbers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of one file, each with nothing but a file action of one kind.
+
+    Attributes:
+        text: the lines, one line feed between them; maybe a part of what was read of the file.
+        count: how many there are.
+        longest: bytes of the longest line.
+
+    """
+
+    text: bytes | memoryview = b""
+    count: int = 0
+    longest: int = 0
+
+    @classmethod
+    def of(cls, lines: Iterable[bytes]) -> Lines:
+        """Put lines together."""
+        given = list(lines)
+        return cls(b"\n".join(given), len(given), max(map(len, given), default=0))
+
+    def __len__(self) -> int:
+        """Give how many lines there are."""
+        return self.count
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Give the lines one by one."""
+        return iter(bytes(self.text).split(b"\n") if self.count else ())
+
+
+def sort_lines(
+    data: bytes, other: Callable[[bytes, int], str | None], *, files: bool = True
+) -> dict[str, Lines]:
+    """Sort the lines of a commit by the file action that they hold.
+
+    Args:
+        data: the commit.
+        other: is given every line that does not look like a file action, with its number from
+            1, in their order; it tells which file action the line holds after all, if one.
+        files: with ``False`` no line is kept.
+
+    Returns:
+        The lines of each kind of file action, in their order.
+
+    """
+    if len(data) <= _SMALL:
+        return _sort_few(data, other, files=files)
+    content = np.frombuffer(data, np.uint8)
+    ends = (content == ord("\n")).nonzero()[0]
+    if data and not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    kinds = _recognised(content, starts, ends)
+    # A file may hold millions of empty lines, which say nothing.
+    for at in ((kinds == _OTHER) & (ends > starts)).nonzero()[0].tolist():
+        kind = other(data[starts[at] : ends[at]], at + 1)
+        if kind is not None:
+            kinds[at] = _KINDS.index(kind)
+    if not files:
+        return dict.fromkeys(_KINDS, Lines())
+    counts = np.bincount(kinds, minlength=_OTHER)
+    return {
+        name: _lines(data, content, starts, ends, (kinds == number).nonzero()[0])
+        if counts[number]
+        else Lines()
+        for number, name in enumerate(_KINDS)
+    }
+
+
+def _sort_few(
+    data: bytes, other: Callable[[bytes, int], str | None], *, files: bool
+) -> dict[str, Lines]:
+    """Sort the lines of a small commit, one after the other."""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    found: dict[str, list[bytes]] = {}
+    for number, line in enumerate(lines, 1):
+        kind = _kind_of(line) or (other(line, number) if line else None)
+        if kind is not None:
+            found.setdefault(kind, []).append(line)
+    return {name: Lines.of(found[name]) if files and name in found else Lines() for name in _KINDS}
+
+
+def _kind_of(line: bytes) -> str | None:
+    """Give the kind of a line, as far as its first and last bytes tell."""
+    if len(line) >= _SHORTEST and line.endswith(_END):
+        for number, start in _STARTS:
+            if line.startswith(start):
+                return _KINDS[number]
+    return None
+
+
+def _recognised(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:
+    """Give the kind of each line as its number, as far as its first and last bytes tell."""
+    kinds = np.full(len(starts), _OTHER, np.uint8)
+    rows = (ends - starts >= _SHORTEST).nonzero()[0]
+    if len(rows) == 0:
+        return kinds
+    # One number at each byte: two bytes for ends of lines, eight for starts.
+    last = np.ndarray((len(content) - 1,), "<u2", content, 0, (1,))
+    rows = rows[last[ends[rows] - 2] == int.from_bytes(_END, "little")]
+    words = np.ndarray((len(content) - _WORD + 1,), "<u8", content, 0, (1,))
+    first = words[starts[rows]]
+    for number, start in _STARTS:
+        found = rows[first == int.from_bytes(start[:_WORD], "little")]
+        for place in range(_WORD, len(start)):
+            found = found[content[starts[found] + place] == start[place]]
+        kinds[found] = number
+        if len(found) == len(rows):
+            break
+    return kinds
+
+
+def _lines(data: bytes, content: _Bytes, starts: _Numbers, ends: _Numbers, rows: _Numbers) -> Lines:
+    first, last = int(rows[0]), int(rows[-1])
+    begin, end = int(starts[first]), int(ends[last])
+    sizes = ends[first : last + 1] - starts[first : last + 1]
+    longest = int(sizes[rows - first].max())
+    if last - first + 1 == len(rows):
+        return Lines(memoryview(data)[begin:end], len(rows), longest)
+    wanted = np.zeros(len(sizes), np.bool_)
+    wanted[rows - first] = True
+    sizes += 1
+    # The last line is wanted and may lack its line feed.
+    kept = np.repeat(wanted, sizes)[: end - begin]
+    return Lines(content[begin:end][kept].data, len(rows), longest)

@@ -1,0 +1,148 @@
+"""Read commits and compactions: JSON with one action per line.
+
+Serves "Delta Log Entries" and "Log Compaction Files".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
+from reference_impl.log.commit_lines import Lines, sort_lines
+from reference_impl.log.file_lines import known_actions, parse_body
+from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
+from reference_impl.model.file_actions import FILE_ACTIONS
+from reference_impl.model.protocol import settled_protocol
+from reference_impl.model.wire import Place
+from reference_impl.untrusted import too_deep
+
+__all__ = ["Commit", "parse_commit", "parse_line"]
+
+_V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
+_SINGLE: Final = {
+    "protocol": "PROTO-001",
+    "metaData": "META-001",
+    "txn": "REC-004",
+    "domainMetadata": "REC-005",
+    "commitInfo": "CINFO-001",
+}
+"""Actions of which a commit has at most one (per application, per domain)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The actions of one commit or compaction.
+
+    Attributes:
+        place: the file and the version.
+        actions: everything but file actions, in file order.
+        lines: the lines of file actions by wire name, not yet parsed; none when not
+            asked for. :func:`reference_impl.log.file_lines.from_lines` makes columns of them.
+
+    """
+
+    place: Place
+    actions: list[Action] = field(default_factory=list)
+    lines: dict[str, Lines] = field(default_factory=lambda: dict.fromkeys(FILE_ACTIONS, Lines()))
+
+    def bodies(self, action: str) -> list[Any]:
+        """Parse the file actions of a wire name into JSON values, for the few of one commit.
+
+        Raises:
+            MalformedCommit: a line is not a JSON object with one action.
+
+        """
+        return [parse_body(action, line, self.place) for line in self.lines[action]]
+
+    @property
+    def info(self) -> CommitInfo | None:
+        """The commitInfo action."""
+        return next((item for item in self.actions if isinstance(item, CommitInfo)), None)
+
+
+def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
+    """Parse the content of a commit or compaction.
+
+    Args:
+        data: the file's bytes.
+        place: the file and its version.
+        files: with ``False`` lines that hold a file action are passed over unread.
+
+    Raises:
+        MalformedCommit: a line is not a JSON object with one action.
+        InvalidAction: an action lacks a required field or has a field of a wrong type.
+        InvalidProtocol: a protocol action contradicts itself.
+        DuplicateAction: an action occurs twice that may occur once.
+
+    """
+    # Obeys LOG-006 PROTO-008 FA-015.
+    actions: list[Action] = []
+    seen: set[tuple[str, str]] = set()
+
+    def other(line: bytes, number: int) -> str | None:
+        for name, value in parse_line(line, number, place):
+            if name in FILE_ACTIONS:
+                return name
+            actions.append(_small(name, value, place, seen))
+        return None
+
+    return Commit(place, actions, sort_lines(data, other, files=files))
+
+
+def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> Action:
+    """Decode an action of a commit; ``seen`` gathers what may not come again."""
+    if name in _V2_ONLY:
+        raise InvalidAction(
+            f"a commit has a {name} action, which only V2 checkpoints may have",
+            path=place.path,
+            version=place.version,
+            action=name,
+            requirement=_V2_ONLY[name],
+        )
+    action = decode_action(name, value, place)
+    if isinstance(action, Protocol):
+        action = settled_protocol(action, place)
+    key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
+    if key in seen:
+        about = f" for {key[1]!r}" if key[1] else ""
+        raise DuplicateAction(
+            f"a commit has two {name} actions{about}",
+            path=place.path,
+            version=place.version,
+            action=name,
+            requirement=_SINGLE[name],
+        )
+    seen.add(key)
+    return action
+
+
+def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
+    """Give name and JSON value of the known action on a line, if there is one.
+
+    Raises:
+        LimitExceeded: the line is nested too deep.
+        MalformedCommit: the line is not a JSON object with one action.
+
+    """
+    if not line.strip():
+        return []
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        if deep := too_deep(error, place.path):
+            raise deep from None
+        raise _malformed(f"line {number} is not JSON: {error}", place) from None
+    if type(value) is not dict:
+        raise _malformed(f"line {number} is not a JSON object", place)
+    found = list(known_actions(value).items())
+    if len(found) > 1:
+        names = " and ".join(name for name, _ in found)
+        raise _malformed(f"line {number} has more than one action: {names}", place)
+    return found
+
+
+def _malformed(message: str, place: Place) -> MalformedCommit:
+    return MalformedCommit(message, path=place.path, version=place.version)

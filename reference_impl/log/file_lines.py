@@ -1,0 +1,235 @@
+"""File actions from the lines of commits, as Arrow columns.
+
+Serves "Delta Log Entries" and "Add File and Remove File". Regular lines are read by Arrow's
+JSON reader straight into columns. It is given the exact schema and errs on anything else; what
+it does not take is read once more by the general way, which accepts all that the protocol
+allows and words the error for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from reference_impl.errors import DeltaError, InvalidAction, MalformedCommit
+from reference_impl.log.commit_lines import Lines
+from reference_impl.model.actions import SMALL_ACTIONS
+from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
+from reference_impl.model.file_actions import STRING_MAP as _MAP
+from reference_impl.model.wire import Place
+from reference_impl.untrusted import too_deep
+
+__all__ = ["Run", "from_lines", "known_actions", "parse_body"]
+
+_BLOCK: Final = 1 << 23
+_LIMIT: Final = 1 << 30
+_FEW: Final = 64
+"""Lines for which setting up Arrow's reader takes longer than the general way."""
+_SAMPLES: Final = 8
+"""Lines that are looked at to learn which fields and keys lines have."""
+_MAX_KEYS: Final = 32
+"""A key of maps takes memory for every line, whether the line has it or not."""
+_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
+
+_NONE: Final = {name: kind.schema.empty_table() for name, kind in FILE_ACTIONS.items()}
+_NOWHERE: Final = Place("", 0)
+
+_Rows: TypeAlias = npt.NDArray[np.int64]
+
+Run: TypeAlias = tuple[Place, Lines]
+"""Lines of one commit, with its place."""
+
+
+def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
+    """Turn lines of one kind of file action into a table of its columns, in order.
+
+    Raises:
+        MalformedCommit: a line is not a JSON object with one action.
+        InvalidAction: an action lacks a required field, or a field has a wrong type or range.
+
+    """
+    runs = [(place, lines) for place, lines in runs if lines]
+    if not runs:
+        return _NONE[action]
+    table = _fast(action, [lines for _, lines in runs])
+    if table is not None:
+        return table
+    bodies = [([parse_body(action, line, place) for line in lines], place) for place, lines in runs]
+    try:
+        return from_objects(action, list(chain.from_iterable(each for each, _ in bodies)), _NOWHERE)
+    except InvalidAction:
+        # One of them is at fault: commit by commit the error tells which.
+        return pa.concat_tables([from_objects(action, *body) for body in bodies])
+
+
+def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the actions on a line by wire name, without unknown ones, which are ignored."""
+    return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
+
+
+def parse_body(action: str, line: bytes, place: Place) -> Any:
+    """Give the JSON value of the one action on a line.
+
+    Raises:
+        MalformedCommit: the line is not a JSON object with one action.
+
+    """
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        if deep := too_deep(error, place.path):
+            raise deep from None
+        problem = f"a line is not JSON: {error}: {line[:80].decode(errors='replace')}"
+    else:
+        actions = known_actions(found)
+        if actions.keys() == {action}:
+            return actions[action]
+        problem = f"a line has more than one action: {', '.join(actions)}"
+    raise MalformedCommit(problem, path=place.path, version=place.version)
+
+
+def _fast(action: str, parts: Sequence[Lines]) -> pa.Table | None:
+    """Read lines by Arrow; ``None`` when one of them is anything but regular, or few are there."""
+    count = sum(map(len, parts))
+    if count <= _FEW or sum(len(lines.text) + 1 for lines in parts) >= _LIMIT:
+        return None
+    text = b"\n".join(lines.text for lines in parts)
+    block = max(_BLOCK, 2 * max(lines.longest for lines in parts))
+    # Most lines have the fields of a few, and columns of nothing but nulls are not free.
+    table = _read(action, text, count, block, bare=True)
+    return table if table is not None else _read(action, text, count, block, bare=False)
+
+
+def _read(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
+    try:
+        if not text.isascii():
+            text.decode()  # Arrow takes any bytes for text.
+        schema = _schema(action, _samples(action, text), bare=bare)
+        table = pj.read_json(
+            pa.BufferReader(text),
+            read_options=pj.ReadOptions(block_size=block, use_threads=len(text) > block),
+            parse_options=pj.ParseOptions(
+                explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="error"
+            ),
+        )
+        # Objects that share a line or span lines would change the number of rows.
+        regular = table.num_rows == count and table.schema == schema
+        columns = _columns(action, table[action]) if regular else None
+        return None if columns is None else _settled(action, *columns, text)
+    except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _samples(action: str, text: bytes) -> list[dict[str, Any]]:
+    """Parse a few lines from the first to the last."""
+    begins = [len(text) * part // (_SAMPLES - 1) for part in range(_SAMPLES)]
+    starts = dict.fromkeys(text.rfind(b"\n", 0, begin) + 1 for begin in begins)
+    return [orjson.loads(_line_at(text, start))[action] for start in starts]
+
+
+def _line_at(text: bytes, start: int) -> bytes:
+    end = text.find(b"\n", start)
+    return text[start:end] if end >= 0 else text[start:]
+
+
+def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) -> pa.Schema:
+    """Give the exact schema of regular lines; the keys of maps are those of the samples.
+
+    ``bare`` leaves out the fields that no sample has.
+    """
+    fields = []
+    for field in FILE_ACTIONS[action].schema:
+        values = [value for sample in samples if (value := sample.get(field.name)) is not None]
+        if bare and not values:
+            continue
+        data_type = field.type
+        if data_type == _MAP:
+            keys = dict.fromkeys(key for value in values for key in value)
+            if len(keys) > _MAX_KEYS:
+                raise ValueError(f"{len(keys)} keys are too many for a column each")
+            data_type = pa.struct([pa.field(key, pa.string()) for key in keys])
+        fields.append(pa.field(field.name, data_type))
+    return pa.schema([pa.field(action, pa.struct(fields))])
+
+
+def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | None:
+    """Give the columns of actions, and the rows that have to be read another way."""
+    kind = FILE_ACTIONS[action]
+    batches, doubtful = [], [np.empty(0, np.int64)]
+    start = 0
+    for chunk in column.chunks:
+        arrays = []
+        given = dict(zip((field.name for field in chunk.type), chunk.flatten(), strict=True))
+        for field in kind.schema:
+            array = given.get(field.name)
+            if array is None:
+                array = pa.nulls(len(chunk), field.type)
+            if field.name in kind.required and array.null_count:
+                return None
+            if field.type == _MAP and array.type != _MAP:
+                doubtful.append(start + _doubtful(array))
+                array = _map(array)
+            if field.type == DELETION_VECTOR and not _is_complete(array):
+                return None
+            arrays.append(array)
+        batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
+        start += len(chunk)
+    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(doubtful))
+
+
+def _settled(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:
+    """Read rows of a table from their lines instead, by the general way."""
+    if len(rows) == 0:
+        return table
+    every = text.split(b"\n")
+    objects = [parse_body(action, every[row], _NOWHERE) for row in rows.tolist()]
+    order = np.arange(table.num_rows)
+    order[rows] = table.num_rows + np.arange(len(rows))
+    both = pa.concat_tables([table, from_objects(action, objects, _NOWHERE)])
+    return both.take(pa.array(order))
+
+
+def _is_complete(vectors: pa.StructArray) -> bool:
+    return all(vectors.field(name).null_count == vectors.null_count for name in REQUIRED)
+
+
+def _doubtful(struct: pa.StructArray) -> _Rows:
+    """Give the rows where a key of a map may be missing or null, which look alike in a struct."""
+    values = [value for value in struct.flatten() if value.null_count > struct.null_count]
+    masks = [pc.and_(value.is_null(), struct.is_valid()) for value in values]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true, masks)]))
+
+
+def _true(mask: pa.BooleanArray) -> _Rows:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+
+
+def _map(struct: pa.StructArray) -> pa.Array:
+    """Turn an object whose keys are known into a map."""
+    length, width = len(struct), struct.type.num_fields
+    if struct.null_count == length:
+        return pa.nulls(length, _MAP)
+    values = struct.flatten()
+    offsets = pa.arange(0, length * width + 1, width) if width else pa.repeat(0, length + 1)
+    names = pa.array([field.name for field in struct.type], pa.string())
+    keys = names.take(pa.array(np.tile(np.arange(width), length)))
+    mask = struct.is_null() if struct.null_count else None
+    return pa.MapArray.from_arrays(
+        offsets.cast(pa.int32()), keys, _interleaved(values, length), mask=mask
+    )
+
+
+def _interleaved(values: Sequence[pa.Array], length: int) -> pa.Array:
+    width = len(values)
+    if width < 2:
+        return values[0] if values else pa.array([], pa.string())
+    order = np.arange(length * width).reshape(width, length).T.ravel()
+    return pa.concat_arrays(values).take(pa.array(order))

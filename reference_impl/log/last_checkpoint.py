@@ -1,0 +1,148 @@
+"""The hint ``_last_checkpoint``, and the checksum of its JSON.
+
+Serves "Last Checkpoint File" and "JSON checksum". A hint is only an aid: whatever is wrong with
+it, the reader goes on without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from reference_impl.limits import budget
+from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR
+from reference_impl.model.ranges import INT64
+from reference_impl.storage import Storage
+
+__all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
+
+_NO_MORE: Final = object()
+_GROWTH: Final = 4
+"""Characters that the canonical form of a hint may have for each byte of the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What ``_last_checkpoint`` says.
+
+    Attributes:
+        version: version of the checkpoint.
+        size: number of actions in it.
+        parts: number of its parts; ``None`` for other than multi-part checkpoints.
+
+    """
+
+    version: int
+    size: int | None = None
+    parts: int | None = None
+
+
+def read_hint(storage: Storage) -> Hint | None:
+    """Read the hint of a table; ``None`` when there is none that can be trusted."""
+    try:
+        most = budget().limits.hint
+        data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, most + 1)
+    except FileNotFoundError:
+        return None
+    return parse_hint(data) if len(data) <= most else None
+
+
+def parse_hint(data: bytes) -> Hint | None:
+    """Parse a hint; ``None`` for anything that breaks a rule, its checksum included."""
+    try:
+        # orjson bounds nesting and demands UTF-8; json then tells duplicate keys and keeps the
+        # spelling of numbers, which the checksum needs.
+        orjson.loads(data)
+        document = json.loads(
+            data, object_pairs_hook=_unique, parse_int=_Number, parse_float=_Number
+        )
+        if not isinstance(document, dict):
+            return None
+        checksum = document.get("checksum")
+        if checksum is not None and checksum != json_checksum(document):
+            return None
+    except (ValueError, RecursionError):
+        return None
+    version, size, parts = (_long(document.get(name)) for name in ("version", "size", "parts"))
+    return Hint(version, size, parts) if version is not None else None
+
+
+def json_checksum(document: Mapping[str, Any]) -> str:
+    """Give the MD5 digest of an object's canonical form, in lower-case hexadecimal."""
+    digest = hashlib.md5(canonical_json(document).encode(), usedforsecurity=False)
+    return digest.hexdigest()
+
+
+def canonical_json(document: Mapping[str, Any]) -> str:
+    """Give the canonical form: sorted ``path=value`` pairs, without a top-level checksum.
+
+    Empty objects and arrays vanish; array positions are names and sort as such.
+
+    Raises:
+        ValueError: deep paths make it many times as long as a hint may be.
+
+    """
+    top = {key: value for key, value in document.items() if key != "checksum"}
+    left = _GROWTH * budget().limits.hint
+    pairs = []
+    for pair in _pairs(top):
+        left -= sum(map(len, pair))
+        if left < 0:
+            raise ValueError("the canonical form is too long")
+        pairs.append(pair)
+    pairs.sort(key=lambda pair: pair[0].encode())
+    return ",".join(f"{path}={value}" for path, value in pairs)
+
+
+def _pairs(top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    waiting = [_members("", top)]
+    while waiting:
+        path, value = next(waiting[-1], ("", _NO_MORE))
+        if value is _NO_MORE:
+            waiting.pop()
+        elif isinstance(value, Mapping | list):
+            waiting.append(_members(f"{path}+", value))
+        else:
+            yield path, _scalar(value)
+
+
+def _members(prefix: str, of: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(of, list):
+        return ((f"{prefix}{position}", item) for position, item in enumerate(of))
+    return ((prefix + _string(key), item) for key, item in of.items())
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, _Number):
+        return value.text
+    return _string(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _string(text: str) -> str:
+    return f'"{quote(text, safe="-._~")}"'
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number as it is spelt."""
+
+    text: str
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError("duplicate key")
+    return out
+
+
+def _long(value: Any) -> int | None:
+    if not isinstance(value, _Number) or not value.text.isdigit():
+        return None
+    return INT64.parse(value.text)

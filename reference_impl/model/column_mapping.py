@@ -1,0 +1,127 @@
+"""Physical names and ids of columns (section Column Mapping).
+
+The log and the data files of a mapped table know columns by physical name or id. Everything
+here is for readers: which mode holds, what a column is called in the files, and whether the
+annotations of a schema can be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias, cast
+
+from reference_impl.errors import InvalidColumnMapping
+from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.ranges import INT32
+from reference_impl.types.model import Array, DataType, Field, Map, Struct
+
+__all__ = [
+    "ID_KEY",
+    "MODE_PROPERTY",
+    "NAME_KEY",
+    "Mode",
+    "check_annotations",
+    "column_mapping_mode",
+    "field_id",
+    "lasting_name",
+    "physical_name",
+]
+
+Mode: TypeAlias = Literal["none", "name", "id"]
+"""How columns are found in data files; the values of ``delta.columnMapping.mode``."""
+
+MODE_PROPERTY = "delta.columnMapping.mode"
+ID_KEY = "delta.columnMapping.id"
+NAME_KEY = "delta.columnMapping.physicalName"
+
+_FEATURE = "columnMapping"
+
+
+def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
+    """Give the mode in force.
+
+    The property counts only where the protocol supports the feature: reader version 2, or 3
+    with the feature listed. A listing for writers alone is honoured under version 3, as Spark
+    does, since ignoring it would give nulls for every column.
+
+    Raises:
+        InvalidColumnMapping: the property has a value that is no mode.
+
+    """
+    # Obeys CM-023 RVER-001.
+    listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    if protocol.min_reader_version != 2 and _FEATURE not in listed:
+        return "none"
+    mode = metadata.configuration.get(MODE_PROPERTY, "none")
+    if mode not in ("none", "name", "id"):
+        raise InvalidColumnMapping(
+            f"{MODE_PROPERTY} is {mode[:40]!r}, not none, id or name", requirement="CM-005"
+        )
+    return cast("Mode", mode)
+
+
+def physical_name(column: Field, mode: Mode) -> str:
+    """Give the name that data files, partition values and statistics use for a column."""
+    # Obeys CM-026 CM-030.
+    return column.name if mode == "none" else str(column.metadata[NAME_KEY])
+
+
+def lasting_name(column: Field) -> str:
+    """Give the name that a column of a mapped table keeps when it is renamed."""
+    # A table that was upgraded to column mapping keeps its names as physical names.
+    return str(column.metadata.get(NAME_KEY) or column.name)
+
+
+def field_id(column: Field) -> int:
+    """Give the ``field_id`` that data files use for a column of a mapped table."""
+    return int(column.metadata[ID_KEY])
+
+
+def check_annotations(schema: Struct, mode: Mode) -> None:
+    """Check that every column of a mapped table has a usable name and id.
+
+    Raises:
+        InvalidColumnMapping: a column lacks its physical name or id, has one of the wrong
+            type, or shares it: ids are unique in the table, names among siblings.
+
+    """
+    if mode == "none":
+        return
+    ids: dict[int, str] = {}
+    for place, siblings in _structs(schema, ""):
+        names: dict[str, str] = {}
+        for one in siblings:
+            label = f"{place}{one.name}"
+            name, number = one.metadata.get(NAME_KEY), one.metadata.get(ID_KEY)
+            if not isinstance(name, str) or name == "":
+                raise InvalidColumnMapping(f"column {label} has no {NAME_KEY}")
+            if type(number) is not int or not 0 <= number <= INT32.most:
+                raise InvalidColumnMapping(
+                    f"column {label} has no 32-bit integer {ID_KEY}", requirement="CM-002"
+                )
+            if name in names:
+                raise InvalidColumnMapping(
+                    f"columns {names[name]} and {label} share physical name {name!r}",
+                    requirement="CM-003",
+                )
+            if number in ids:
+                raise InvalidColumnMapping(
+                    f"columns {ids[number]} and {label} share id {number}",
+                    requirement="CM-004",
+                )
+            names[name] = ids[number] = label
+
+
+def _structs(of: DataType, place: str) -> Iterator[tuple[str, tuple[Field, ...]]]:
+    match of:
+        case Struct(fields):
+            yield place, fields
+            for one in fields:
+                yield from _structs(one.type, f"{place}{one.name}.")
+        case Array(element):
+            yield from _structs(element, f"{place}element.")
+        case Map(key, value):
+            yield from _structs(key, f"{place}key.")
+            yield from _structs(value, f"{place}value.")
+        case _:
+            return

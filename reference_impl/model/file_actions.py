@@ -1,0 +1,236 @@
+"""File actions as Arrow columns: schemas, and the way from JSON objects into them.
+
+Serves "Add File and Remove File", "Add CDC File" and "Deletion Vector Descriptor Schema".
+Columns keep their wire names, because they are wire columns. An absent field is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from reference_impl.errors import InvalidAction
+from reference_impl.model.wire import Place
+
+__all__ = [
+    "ADD_SCHEMA",
+    "CDC_SCHEMA",
+    "DELETION_VECTOR",
+    "FILE_ACTIONS",
+    "REMOVE_SCHEMA",
+    "REQUIRED",
+    "STRING_MAP",
+    "FileActions",
+    "from_objects",
+]
+
+STRING_MAP: Final = pa.map_(pa.string(), pa.string())
+
+DELETION_VECTOR: Final = pa.struct(
+    [
+        pa.field("storageType", pa.string()),
+        pa.field("pathOrInlineDv", pa.string()),
+        pa.field("offset", pa.int32()),
+        pa.field("sizeInBytes", pa.int32()),
+        pa.field("cardinality", pa.int64()),
+    ]
+)
+"""Column type of a deletion vector descriptor; sizes in bytes, cardinality in rows."""
+
+ADD_SCHEMA: Final = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("partitionValues", STRING_MAP),
+        pa.field("size", pa.int64()),
+        pa.field("modificationTime", pa.int64()),
+        pa.field("dataChange", pa.bool_()),
+        pa.field("stats", pa.string()),
+        pa.field("tags", STRING_MAP),
+        pa.field("deletionVector", DELETION_VECTOR),
+        pa.field("baseRowId", pa.int64()),
+        pa.field("defaultRowCommitVersion", pa.int64()),
+        pa.field("clusteringProvider", pa.string()),
+    ]
+)
+"""Columns of add actions: path as in the log, size in bytes, times in ms since the epoch."""
+
+REMOVE_SCHEMA: Final = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("deletionTimestamp", pa.int64()),
+        pa.field("dataChange", pa.bool_()),
+        pa.field("extendedFileMetadata", pa.bool_()),
+        pa.field("partitionValues", STRING_MAP),
+        pa.field("size", pa.int64()),
+        pa.field("stats", pa.string()),
+        pa.field("tags", STRING_MAP),
+        pa.field("deletionVector", DELETION_VECTOR),
+        pa.field("baseRowId", pa.int64()),
+        pa.field("defaultRowCommitVersion", pa.int64()),
+    ]
+)
+"""Columns of remove actions."""
+
+CDC_SCHEMA: Final = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("partitionValues", STRING_MAP),
+        pa.field("size", pa.int64()),
+        pa.field("dataChange", pa.bool_()),
+        pa.field("tags", STRING_MAP),
+    ]
+)
+"""Columns of cdc actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileActions:
+    """What is fixed about one kind of file action.
+
+    Attributes:
+        schema: its columns.
+        required: required field to the requirement that demands it.
+
+    """
+
+    schema: pa.Schema
+    required: dict[str, str]
+
+
+FILE_ACTIONS: Final = {
+    "add": FileActions(
+        ADD_SCHEMA,
+        {
+            "path": "ADD-001",
+            "partitionValues": "ADD-005",
+            "size": "ADD-006",
+            "modificationTime": "ADD-007",
+            "dataChange": "ADD-008",
+        },
+    ),
+    "remove": FileActions(REMOVE_SCHEMA, {"path": "REM-001", "dataChange": "REM-004"}),
+    "cdc": FileActions(
+        CDC_SCHEMA,
+        {
+            "path": "CDC-005",
+            "partitionValues": "CDC-007",
+            "size": "CDC-008",
+            "dataChange": "CDC-009",
+        },
+    ),
+}
+"""The kinds of file action by wire name."""
+
+REQUIRED: Final = {
+    "storageType": "DVDESC-001",
+    "pathOrInlineDv": "DVDESC-002",
+    "sizeInBytes": "DVDESC-009",
+    "cardinality": "DVDESC-010",
+}
+"""Required fields of a deletion vector descriptor, with their requirements."""
+
+_NONE: Final = type(None)
+
+
+class _Wrong(Exception):  # noqa: N818  a signal between two functions of this module
+    """A column does not fit its type; carries field, row, expectation and requirement."""
+
+
+def from_objects(
+    action: str, objects: Sequence[Any], place: Place, versions: Sequence[int] | None = None
+) -> pa.Table:
+    """Turn the JSON objects of one kind of file action into a table of its columns.
+
+    Args:
+        action: a key of :data:`FILE_ACTIONS`.
+        objects: decoded JSON values.
+        place: where they were read.
+        versions: version of each object, where they come from several commits.
+
+    Raises:
+        InvalidAction: an object lacks a required field, or a field has a wrong type or range.
+
+    """
+    kind = FILE_ACTIONS[action]
+    try:
+        _refuse_non_objects(objects)
+        columns = [_column(field, objects, kind.required.get(field.name)) for field in kind.schema]
+    except _Wrong as wrong:
+        name, row, expected, requirement = wrong.args
+        version = versions[row] if versions is not None else place.version
+        where = f"{action}.{name}" if name else action
+        raise InvalidAction(
+            f"{where} is {expected}" if expected == "missing" else f"{where} is not {expected}",
+            path=place.path,
+            version=version,
+            action=action,
+            requirement=requirement,
+        ) from None
+    return pa.Table.from_arrays(columns, schema=kind.schema)
+
+
+def _refuse_non_objects(objects: Sequence[Any]) -> None:
+    if not set(map(type, objects)) <= {dict}:
+        row = next(i for i, item in enumerate(objects) if type(item) is not dict)
+        raise _Wrong("", row, "an object", None)
+
+
+_EXPECTED: Final[dict[pa.DataType, tuple[frozenset[type], str]]] = {
+    pa.string(): (frozenset({str}), "a string"),
+    pa.int32(): (frozenset({int}), "a 32-bit integer"),
+    pa.int64(): (frozenset({int}), "a 64-bit integer"),
+    pa.bool_(): (frozenset({bool}), "a boolean"),
+    STRING_MAP: (frozenset({dict}), "a map from string to string"),
+    DELETION_VECTOR: (frozenset({dict}), "an object"),
+}
+
+
+def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) -> pa.Array:
+    name = field.name
+    values = [item.get(name) for item in objects]
+    types, expected = _EXPECTED[field.type]
+    seen = set(map(type, values))
+    if requirement is not None and _NONE in seen:
+        raise _Wrong(name, values.index(None), "missing", requirement)
+    if not seen <= types | {_NONE}:
+        row = next(i for i, v in enumerate(values) if v is not None and type(v) not in types)
+        raise _Wrong(name, row, expected, requirement)
+    if seen <= {_NONE}:
+        return pa.nulls(len(values), field.type)
+    if field.type == DELETION_VECTOR:
+        return _descriptors(name, values)
+    try:
+        return pa.array(values, field.type)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        row = next(i for i, v in enumerate(values) if not _fits(v, field.type))
+        raise _Wrong(name, row, expected, requirement) from None
+
+
+def _fits(value: object, data_type: pa.DataType) -> bool:
+    try:
+        pa.array([value], data_type)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _descriptors(name: str, values: list[dict[str, Any] | None]) -> pa.Array:
+    rows = [row for row, value in enumerate(values) if value is not None]
+    present = [value for value in values if value is not None]
+    children = []
+    for child in DELETION_VECTOR:
+        try:
+            children.append(_column(child, present, REQUIRED.get(child.name)))
+        except _Wrong as wrong:
+            inner, row, expected, requirement = wrong.args
+            raise _Wrong(f"{name}.{inner}", rows[row], expected, requirement) from None
+    struct = pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR))
+    if len(rows) == len(values):
+        return struct
+    positions: list[int | None] = [None] * len(values)
+    for position, row in enumerate(rows):
+        positions[row] = position
+    return struct.take(pa.array(positions, pa.int64()))

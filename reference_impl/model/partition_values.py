@@ -1,0 +1,291 @@
+"""Partition values: text in the log, typed in rows (section Partition Value Serialization).
+
+An empty string is null for every type. A timestamp without zone is read as UTC. Beyond the
+letter of the section, spellings that writers in the field produce and that have one possible
+meaning are read: ``inf`` for infinity, decimals with fewer digits than their scale, and
+binary values whose escapes were kept as text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from decimal import Context, InvalidOperation
+from decimal import Decimal as Number
+from typing import Any
+
+import pyarrow as pa
+
+from reference_impl.errors import InvalidPartitionValue
+from reference_impl.types.arrow import arrow_type
+from reference_impl.types.model import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    DataType,
+    Decimal,
+    Primitive,
+)
+from reference_impl.types.temporal import (
+    EPOCH,
+    EPOCH_UTC,
+    format_date,
+    format_timestamp,
+    parse_date,
+    parse_timestamp,
+)
+from reference_impl.untrusted import refuse_length
+
+__all__ = ["format_value", "parse_value", "parse_values"]
+
+_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+_FRACTION = re.compile(
+    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?|inf(?:inity)?|nan)",
+    re.ASCII | re.IGNORECASE,
+)
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_ESCAPES = re.compile(r"(?:\\u00[0-9A-Fa-f]{2})+", re.ASCII)
+_BOOLEANS = {"true": True, "false": False}
+_EXACT = Context(prec=200)
+
+
+def _whole(bits: int) -> Callable[[str], int]:
+    limit = 1 << (bits - 1)
+
+    def parse(text: str) -> int:
+        if _WHOLE.fullmatch(text) is None:
+            raise ValueError(f"{text[:80]!r} is not a whole number")
+        value = int(text)
+        if not -limit <= value < limit:
+            raise ValueError(f"{text[:80]} does not fit {bits} bits")
+        return value
+
+    return parse
+
+
+def _fraction(text: str) -> float:
+    if _FRACTION.fullmatch(text) is None:
+        raise ValueError(f"{text[:80]!r} is not a number")
+    return float(text)
+
+
+def _single(text: str) -> float:
+    value = _fraction(text)
+    if math.isfinite(value):
+        try:
+            return float(struct.unpack("<f", struct.pack("<f", value))[0])
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    return value
+
+
+def _boolean(text: str) -> bool:
+    try:
+        return _BOOLEANS[text.lower()]
+    except KeyError:
+        raise ValueError(f"{text[:80]!r} is neither true nor false") from None
+
+
+def _binary(text: str) -> bytes:
+    # The section shows one escape per byte, which JSON turns into one character per byte. Text
+    # beyond those characters can only be the bytes of a UTF-8 string put there unescaped.
+    if _ESCAPES.fullmatch(text):
+        return bytes.fromhex(text.replace("\\u00", ""))
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode()
+
+
+def _timestamp(text: str) -> int:
+    return parse_timestamp(text, zone=True)
+
+
+def _timestamp_ntz(text: str) -> int:
+    return parse_timestamp(text, zone=False)
+
+
+_PARSERS: Mapping[DataType, Callable[[str], Any]] = {
+    BINARY: _binary,
+    BOOLEAN: _boolean,
+    BYTE: _whole(8),
+    DATE: parse_date,
+    DOUBLE: _fraction,
+    FLOAT: _single,
+    INTEGER: _whole(32),
+    LONG: _whole(64),
+    SHORT: _whole(16),
+    STRING: str,
+    TIMESTAMP: _timestamp,
+    TIMESTAMP_NTZ: _timestamp_ntz,
+    VOID: lambda _: None,
+}
+
+
+def _decimal(of: Decimal) -> Callable[[str], Number]:
+    unit = Number(1).scaleb(-of.scale)
+
+    def parse(text: str) -> Number:
+        try:
+            value = Number(text) if _DECIMAL.fullmatch(text) else None
+            exact = None if value is None else value.quantize(unit, context=_EXACT)
+        except InvalidOperation:
+            exact = None
+        if exact is None:
+            raise ValueError(f"{text[:80]!r} is not a decimal number")
+        if exact != value or exact.copy_abs() >= Number(10) ** (of.precision - of.scale):
+            raise ValueError(f"{text[:80]} has more digits than {of} holds")
+        return exact
+
+    return parse
+
+
+def _parser(of: DataType) -> Callable[[str], Any]:
+    if isinstance(of, Decimal):
+        return _decimal(of)
+    parser = _PARSERS.get(of) if isinstance(of, Primitive) else None
+    if parser is None:
+        raise InvalidPartitionValue(
+            f"a column of type {of} cannot partition a table", action="metaData"
+        )
+    return parser
+
+
+def parse_values(texts: pa.Array | pa.ChunkedArray, of: DataType, *, column: str = "") -> pa.Array:
+    """Parse the texts of one partition column, a value per file.
+
+    Args:
+        texts: strings; null and empty ones are null values.
+        of: the column's type.
+        column: the column's name, for messages.
+
+    Returns:
+        An array of ``arrow_type(of)`` as long as ``texts``.
+
+    Raises:
+        InvalidPartitionValue: a text does not spell a value of the type.
+
+    """
+    parse = _parser(of)
+    encoded = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    encoded = encoded.dictionary_encode()
+    values = [
+        None if t is None else _parsed(parse, t, of, column) for t in encoded.dictionary.to_pylist()
+    ]
+    return _typed(values, of).take(encoded.indices)
+
+
+def parse_value(text: str | None, of: DataType, *, column: str = "") -> Any:
+    """Parse one partition value into the Python value that Arrow gives for its type.
+
+    Raises:
+        InvalidPartitionValue: the text does not spell a value of the type.
+
+    """
+    # Obeys PART-002.
+    if text is None:
+        return None
+    value = _parsed(_parser(of), text, of, column)
+    if value is None:
+        return None
+    try:
+        match of:
+            case Primitive("date"):
+                return date.fromordinal(EPOCH.toordinal() + value)
+            case Primitive("timestamp"):
+                return EPOCH_UTC + timedelta(microseconds=value)
+            case Primitive("timestamp_ntz"):
+                return EPOCH + timedelta(microseconds=value)
+            case _:
+                return value
+    except (OverflowError, ValueError):
+        raise InvalidPartitionValue(
+            f"partition column {column!r}: {text[:80]!r} is outside of Python's calendar"
+        ) from None
+
+
+def format_value(  # noqa: PLR0911  one return per type
+    value: Any, of: DataType
+) -> str | None:
+    """Spell a partition value for an action.
+
+    Args:
+        value: what Arrow gives for the type: ``datetime``, ``date``, ``Decimal``, …
+        of: the column's type.
+
+    Returns:
+        The text; ``None`` for null, and for an empty string or binary, which the protocol
+        cannot tell from null.
+
+    Raises:
+        InvalidPartitionValue: no column of the type can partition a table.
+
+    """
+    _parser(of)
+    if value is None or value in ("", b""):
+        return None
+    match of:
+        case Primitive("boolean"):
+            return "true" if value else "false"
+        case Primitive("date"):
+            return format_date(value)
+        case Primitive("timestamp"):
+            return format_timestamp(value, zone=True)
+        case Primitive("timestamp_ntz"):
+            return format_timestamp(value, zone=False)
+        case Primitive("binary"):
+            return bytes(value).decode("latin-1")
+        case Primitive("float"):
+            return _format_float(pa.scalar(value, pa.float32()).cast(pa.string()).as_py(), value)
+        case Primitive("double"):
+            return _format_float(repr(float(value)), value)
+        case Decimal(_, scale):
+            return f"{value:.{scale}f}"
+        case _:
+            return str(value)
+
+
+def _format_float(text: str, value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return text.replace("e+", "E").replace("e", "E")
+
+
+def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -> Any:
+    if text == "":
+        return None
+    try:
+        if of not in (STRING, BINARY):
+            refuse_length(text)
+        return parse(text)
+    except ValueError as error:
+        raise InvalidPartitionValue(
+            f"partition column {column!r} of type {of}: {error}",
+            action="add",
+            hint="the value is read from partitionValues, never from the directory name",
+        ) from None
+
+
+def _typed(values: list[Any], of: DataType) -> pa.Array:
+    match of:
+        case Primitive("date"):
+            return pa.array(values, pa.int32()).view(pa.date32())
+        case Primitive("timestamp" | "timestamp_ntz"):
+            return pa.array(values, pa.int64()).view(arrow_type(of))
+        case _:
+            return pa.array(values, arrow_type(of))

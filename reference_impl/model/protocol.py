@@ -1,0 +1,185 @@
+"""Validate protocol actions, and refuse what this implementation does not honour.
+
+Serves "Protocol Evolution", "Table Features" and "Requirements for Readers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from reference_impl.errors import (
+    InvalidProtocol,
+    UnsupportedFeatures,
+    UnsupportedFormat,
+    UnsupportedProtocolVersion,
+)
+from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.features import find, supported
+from reference_impl.model.wire import Place
+
+__all__ = [
+    "MAX_READER_VERSION",
+    "MAX_WRITER_VERSION",
+    "check_readable",
+    "check_writable",
+    "settled_protocol",
+]
+
+MAX_READER_VERSION: Final = 3
+MAX_WRITER_VERSION: Final = 7
+
+_CATALOG_REASON: Final = (
+    "a catalog-managed table cannot be read from its files alone, because its catalog decides "
+    "which commits count: hand in the commits that it ratified"
+)
+_CATALOG_WRITES: Final = "commits and upkeep of a catalog-managed table are its catalog's to make"
+_UPGRADE: Final = "use a newer client for this table"
+
+
+def settled_protocol(protocol: Protocol, place: Place) -> Protocol:
+    """Check that versions and feature lists fit together, and give the protocol to go by.
+
+    An empty list where a version has none is read as absent: it asks for nothing, writers of
+    Parquet cannot always tell it from none, and tables with such lists are about.
+    Versions beyond the protocol's are not judged here: a newer protocol may have other rules.
+
+    Raises:
+        InvalidProtocol: they do not fit.
+
+    """
+
+    def refuse(message: str, requirement: str) -> InvalidProtocol:
+        return InvalidProtocol(
+            message,
+            path=place.path,
+            version=place.version,
+            action="protocol",
+            requirement=requirement,
+        )
+
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if reader < 1 or writer < 1:
+        raise refuse(f"protocol versions ({reader}, {writer}) begin at 1", "PROTO-001")
+    if reader > MAX_READER_VERSION or writer > MAX_WRITER_VERSION:
+        return protocol
+    if reader == 3 and writer != 7:
+        raise refuse(f"minReaderVersion 3 needs minWriterVersion 7, not {writer}", "RVER-003")
+    settled = _without_idle_lists(protocol)
+    for message, requirement in _list_faults(settled):
+        raise refuse(message, requirement)
+    return settled
+
+
+def _without_idle_lists(protocol: Protocol) -> Protocol:
+    readers, writers = protocol.reader_features, protocol.writer_features
+    return replace(
+        protocol,
+        reader_features=None if readers == () and protocol.min_reader_version < 3 else readers,
+        writer_features=None if writers == () and protocol.min_writer_version < 7 else writers,
+    )
+
+
+def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the feature lists, each with its requirement."""
+    reader = protocol.min_reader_version
+    for listed, version, at, name, requirement in (
+        (protocol.reader_features, reader, 3, "readerFeatures", "PROTO-003"),
+        (protocol.writer_features, protocol.min_writer_version, 7, "writerFeatures", "PROTO-004"),
+    ):
+        if (listed is not None) != (version == at):
+            state = "absent" if listed is None else "present"
+            yield f"{name} is {state} at version {version}", requirement
+    readers, writers = set(protocol.reader_features or ()), set(protocol.writer_features or ())
+    alone = sorted(readers - writers)
+    if alone:
+        yield f"features listed for readers only: {', '.join(alone)}", "TF-020"
+    for name in sorted(writers):
+        feature = find(name)
+        if feature is not None and feature.kind == "reader_writer":
+            needed = feature.legacy_reader or 3
+            if reader < needed:
+                yield f"feature {name} needs minReaderVersion {needed}, not {reader}", "TF-018"
+
+
+def check_readable(
+    protocol: Protocol, metadata: Metadata | None = None, *, ratified: bool = False
+) -> None:
+    """Refuse a table that this implementation does not read.
+
+    Args:
+        protocol: the protocol in force.
+        metadata: the metadata in force, where it is known yet.
+        ratified: the caller handed in what the table's catalog ratified.
+
+    Raises:
+        UnsupportedProtocolVersion: the reader version is beyond this implementation.
+        UnsupportedFeatures: reader features that it does not honour, all named at once.
+        UnsupportedFormat: the data files are not Parquet.
+
+    """
+    # Obeys TF-002 VPC-003 RVER-002.
+    version = protocol.min_reader_version
+    if version > MAX_READER_VERSION:
+        raise UnsupportedProtocolVersion(
+            f"the table needs reader version {version}; this client reads up to "
+            f"{MAX_READER_VERSION}",
+            action="protocol",
+            hint=_UPGRADE,
+        )
+    # A reader-writer feature that only writers list still changes what readers see.
+    names = {
+        name
+        for name in (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
+        if (feature := find(name)) is not None
+        and not (feature.reads and (ratified or feature.name != "catalogManaged"))
+    }
+    names |= {name for name in protocol.reader_features or () if find(name) is None}
+    _refuse_features(names, "read", _CATALOG_REASON)
+    if metadata is not None and metadata.format.provider.lower() != "parquet":
+        raise UnsupportedFormat(
+            f"the data files are in format {metadata.format.provider!r}, not parquet",
+            action="metaData",
+        )
+
+
+def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None:
+    """Refuse a table that this implementation does not write; implies :func:`check_readable`.
+
+    Raises:
+        UnsupportedProtocolVersion: the writer version is beyond this implementation.
+        UnsupportedFeatures: features that it does not write, all named at once.
+
+    """
+    # Obeys TF-003 TF-004 TF-015 WVER-007 CAT-011 CAT-016 CAT-021.
+    check_readable(protocol, metadata, ratified=True)
+    version = protocol.min_writer_version
+    if version > MAX_WRITER_VERSION:
+        raise UnsupportedProtocolVersion(
+            f"the table needs writer version {version}; this client writes up to "
+            f"{MAX_WRITER_VERSION}",
+            action="protocol",
+            hint=_UPGRADE,
+            stage="commit",
+            requirement="PROTO-006",
+        )
+    listed = protocol.writer_features
+    names = set(listed) if listed is not None else set(supported(protocol))
+    _refuse_features(
+        {name for name in names if (feature := find(name)) is None or not feature.writes},
+        "write",
+        _CATALOG_WRITES,
+    )
+
+
+def _refuse_features(names: set[str], verb: str, managed_hint: str) -> None:
+    if not names:
+        return
+    ordered = tuple(sorted(names))
+    managed = any((f := find(name)) is not None and f.name == "catalogManaged" for name in ordered)
+    raise UnsupportedFeatures(
+        ordered,
+        f"the table needs features that this client does not {verb}: {', '.join(ordered)}",
+        hint=managed_hint if managed else _UPGRADE,
+    )

@@ -1,0 +1,147 @@
+"""Decode JSON objects of the log into values, by one table of fields per class.
+
+Serves "Actions". A class lists its wire fields in its dataclass fields, so that the spelling of
+the protocol appears once, beside the Python name. Unknown fields are ignored; null means absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from reference_impl.errors import InvalidAction
+from reference_impl.model.ranges import INT64
+
+__all__ = [
+    "Decoder",
+    "Place",
+    "boolean",
+    "decode",
+    "encode",
+    "int64",
+    "string",
+    "string_list",
+    "string_map",
+    "wire",
+]
+
+_T = TypeVar("_T")
+Decoder = Callable[[object], Any]
+"""Give the value of a JSON value, or raise :class:`TypeError` saying what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an action was read.
+
+    Attributes:
+        path: the log file, relative to the table root.
+        version: the version whose state the action is part of.
+
+    """
+
+    path: str
+    version: int
+
+
+def wire(name: str, decoder: Decoder, requirement: str = "") -> Any:
+    """Declare a dataclass field with its wire name; ``requirement`` makes it required."""
+    metadata = {"wire": name, "decoder": decoder, "requirement": requirement}
+    return field(metadata=metadata) if requirement else field(default=None, metadata=metadata)
+
+
+def decode(cls: type[_T], action: str, value: object, place: Place) -> _T:
+    """Decode a JSON object as an instance of a class whose fields are declared by :func:`wire`.
+
+    Raises:
+        InvalidAction: a required field is missing, or a field has a wrong type or range.
+
+    """
+    # Obeys PROTO-009.
+
+    def wrong(message: str, requirement: str | None) -> InvalidAction:
+        return InvalidAction(
+            message, path=place.path, version=place.version, action=action, requirement=requirement
+        )
+
+    if not isinstance(value, Mapping):
+        raise wrong(f"{action} is {_kind(value)}, not an object", None)
+    arguments: dict[str, Any] = {}
+    for spec in fields(cls):  # type: ignore[arg-type]  # a dataclass always
+        name = spec.metadata.get("wire")
+        if name is None:
+            continue
+        found = value.get(name)
+        requirement = spec.metadata["requirement"] or None
+        if found is None:
+            if requirement is not None:
+                raise wrong(f"{action}.{name} is missing", requirement)
+            continue
+        try:
+            arguments[spec.name] = spec.metadata["decoder"](found)
+        except TypeError as error:
+            raise wrong(f"{action}.{name} is not {error}", requirement) from None
+    return cls(**arguments)
+
+
+def encode(value: Any) -> dict[str, Any]:
+    """Give the JSON object of a value, in wire spelling, without absent fields."""
+    out: dict[str, Any] = {}
+    for spec in fields(value):
+        name = spec.metadata.get("wire")
+        found = getattr(value, spec.name)
+        if name is None or found is None:
+            continue
+        if isinstance(found, tuple):
+            out[name] = list(found)
+        elif isinstance(found, Mapping):
+            out[name] = dict(found)
+        else:
+            out[name] = encode(found) if hasattr(found, "__dataclass_fields__") else found
+    return out
+
+
+def string(value: object) -> str:
+    """Decode a string."""
+    if not isinstance(value, str):
+        raise TypeError("a string")
+    return value
+
+
+def boolean(value: object) -> bool:
+    """Decode a boolean."""
+    if not isinstance(value, bool):
+        raise TypeError("a boolean")
+    return value
+
+
+def int64(value: object) -> int:
+    """Decode a signed 64-bit integer."""
+    if type(value) is not int or value not in INT64:
+        raise TypeError("a 64-bit integer")
+    return value
+
+
+def string_list(value: object) -> tuple[str, ...]:
+    """Decode an array of strings."""
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise TypeError("an array of strings")
+    return tuple(value)
+
+
+def string_map(value: object) -> dict[str, str]:
+    """Decode a map from string to string; a key with a null value counts as absent.
+
+    Some writers keep a null where a property was unset.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError("a map from string to string")
+    if not all(isinstance(k, str) and isinstance(v, str | None) for k, v in value.items()):
+        raise TypeError("a map from string to string")
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def _kind(value: object) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

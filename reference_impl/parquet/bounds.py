@@ -1,0 +1,418 @@
+"""Decode a Parquet file that nobody vouches for in batches that fit into memory.
+
+Serves "Data Files" and "Checkpoints". Three things let few bytes stand for many: compression,
+of which page headers tell all; dictionaries and shared beginnings, by which a long string takes
+a few bits for each row; and levels, of which one run makes up a list of any length. What unfolds
+beyond a limit is refused before it is decoded. Where strings may be long, few rows are decoded
+at a time, as few as it takes for the longest string that the pages can hold.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reference_impl.errors import DataFileTooLarge, LimitExceeded
+from reference_impl.limits import budget, exceeded
+from reference_impl.parquet.pages import (
+    Chunk,
+    Page,
+    read_footer,
+    read_pages,
+    reading,
+    refuse_large_footer,
+)
+from reference_impl.parquet.strings import longest_string, spread
+
+__all__ = ["Bounded", "open_parquet"]
+
+_GLUED: Final = 1 << 26
+"""Bytes at which small batches are handed on at the latest, however few rows they have."""
+
+_PAGES_GROWTH: Final = 8
+"""Pages that are held at once may take so many times what they take in the file."""
+
+_MAX_STRING: Final = 1 << 24
+"""Bytes of a string in a footer at most."""
+
+_FEW: Final = 256
+"""Rows of a batch below which it pays to look how long the strings of a dictionary are."""
+
+_MANY: Final = 1 << 10
+_SHORT: Final = 1 << 7
+_USUAL: Final = 1 << 21
+"""Strings of a usual dictionary at least, their bytes on average at most, and bytes in all."""
+
+_LONG: Final = 1 << 10
+"""Bytes that a string is taken to have at most in a dictionary that looks usual."""
+
+_FAITHFUL: Final = (0, 1)
+"""Codecs, none and Snappy, by which nothing grows more than some twenty times."""
+
+_SHARED: Final = 7
+"""The encoding of strings that share their beginnings."""
+
+_REPEATING: Final = (2, _SHARED, 8)
+"""Encodings by which a string can come again in few bits: by a dictionary, or as just said."""
+
+_COUNTED: Final = (6, _SHARED)
+"""Encodings whose lengths are all decoded at once."""
+
+_WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
+_LEVELS: Final = 4
+_PREFIX: Final = 4
+
+
+_AT_ONCE: Final = 1 << 20
+"""Bytes of a local file that are read before another thread has begun to fetch them ahead."""
+
+
+def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
+    """Open a file whose footer is within the limits.
+
+    Args:
+        source: the file; it stays open when this fails.
+        options: of ``pq.ParquetFile``.
+
+    Raises:
+        DataFileTooLarge: the footer is beyond a limit.
+        pa.ArrowException: the footer is damaged.
+        OSError: the same, or the storage failed.
+
+    """
+    limits = budget().limits
+    # A store is asked once only; what it reads ahead holds most footers.
+    if options.get("metadata") is None and not isinstance(source, pa.PythonFile):
+        size = int(source.size())
+        length = int.from_bytes(source.read_at(8, max(size - 8, 0))[:4], "little")
+        if length <= size:  # another is damaged, and no footer is read
+            refuse_large_footer(length)
+    try:
+        return pq.ParquetFile(
+            source,
+            thrift_string_size_limit=_MAX_STRING,
+            thrift_container_size_limit=limits.footer_items,
+            pre_buffer=isinstance(source, pa.PythonFile) or int(source.size()) > _AT_ONCE,
+            **options,
+        )
+    except OSError as error:
+        if "too deeply nested" in str(error):
+            made = exceeded("nesting", "Arrow reads at most 100 levels", error=DataFileTooLarge)
+            made.hint = "the limit is Arrow's own: no option raises it"
+            raise made from error
+        if "Exceeded size limit" not in str(error):
+            raise
+        found = "a list in the footer is longer"
+        raise exceeded("footer_items", found, error=DataFileTooLarge) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A column of the file.
+
+    Attributes:
+        index: its number in the file.
+        path: its name there.
+        width: bytes of a value in memory, the characters of a string left out.
+        least: bytes that a value takes in the file at least, where it is spelled out.
+        strings: whether the values are strings.
+        repeated: whether it is in a list.
+
+    """
+
+    index: int
+    path: str
+    width: int
+    least: int
+    strings: bool
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Risk:
+    """Rows among which strings may be long: so many of them are decoded at a time."""
+
+    start: int
+    until: int
+    rows: int
+
+
+class Bounded:
+    """Columns of one opened file, to be decoded within bounds."""
+
+    def __init__(
+        self,
+        source: pa.NativeFile,
+        file: pq.ParquetFile,
+        limit: int,
+        columns: Sequence[str],
+        *,
+        name: str,
+    ) -> None:
+        """Look at the headers of the pages that the columns have.
+
+        Args:
+            source: what the file was opened from.
+            file: the opened file.
+            limit: bytes that it may unfold to.
+            columns: paths of leaves, or of what holds them.
+            name: the limit that ``limit`` comes from, for messages.
+
+        Raises:
+            DataFileTooLarge: the columns unfold to more.
+            ValueError: the footer or a page header is damaged.
+
+        """
+        self._source, self._file, self._limit, self._name = source, file, limit, name
+        limits = budget().limits
+        self._batch, self._at_once = limits.batch, limits.pages
+        self._plain = not any(_has_dictionary(field.type) for field in file.schema_arrow)
+        self._glued = min(_GLUED, self._batch // 2)
+        self._largest = self._longest = 0
+        self._read = reading(source)
+        self._size = int(source.size())
+        self._columns = list(columns)
+        self._leaves = _leaves(file, columns)
+        self._risks: list[_Risk] = []
+        self._most = self._batch
+        self._unfolded = self._listed = 0
+        metadata = file.metadata
+        if metadata.num_rows > limit:
+            raise self._unfolds(f"{metadata.num_rows} rows")
+        start = 0
+        for number, chunks in enumerate(read_footer(self._read, self._size, len(file.schema))):
+            rows = metadata.row_group(number).num_rows
+            if rows < 0:
+                raise ValueError("a row group has less than no rows")
+            if rows:
+                self._look(start, rows, chunks)
+            start += rows
+
+    @property
+    def most(self) -> int:
+        """Bytes that are there at once while the columns are decoded, about."""
+        rows = max(min(self._batch, max(self._unfolded, self._listed)), self._longest)
+        # Small batches wait to be glued, and are copied then.
+        return self._largest + rows + (3 * self._glued if self._risks else 0)
+
+    def batches(
+        self, most: int, *, width: int = 0, use_threads: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Decode the columns.
+
+        Args:
+            most: rows of a batch at most.
+            width: bytes that the caller adds to each row.
+            use_threads: decode columns side by side.
+
+        """
+        with budget().account.reserve(self.most, "one file"):
+            yield from self._decoded(most, width, use_threads=use_threads)
+
+    def _decoded(self, most: int, width: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
+        width += sum(leaf.width for leaf in self._leaves)
+        if width > self._batch:
+            raise self._unfolds(f"{width} bytes in each row", "batch")
+        most = min(most, self._most, self._batch // max(width, 1))
+        at = held = rows = 0
+        risks = deque(self._risks)
+        small: list[pa.RecordBatch] = []
+        batches = self._file.iter_batches(
+            _rows_at(0, most, risks), columns=self._columns, use_threads=use_threads
+        )
+        for batch in batches:
+            at += batch.num_rows
+            # The reader asks for each batch how many rows it is to have.
+            self._file.reader.set_batch_size(_rows_at(at, most, risks))
+            # What is a dictionary still may unfold where strings are made of it; a batch that is
+            # the only one has none to be put to.
+            only = batch.num_rows == self._file.metadata.num_rows
+            large = (
+                only
+                or batch.num_rows >= most // 8
+                or not self._plain
+                or 4 * batch.nbytes > self._glued
+            )
+            if large and small:
+                yield _glued(small)
+                small, held, rows = [], 0, 0
+            if large:
+                yield batch
+                continue
+            small.append(batch)
+            held += batch.nbytes
+            rows += batch.num_rows
+            if held > self._glued or rows >= most // 8:
+                yield _glued(small)
+                small, held, rows = [], 0, 0
+        if small:
+            yield _glued(small)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
+
+    def _look(self, start: int, rows: int, chunks: Sequence[Chunk]) -> None:
+        """Look at the pages of a row group."""
+        held = self._pages(rows, chunks)
+        self._weigh(held)
+        lengths = {leaf: _longest(pages) for leaf, pages in held.items() if leaf.strings}
+        if _FEW * sum(lengths.values()) > self._batch:
+            for leaf, pages in held.items():
+                if lengths.get(leaf):
+                    lengths[leaf] = self._looked_up(chunks[leaf.index], pages)
+            one = sum(lengths.values())
+            self._longest = max(self._longest, one * min(max(self._batch // (one or 1), 1), rows))
+        ends = {
+            leaf: rows if leaf.repeated else _risky(held[leaf])
+            for leaf, length in lengths.items()
+            if length
+        }
+        at = 0
+        for until in sorted(set(ends.values())):
+            longest = sum(lengths[leaf] for leaf, end in ends.items() if end >= until)
+            self._risks.append(_Risk(start + at, start + until, max(self._batch // longest, 1)))
+            at = until
+        for leaf, length in lengths.items():
+            if leaf.repeated and length * sum(map(_values, held[leaf])) > self._batch:
+                self._spread(leaf, max(self._batch // length, 1))
+
+    def _pages(self, rows: int, chunks: Sequence[Chunk]) -> dict[_Leaf, list[Page]]:
+        """Read the headers of pages, but for numbers that no codec lets grow much."""
+        held: dict[_Leaf, list[Page]] = {}
+        for leaf in self._leaves:
+            chunk = chunks[leaf.index]
+            if not leaf.repeated and chunk.values != rows:
+                raise ValueError(f"a column of {rows} rows has {chunk.values} values")
+            if leaf.strings or leaf.repeated or chunk.codec not in _FAITHFUL:
+                held[leaf] = pages = read_pages(self._read, chunk, self._size)
+                if any(p.dictionary and p.values * leaf.least > p.size for p in pages):
+                    raise ValueError("a dictionary has no room for the values that it counts")
+                if not leaf.repeated and sum(_values(page) for page in held[leaf]) != rows:
+                    raise ValueError(f"the pages of {rows} rows hold more values, or fewer")
+        return held
+
+    def _weigh(self, held: Mapping[_Leaf, Sequence[Page]]) -> None:
+        """Refuse pages that unfold to more than the file may, in all or at once."""
+        at_once = copied = stored = 0
+        for leaf, pages in held.items():
+            self._unfolded += sum(page.size for page in pages)
+            if leaf.repeated:
+                self._listed += (leaf.width + _LEVELS) * sum(map(_values, pages))
+            largest = max(pages, key=lambda page: page.size, default=None)
+            for page in pages:
+                if page is largest or page.dictionary:
+                    if page.dictionary:  # it is copied out of its page, and kept as one
+                        copied += page.size if self._plain else 2 * page.size
+                    at_once += page.size
+                    stored += page.compressed
+                if page.encoding in _COUNTED and not page.dictionary:
+                    self._listed += 2 * _PREFIX * page.values
+        if max(self._unfolded, self._listed) > self._limit:
+            raise self._unfolds(f"{max(self._unfolded, self._listed)} bytes")
+        self._largest = max(self._largest, at_once + copied)
+        if at_once > max(self._at_once, _PAGES_GROWTH * stored):
+            raise self._unfolds(f"{at_once} bytes of pages at once", "pages")
+
+    def _looked_up(self, chunk: Chunk, pages: Sequence[Page]) -> int:
+        """Give the length of the longest string that may come again and again."""
+        found = [longest_string(self._read, chunk, page) for page in pages if page.dictionary]
+        return max(_longest([page for page in pages if not page.dictionary]), *found, 0)
+
+    def _spread(self, leaf: _Leaf, rows: int) -> None:
+        """Find out how many rows of lists of strings fit into a batch.
+
+        Raises:
+            DataFileTooLarge: one row does not.
+
+        """
+        while spread(self._source, self._file, leaf.path, rows) > self._batch:
+            if rows == 1:
+                raise self._unfolds("more in one row than a batch may have", "batch")
+            rows = max(rows // 16, 1)
+        self._most = min(self._most, rows)
+
+    def _unfolds(self, what: str, name: str = "") -> LimitExceeded:
+        found = f"{self._size} bytes unfold to {what}"
+        return exceeded(name or self._name, found, error=DataFileTooLarge)
+
+
+def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:
+    """Give how many rows to decode from a row on, and drop the risks that lie behind it."""
+    while risks and risks[0].until <= at:
+        risks.popleft()
+    if not risks:
+        return most
+    first = risks[0]
+    if at < first.start:
+        return min(most, first.start - at)
+    return min(most, first.rows)
+
+
+def _leaves(file: pq.ParquetFile, columns: Sequence[str]) -> list[_Leaf]:
+    wanted = set(columns)
+    found = []
+    for index in range(len(file.schema)):
+        column = file.schema.column(index)
+        path = column.path
+        if path in wanted or any(path[:at] in wanted for at, c in enumerate(path) if c == "."):
+            kind = column.physical_type
+            width = _WIDTHS.get(kind, column.length if kind == "FIXED_LEN_BYTE_ARRAY" else 8)
+            strings = kind == "BYTE_ARRAY"
+            least = _PREFIX if strings else 0 if kind == "BOOLEAN" else width
+            repeated = column.max_repetition_level > 0
+            found.append(_Leaf(index, path, width, least, strings, repeated))
+    return found
+
+
+def _values(page: Page) -> int:
+    return 0 if page.dictionary else page.values
+
+
+def _longest(pages: Sequence[Page]) -> int:
+    """Bound the length of a string that takes few bits in a page, in bytes."""
+    return max(
+        (
+            _longest_within(page) if page.dictionary else page.size
+            for page in pages
+            if page.dictionary or page.encoding == _SHARED
+        ),
+        default=0,
+    )
+
+
+def _longest_within(page: Page) -> int:
+    """Bound the length of a string in a dictionary page, in bytes.
+
+    To look for the longest takes a third of the time of reading a file of high cardinality. A
+    dictionary of the usual size, of many strings that are short on average and hardly compress,
+    is not looked at: a long string in it would have to look like the short ones.
+    """
+    most = max(page.size - _PREFIX * page.values, 0)
+    short = page.values >= _MANY and page.size <= min(_USUAL, _SHORT * page.values)
+    return min(most, _LONG) if short and 2 * page.compressed >= page.size else most
+
+
+def _risky(pages: Sequence[Page]) -> int:
+    """Give the number of values until the last page that may repeat long strings."""
+    at = until = 0
+    for page in pages:
+        at += _values(page)
+        if not page.dictionary and page.encoding in _REPEATING:
+            until = at
+    return until
+
+
+def _has_dictionary(kind: pa.DataType) -> bool:
+    inner = [kind.field(index).type for index in range(kind.num_fields)]
+    return pa.types.is_dictionary(kind) or any(map(_has_dictionary, inner))
+
+
+def _glued(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

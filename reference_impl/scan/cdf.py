@@ -1,0 +1,359 @@
+"""Row-level changes of a range of versions (section Add CDC File, reader requirements).
+
+A version with cdc actions is read from its change files alone. In any other version, the rows
+of added files were inserted and those of removed files deleted; where a file is removed with
+one deletion vector and added with another, only the rows in which the vectors differ changed.
+Actions that say they do not change data are passed over.
+
+``delta.enableChangeDataFeed`` obliges writers and not readers: where it was off, no version has
+change files, and adds and removes are read as in every other version without them. A row that a
+rewrite copied is then deleted and inserted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.deletion_vectors import VectorStore
+from reference_impl.errors import (
+    DeltaError,
+    IncompatibleSchemas,
+    InvalidAction,
+    InvalidDataFile,
+    VersionNotFound,
+)
+from reference_impl.limits import budget
+from reference_impl.log.file_lines import from_lines
+from reference_impl.log.ratified import RatifiedCommits
+from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.column_mapping import lasting_name, physical_name
+from reference_impl.model.features import active
+from reference_impl.model.metadata import validate_metadata
+from reference_impl.model.protocol import check_readable
+from reference_impl.places import decode_path
+from reference_impl.scan.reader import FileReader, kept_within
+from reference_impl.scan.tasks import FileTask, file_tasks
+from reference_impl.snapshot.segment import Listing, list_log
+from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read_commit
+from reference_impl.snapshot.table_schema import TableSchema, table_schema
+from reference_impl.storage import Storage
+from reference_impl.storage.threads import MAX_THREADS, in_order
+from reference_impl.types.arrow import arrow_type
+from reference_impl.types.model import LONG, STRING, TIMESTAMP, Array, DataType, Field, Map, Struct
+from reference_impl.types.widening import is_widening
+
+if TYPE_CHECKING:
+    from reference_impl.log.commits import Commit
+
+__all__ = ["CHANGE_COLUMNS", "read_changes"]
+
+_TYPE = Field("_change_type", STRING, nullable=False)
+CHANGE_COLUMNS = (
+    _TYPE,
+    Field("_commit_version", LONG, nullable=False),
+    Field("_commit_timestamp", TIMESTAMP, nullable=False),
+)
+"""The columns that a change reader adds to those of the table."""
+
+_MAX_MILLISECONDS = 2**63 // 1000 - 1
+_TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """One version of the range: its commit, and what was in force when it had been made."""
+
+    version: int
+    timestamp: int
+    commit: Commit
+    table: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A file to read for changes; ``kind`` is ``None`` where the file itself tells."""
+
+    task: FileTask
+    kind: str | None
+    at: _Version
+
+
+def read_changes(
+    storage: Storage,
+    start: int,
+    end: int | None = None,
+    *,
+    ratified: RatifiedCommits | None = None,
+) -> pa.Table:
+    """Read the changes of the versions ``start`` to ``end``, both included.
+
+    Rows have the schema of the last version: columns that were added in the range are null in
+    the changes before that. Where the schema changed in the range, any column may be null.
+
+    Args:
+        storage: the table's storage.
+        start: first version.
+        end: last version; the latest when ``None``.
+        ratified: what the caller got from the table's catalog.
+
+    Returns:
+        The table's columns and those of :data:`CHANGE_COLUMNS`, by ascending version.
+
+    Raises:
+        VersionNotFound: the range is empty, or the log does not hold all its commits.
+        IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
+        DeltaError: another subclass that says what is wrong with the table.
+
+    """
+    # Obeys CDC-004 DVD-008.
+    listing = list_log(storage, whole=True, ratified=ratified)
+    last = listing.latest if end is None else end
+    if last is None or not 0 <= start <= last:
+        raise VersionNotFound(f"there are no versions from {start} to {last}")
+    versions = list(_versions(storage, listing, start, last))
+    table = versions[-1].table
+    for one in versions:
+        _refuse_incompatible(one, table)
+    if any(one.table.columns != table.columns for one in versions):
+        # What rows had to be, is for the schema of then to say.
+        table = _loosened(table)
+    reader = FileReader(
+        storage,
+        table.columns.fields,
+        table.partition_names,
+        table.mode,
+        VectorStore(storage),
+    )
+    schema = pa.schema(
+        [
+            *reader.schema,
+            *(pa.field(f.name, arrow_type(f.type), nullable=False) for f in CHANGE_COLUMNS),
+        ]
+    )
+    changes = (change for one in versions for change in _changes(storage, listing, one, table))
+    with budget().account.holding() as hold:
+        reads = in_order(lambda change: _read(reader, change, schema, hold), changes, MAX_THREADS)
+        batches = [batch for read in reads for batch in read]
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Iterator[_Version]:
+    first = Snapshot(storage, listing, start)
+    protocol, metadata = first.protocol, first.metadata
+    for version in range(start, end + 1):
+        budget().check_time()
+        file = listing.commits.get(version)
+        if file is None:
+            raise VersionNotFound(f"the log does not hold the commit of version {version}")
+        commit = read_commit(storage, file)
+        if version > start:
+            protocol, metadata = _advanced(
+                commit, protocol, metadata, version, ratified=listing.ratified is not None
+            )
+        if active(protocol, metadata, "inCommitTimestamp"):
+            timestamp = in_commit_timestamp(commit.info, version)
+        else:
+            timestamp = listing.modified(version)
+        if abs(timestamp) > _MAX_MILLISECONDS:
+            raise InvalidAction(
+                f"the commit's time, {timestamp} ms, is out of range",
+                action="commitInfo",
+                version=version,
+                requirement="CDC-016",
+            )
+        yield _Version(version, timestamp, commit, table_schema(protocol, metadata))
+
+
+def _advanced(
+    commit: Commit, protocol: Protocol, metadata: Metadata, version: int, *, ratified: bool
+) -> tuple[Protocol, Metadata]:
+    for action in commit.actions:
+        match action:
+            case Protocol():
+                protocol = action
+            case Metadata():
+                metadata = action
+            case _:
+                continue
+        check_readable(protocol, metadata, ratified=ratified)
+        validate_metadata(metadata, version)
+    return protocol, metadata
+
+
+def _refuse_incompatible(one: _Version, last: TableSchema) -> None:
+    past = one.table
+    names = [f.name for f in past.partition_columns]
+    problem = None
+    if names != [f.name for f in last.partition_columns]:
+        problem = "the partition columns changed"
+    else:
+        problem = _lost(past.columns, last.columns, mapped=last.mode != "none")
+    if problem is not None:
+        raise IncompatibleSchemas(
+            f"the range cannot be read in one schema: {problem}",
+            version=one.version,
+            hint="read the versions before and after the change apart",
+        )
+
+
+def _lost(  # noqa: PLR0911  one return per kind of type
+    past: DataType, last: DataType, *, mapped: bool, place: str = ""
+) -> str | None:
+    """Tell what the last schema cannot give of a past one."""
+    match past, last:
+        case Struct(fields), Struct(others):
+            known = {_identity(f, mapped=mapped): f for f in others}
+            for one in fields:
+                label = f"{place}{one.name}"
+                other = known.get(_identity(one, mapped=mapped))
+                if other is None:
+                    return f"column {label} was dropped or renamed"
+                found = _lost(one.type, other.type, mapped=mapped, place=f"{label}.")
+                if found is not None:
+                    return found
+            return None
+        case Array(element), Array(other):
+            return _lost(element, other, mapped=mapped, place=f"{place}element.")
+        case Map(key, value), Map(other_key, other_value):
+            return _lost(key, other_key, mapped=mapped, place=f"{place}key.") or _lost(
+                value, other_value, mapped=mapped, place=f"{place}value."
+            )
+        case _ if past == last or is_widening(past, last):
+            return None
+        case _:
+            return f"column {place.rstrip('.')} changed from {past} to {last}"
+
+
+def _loosened(table: TableSchema) -> TableSchema:
+    """Give the same columns, nulls allowed everywhere."""
+    return replace(
+        table,
+        columns=_loose(table.columns),
+        partition_columns=tuple(replace(f, nullable=True) for f in table.partition_columns),
+    )
+
+
+def _loose(of: DataType) -> Any:
+    match of:
+        case Struct(fields):
+            loose = (replace(f, nullable=True, type=_loose(f.type)) for f in fields)
+            return replace(of, fields=tuple(loose))
+        case Array(element):
+            return Array(_loose(element), contains_null=True)
+        case Map(key, value):
+            return Map(_loose(key), _loose(value), value_contains_null=True)
+        case _:
+            return of
+
+
+def _identity(column: Field, *, mapped: bool) -> str:
+    return lasting_name(column) if mapped else column.name
+
+
+def _changes(
+    storage: Storage, listing: Listing, one: _Version, table: TableSchema
+) -> Iterator[_Change]:
+    place = one.commit.place
+    files = {name: from_lines(name, [(place, lines)]) for name, lines in one.commit.lines.items()}
+    partition, mode = table.partition_columns, table.mode
+    if files["cdc"].num_rows:
+        for task in file_tasks(files["cdc"], partition, mode):
+            yield _Change(task, None, one)
+        return
+    added = files["add"].filter(files["add"]["dataChange"])
+    removed = files["remove"].filter(files["remove"]["dataChange"])
+    if partition:
+        removed = _completed(storage, listing, one.version, removed)
+        removed = _padded(removed, [physical_name(f, mode) for f in partition])
+    inserts = {task.path: task for task in file_tasks(added, partition, mode)}
+    deletes = {task.path: task for task in file_tasks(removed, partition, mode)}
+    for path, old in deletes.items():
+        new = inserts.get(path)
+        if new is None:
+            yield _Change(old, "delete", one)
+        elif new.deletion_vector is not None:
+            yield _Change(replace(old, only=new.deletion_vector), "delete", one)
+    for path, new in inserts.items():
+        past = deletes.get(path)
+        if past is None:
+            yield _Change(new, "insert", one)
+        elif past.deletion_vector is not None:
+            yield _Change(replace(new, only=past.deletion_vector), "insert", one)
+
+
+def _completed(storage: Storage, listing: Listing, version: int, removed: pa.Table) -> pa.Table:
+    """Give removes the partition values of the adds that they undo, where they have none."""
+    if not removed["partitionValues"].null_count:
+        return removed
+    before = Snapshot(storage, listing, version - 1).adds() if version else None
+    known: dict[str, Any] = {}
+    if before is not None:
+        paths, values = before["path"].to_pylist(), before["partitionValues"].to_pylist()
+        known = {decode_path(p): v for p, v in zip(paths, values, strict=True)}
+    filled = [
+        known.get(decode_path(path, action="remove"), ()) if values is None else values
+        for path, values in zip(
+            removed["path"].to_pylist(), removed["partitionValues"].to_pylist(), strict=True
+        )
+    ]
+    return _with_partition_values(removed, filled)
+
+
+def _padded(removed: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Give removes a null for each partition value that they leave out, as Spark's do nulls.
+
+    That every key has to be there is said of adds alone.
+    """
+    given = removed["partitionValues"].to_pylist()
+    filled = [[*values, *((k, None) for k in keys if k not in dict(values))] for values in given]
+    return removed if filled == given else _with_partition_values(removed, filled)
+
+
+def _with_partition_values(removed: pa.Table, values: Sequence[Any]) -> pa.Table:
+    at = removed.schema.get_field_index("partitionValues")
+    column = pa.array(values, removed.schema.field(at).type)
+    return removed.set_column(at, "partitionValues", column)
+
+
+def _read(
+    reader: FileReader,
+    change: _Change,
+    schema: pa.Schema,
+    hold: Callable[[int, str], None],
+) -> list[pa.RecordBatch]:
+    reader = replace(reader, extra=[_TYPE]) if change.kind is None else reader
+    try:
+        read = (_labelled(batch, change, schema) for batch in reader.read(change.task))
+        return list(kept_within(hold, read, change.task.path))
+    except DeltaError as error:
+        error.version = error.version if error.version is not None else change.at.version
+        raise
+
+
+def _labelled(batch: pa.RecordBatch, change: _Change, schema: pa.Schema) -> pa.RecordBatch:
+    columns = list(batch.columns)
+    rows = batch.num_rows
+    if change.kind is None:
+        _refuse_unknown(columns[-1], change.task.path)
+    else:
+        columns.append(pa.repeat(pa.scalar(change.kind), rows))
+    columns.append(pa.repeat(pa.scalar(change.at.version, pa.int64()), rows))
+    moment = pa.scalar(change.at.timestamp * 1000, pa.int64()).cast(arrow_type(TIMESTAMP))
+    columns.append(pa.repeat(moment, rows))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _refuse_unknown(kinds: pa.Array, path: str) -> None:
+    known = pc.is_in(kinds, value_set=_TYPES)
+    if not pc.all(known, min_count=0).as_py():
+        raise InvalidDataFile(
+            "_change_type holds a value that is no type of change",
+            path=path,
+            action="cdc",
+            requirement="CDFF-008",
+        )

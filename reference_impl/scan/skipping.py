@@ -1,0 +1,265 @@
+"""Which files a filter can pass over (section Per-file Statistics, and partition values).
+
+A file is passed over only when its statistics prove that the filter is true for none of its
+rows. The proof never relies on more than the protocol promises: strings may be cut short and
+timestamps to milliseconds, bounds may be wide, writers may leave NaN out of bounds, and a null
+count other than none or all says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.filters.evaluate import compare
+from reference_impl.filters.nodes import (
+    And,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Node,
+    Not,
+    Or,
+    StartsWith,
+    columns_of,
+)
+from reference_impl.snapshot.stats import leaves, parse_statistics
+from reference_impl.snapshot.table_schema import TableSchema, partition_column
+from reference_impl.types.model import (
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Decimal,
+    Field,
+)
+
+__all__ = ["may_match"]
+
+_NEGATED: Mapping[str, str] = {
+    "=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+_CUT = pa.scalar(999, pa.duration("us"))
+"""What cutting a timestamp to milliseconds can take off it, in either direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What is known about one column, an item per file.
+
+    Attributes:
+        lower: no value is below; null where unknown.
+        upper: no value is above, except for ``open_end``; null where unknown.
+        may_null: a row may be null.
+        may_value: a row may be other than null.
+        exact: the bounds are values of the column, and all values lie between them.
+        extended: strings may go on after ``upper``.
+        nan: NaN may be there, whatever the bounds say.
+
+    """
+
+    lower: pa.Array
+    upper: pa.Array
+    may_null: pa.Array
+    may_value: pa.Array
+    exact: bool
+    extended: bool = False
+    nan: bool = False
+
+
+def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.BooleanArray:
+    """Tell which files may hold a row for which a filter is true.
+
+    Args:
+        files: add actions in wire columns.
+        condition: a filter bound to the table schema.
+        table: the schema of the version.
+
+    Raises:
+        InvalidPartitionValue: a partition value that the filter looks at does not parse.
+
+    """
+    wanted = set(columns_of(condition))
+    partition: dict[tuple[str, ...], Field] = {
+        (f.name,): f for f in table.partition_columns if (f.name,) in wanted
+    }
+    known = {
+        path: _of_partition(partition_column(files, f, table.mode)) for path, f in partition.items()
+    }
+    stored = [
+        leaf
+        for leaf in leaves(table.columns, table.mode)
+        if leaf.path in wanted and leaf.path not in known
+    ]
+    if stored:
+        found = parse_statistics(files.column("stats"), stored)
+        for leaf in stored:
+            column = found.columns[leaf.path]
+            known[leaf.path] = _of_statistics(
+                column.minimum, column.maximum, column.null_count, found.records, leaf.type
+            )
+    return _Skipping(known, files.num_rows).possible(condition, want=True)
+
+
+def _of_partition(values: pa.Array) -> _Bounds:
+    return _Bounds(values, values, values.is_null(), values.is_valid(), exact=True)
+
+
+def _of_statistics(
+    low: pa.Array, high: pa.Array, nulls: pa.Array, records: pa.Array, of: Any
+) -> _Bounds:
+    # Obeys DVD-022.
+    may_null = _or_true(pc.not_equal(nulls, 0))
+    may_value = _or_true(pc.not_equal(nulls, records))
+    if of in (TIMESTAMP, TIMESTAMP_NTZ):
+        low, high = _shifted(pc.subtract, low), _shifted(pc.add, high)
+    discrete = of in (BOOLEAN, BYTE, SHORT, INTEGER, LONG, DATE) or isinstance(of, Decimal)
+    return _Bounds(low, high, may_null, may_value, discrete, of == STRING, of in (FLOAT, DOUBLE))
+
+
+def _shifted(shift: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
+    moved = shift(bounds, _CUT)
+    # Beyond the ends of 64 bits the sum wraps: such a bound is unknown.
+    sound = compare("<", bounds, moved) if shift is pc.add else compare(">", bounds, moved)
+    return pc.if_else(sound, moved, pa.scalar(None, bounds.type))
+
+
+def _or_true(known: pa.Array) -> pa.Array:
+    return pc.fill_null(known, True)  # noqa: FBT003  a value
+
+
+@dataclass(frozen=True, slots=True)
+class _Skipping:
+    """Decides per file whether a filter can be true, or false, for a row."""
+
+    known: Mapping[tuple[str, ...], _Bounds]
+    files: int
+
+    def possible(  # noqa: C901, PLR0911  one case per kind of node
+        self, node: Node, *, want: bool
+    ) -> pa.Array:
+        """Tell for which files a row may make the filter ``want``."""
+        match node:
+            case And(parts):
+                return self._join(parts, want=want, every=want)
+            case Or(parts):
+                return self._join(parts, want=want, every=not want)
+            case Not(part):
+                return self.possible(part, want=not want)
+            case Constant(value):
+                return self._all(value.as_py() is want)
+            case Column():
+                true = Constant(pa.scalar(True), BOOLEAN)  # noqa: FBT003  a value
+                return self._compared("=" if want else "<>", node, true)
+            case IsNull(Column(path)) if path in self.known:
+                bounds = self.known[path]
+                return bounds.may_null if want else bounds.may_value
+            case IsNull(Constant(value)):
+                return self._all(value.is_valid is not want)
+            case Compare("<=>", Column() as column, Constant() as constant):
+                return self._null_safe(column, constant, want=want)
+            case Compare(operator, Column() as column, Constant() as constant):
+                return self._compared(operator if want else _NEGATED[operator], column, constant)
+            case In(Column() as column, choices) if want:
+                return reduce(
+                    pc.or_,
+                    [self._compared("=", column, choice) for choice in choices],
+                    self._all(False),  # noqa: FBT003  a value
+                )
+            case StartsWith(Column(path), prefix) if want and path in self.known:
+                return self._prefixed(self.known[path], prefix)
+            case _:
+                return self._all(True)  # noqa: FBT003  a value
+
+    def _all(self, answer: bool) -> pa.Array:
+        return pa.repeat(pa.scalar(answer), self.files)
+
+    def _join(self, parts: tuple[Node, ...], *, want: bool, every: bool) -> pa.Array:
+        return reduce(
+            pc.and_ if every else pc.or_, [self.possible(part, want=want) for part in parts]
+        )
+
+    def _null_safe(self, column: Column, constant: Constant, *, want: bool) -> pa.Array:
+        bounds = self.known.get(column.path)
+        if bounds is None:
+            return self._all(True)  # noqa: FBT003  a value
+        if not constant.value.is_valid:
+            return bounds.may_null if want else bounds.may_value
+        if want:
+            return self._compared("=", column, constant)
+        return pc.or_(bounds.may_null, self._compared("<>", column, constant))
+
+    def _compared(self, operator: str, column: Column, constant: Constant) -> pa.Array:
+        """Tell for which files a comparison may be true."""
+        if not constant.value.is_valid:
+            return self._all(False)  # noqa: FBT003  unknown for every row
+        bounds = self.known.get(column.path)
+        if bounds is None:
+            return self._all(True)  # noqa: FBT003  a value
+        try:
+            return pc.and_(bounds.may_value, _within(operator, bounds, constant.value))
+        except pa.ArrowInvalid:
+            # A value that fits no common type proves nothing.
+            return self._all(True)  # noqa: FBT003  a value
+
+    def _prefixed(self, bounds: _Bounds, prefix: Constant) -> pa.Array:
+        if not prefix.value.is_valid:
+            return self._all(False)  # noqa: FBT003  unknown for every row
+        text = prefix.value.as_py()
+        above = pc.and_not(pc.greater(bounds.lower, text), pc.starts_with(bounds.lower, text))
+        room = pc.and_(_reaches(bounds.upper, text), _or_true(pc.invert(above)))
+        return pc.and_(bounds.may_value, room)
+
+
+def _within(operator: str, bounds: _Bounds, value: pa.Scalar) -> pa.Array:
+    """Tell where the bounds leave room for a value for which the comparison is true."""
+    match operator:
+        case "=":
+            below = _or_true(compare("<=", bounds.lower, value))
+            return pc.and_(below, _above(bounds, ">=", value, nan=_is_nan(value)))
+        case "<" | "<=":
+            return _or_true(compare(operator, bounds.lower, value))
+        case ">" | ">=":
+            return _above(bounds, operator, value, nan=True)
+        case _:
+            if not bounds.exact:
+                return pa.repeat(pa.scalar(True), len(bounds.lower))  # noqa: FBT003  a value
+            only = pc.and_(compare("=", bounds.lower, value), compare("=", bounds.upper, value))
+            return pc.invert(pc.fill_null(only, False))  # noqa: FBT003  a value
+
+
+def _above(bounds: _Bounds, operator: str, value: pa.Scalar, *, nan: bool) -> pa.Array:
+    """Tell where values may be above another; ``nan`` counts an unseen NaN as one of them."""
+    above = _or_true(compare(operator, bounds.upper, value))
+    if bounds.nan and nan:
+        return pc.or_(above, pc.is_valid(above))
+    if bounds.extended:
+        return pc.or_(above, _reaches(bounds.upper, value.as_py()))
+    return above
+
+
+def _reaches(upper: pa.Array, text: str) -> pa.Array:
+    """Tell where strings that go on after ``upper`` may be as great as a text."""
+    # Of the lengths that there are: together they are no longer than the bounds.
+    lengths = pc.unique(pc.utf8_length(upper)).drop_null().to_pylist()
+    prefixes = pa.array([text[:end] for end in lengths if end <= len(text)], pa.string())
+    return pc.or_(_or_true(pc.greater_equal(upper, text)), pc.is_in(upper, value_set=prefixes))
+
+
+def _is_nan(value: pa.Scalar) -> bool:
+    return bool(pa.types.is_floating(value.type) and math.isnan(value.as_py()))

@@ -1,0 +1,1 @@
+"""From a log segment to the state of a version (section Action Reconciliation)."""

@@ -1,0 +1,176 @@
+"""When versions were committed, and which version stood at a time.
+
+Serves "In-Commit Timestamps" with its recommendations for readers, and "Commit Provenance
+Information". A commit's time is its in-commit timestamp from the enabling version on, and the
+modification time of its file before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from reference_impl.errors import InvalidMetadata, TimestampNotFound
+from reference_impl.limits import budget
+from reference_impl.model.actions import CommitInfo
+from reference_impl.model.features import active
+from reference_impl.model.ranges import INT64
+from reference_impl.snapshot.segment import Listing
+from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read_commit
+from reference_impl.storage import Storage
+from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
+
+__all__ = ["CommitRecord", "History", "to_millis"]
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_ENABLING_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
+_ENABLING_TIME: Final = "delta.inCommitTimestampEnablementTimestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """What history says about one commit.
+
+    Attributes:
+        version: the version that it made.
+        timestamp: milliseconds since the epoch.
+        operation: name of the operation, where the writer told it.
+        info: the whole commitInfo action, where there is one.
+
+    """
+
+    version: int
+    timestamp: int
+    operation: str | None
+    info: CommitInfo | None
+
+
+def to_millis(moment: int | str | datetime) -> int:
+    """Give a time in milliseconds since the epoch, rounded down.
+
+    Args:
+        moment: milliseconds since the epoch, a datetime, or text as ISO 8601 or the protocol
+            spells it; UTC where no zone is given.
+
+    Raises:
+        TimestampNotFound: it is no such time.
+
+    """
+    if type(moment) is int:
+        return moment
+    try:
+        if isinstance(moment, datetime):
+            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return (aware - EPOCH_UTC) // _MILLISECOND
+        if isinstance(moment, str):
+            return parse_timestamp(moment, zone=True) // 1000
+    except (ValueError, OverflowError, TypeError) as error:
+        # A time zone may be anybody's code.
+        raise _no_time(str(error)) from None
+    raise _no_time(f"{type(moment).__name__} is no type of a time")
+
+
+def _no_time(message: str) -> TimestampNotFound:
+    return TimestampNotFound(
+        message[:200], hint="give milliseconds since the epoch, a datetime, or ISO 8601 text"
+    )
+
+
+class History:
+    """The commits that a table's log still holds."""
+
+    def __init__(self, storage: Storage, listing: Listing, latest: Snapshot) -> None:
+        """Bind to a whole listing and the latest snapshot of it.
+
+        Raises:
+            InvalidMetadata: the properties that tell the enabling of in-commit timestamps are
+                not integers.
+
+        """
+        self._storage = storage
+        self._listing = listing
+        self._versions: Sequence[int] = sorted(listing.commits)
+        self._enabled_at: int | None = None
+        self._enabled_when: int | None = None
+        if active(latest.protocol, latest.metadata, "inCommitTimestamp"):
+            self._enabled_at = _integer(latest, _ENABLING_VERSION) or 0
+            self._enabled_when = _integer(latest, _ENABLING_TIME)
+
+    def commits(self, limit: int | None = None) -> list[CommitRecord]:
+        """Give the commits, newest first; at most ``limit`` of them."""
+        return [self._record(version) for version in self._versions[::-1][:limit]]
+
+    def version_at(self, moment: int) -> int:
+        """Give the latest version that was committed at or before a time in milliseconds.
+
+        Where file times go back, a commit counts as later than the one before it.
+
+        Raises:
+            TimestampNotFound: the log holds no version that old.
+
+        """
+        early = [v for v in self._versions if self._enabled_at is None or v < self._enabled_at]
+        late = self._versions[len(early) :]
+        found = None
+        if late and moment >= self._boundary(late[0]):
+            found = self._search(late, moment)
+        else:
+            clock = None
+            for version in early:
+                mtime = self._listing.modified(version)
+                clock = mtime if clock is None else max(mtime, clock + 1)
+                if clock > moment:
+                    break
+                found = version
+        if found is None:
+            raise TimestampNotFound(
+                f"no version that the log holds was committed at or before {moment} ms",
+                hint="ask for a later time",
+            )
+        return found
+
+    def _boundary(self, version: int) -> int:
+        if self._enabled_when is not None and version == self._enabled_at:
+            return self._enabled_when
+        return self._time(version)
+
+    def _search(self, versions: Sequence[int], moment: int) -> int:
+        """Find by bisection: in-commit timestamps rise strictly."""
+        low, high = 0, len(versions)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._time(versions[middle]) <= moment:
+                low = middle
+            else:
+                high = middle
+        return versions[low]
+
+    def _time(self, version: int) -> int:
+        return self._record(version).timestamp
+
+    def _record(self, version: int) -> CommitRecord:
+        budget().check_time()
+        commit = read_commit(self._storage, self._listing.commits[version], files=False)
+        info = commit.info
+        if self._enabled_at is not None and version >= self._enabled_at:
+            timestamp = in_commit_timestamp(info, version)
+        else:
+            timestamp = self._listing.modified(version)
+        return CommitRecord(version, timestamp, info.operation if info else None, info)
+
+
+def _integer(snapshot: Snapshot, name: str) -> int | None:
+    text = snapshot.metadata.configuration.get(name)
+    if text is None:
+        return None
+    value = INT64.parse(text)
+    if value is None:
+        raise InvalidMetadata(
+            f"{name} is {text[:80]!r}, not a 64-bit integer",
+            action="metaData",
+            version=snapshot.version,
+            requirement="ICT-010",
+        )
+    return value

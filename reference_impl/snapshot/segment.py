@@ -1,0 +1,329 @@
+"""Choose the log files from which a version is loaded.
+
+Serves "Checkpoints", "Log Compaction Files", "Last Checkpoint File" and "Delta Log Entries". A
+listing is taken from the hinted checkpoint on where the hint holds, and whole otherwise. What a
+catalog ratified ("Catalog-managed tables") goes before what the directory shows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from reference_impl.errors import (
+    InvalidLogSegment,
+    InvalidRatifiedCommits,
+    TableNotFound,
+    VersionNotFound,
+)
+from reference_impl.log.checkpoints.reader import Checkpoint
+from reference_impl.log.last_checkpoint import read_hint
+from reference_impl.log.names import LOG_DIR, LogFile, parse
+from reference_impl.log.ratified import RatifiedCommits
+from reference_impl.storage import Entry, Storage
+from reference_impl.storage.threads import MAX_THREADS
+
+__all__ = ["Listing", "Segment", "commit_groups", "list_log", "segments"]
+
+_GROUP_BYTES: Final = 1 << 22
+_GROUPS_PER_THREAD: Final = 4
+_FEW: Final = 8
+"""Small commits that are read before threads could be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The log files of a table, foreign and incomplete ones left out.
+
+    Attributes:
+        start: the first version that the listing covers; 0 for a whole listing.
+        commits: by version.
+        checkpoints: complete ones by version; several of a version in order of preference.
+        compactions: by first version.
+        entries: size and time of each commit by version; a commit without a file has none.
+        ratified: what the caller got from the table's catalog, where there is one.
+
+    """
+
+    start: int
+    commits: Mapping[int, LogFile]
+    checkpoints: Mapping[int, tuple[Checkpoint, ...]]
+    compactions: Mapping[int, tuple[LogFile, ...]]
+    entries: Mapping[int, Entry]
+    ratified: RatifiedCommits | None = None
+
+    @property
+    def latest(self) -> int | None:
+        """The newest version that a commit or a complete checkpoint gives."""
+        return max((*self.commits, *self.checkpoints), default=None)
+
+    def modified(self, version: int) -> int:
+        """Give the modification time of a commit in milliseconds since the epoch.
+
+        Raises:
+            InvalidRatifiedCommits: a catalog keeps the commit, so that no file has a time.
+
+        """
+        entry = self.entries.get(version)
+        if entry is None:
+            raise InvalidRatifiedCommits(
+                "a commit that the catalog keeps has no time of its own",
+                version=version,
+                hint="a catalog-managed table has in-commit timestamps",
+                requirement="CAT-015",
+            )
+        return entry.mtime
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What to read for one version: a checkpoint or none, and what was committed after it.
+
+    Attributes:
+        version: the version that it gives.
+        checkpoint: where replay starts; ``None`` for version 0.
+        commits: commits and compactions in ascending order, without gap or overlap.
+
+    """
+
+    version: int
+    checkpoint: Checkpoint | None
+    commits: tuple[LogFile, ...]
+
+
+def list_log(
+    storage: Storage,
+    version: int | None = None,
+    *,
+    whole: bool = False,
+    ratified: RatifiedCommits | None = None,
+) -> Listing:
+    """List the log, from the hinted checkpoint on where that serves the version.
+
+    Args:
+        storage: the table's storage.
+        version: the version that is wanted; the latest when ``None``.
+        whole: list the log from its first file on, for history.
+        ratified: what the caller got from the table's catalog.
+
+    Raises:
+        TableNotFound: there is neither a commit nor a checkpoint.
+        InvalidRatifiedCommits: what was handed in contradicts itself, or the latest ratified
+            version is neither there nor published.
+
+    """
+    # Obeys LAST-003 LAST-004.
+    hint = None if whole else read_hint(storage)
+    asked = [] if version is None else [version]
+    last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
+    if hint is not None and (last is None or hint.version <= last):
+        listing = _overlaid(storage, _list(storage, hint.version), ratified)
+        if hint.version in listing.checkpoints:
+            return listing
+    listing = _overlaid(storage, _list(storage, 0), ratified)
+    if listing.latest is None:
+        raise TableNotFound(
+            f"there is no Delta table at {storage.location}",
+            path=LOG_DIR,
+            hint="check the location: the log directory is empty or absent",
+        )
+    return listing
+
+
+def segments(
+    listing: Listing, version: int | None = None, *, before: int | None = None
+) -> Iterator[Segment]:
+    """Give every way to load a version, the best first; the latest version by default.
+
+    ``before`` leaves out checkpoints of that version and later ones, which were tried already.
+
+    The newest usable checkpoint comes first, then older ones, then the bare commits; each with
+    compactions before it comes without them. Nothing
+    is yielded twice; without ``before`` at least one segment is yielded.
+
+    Raises:
+        VersionNotFound: there is no such version, or the log no longer reaches it.
+        InvalidLogSegment: commits are missing.
+
+    """
+    # Obeys CKPT-004.
+    latest = listing.latest
+    assert latest is not None
+    target = latest if version is None else version
+    if not 0 <= target <= latest:
+        raise VersionNotFound(
+            f"there is no version {target}: the latest is {latest}", version=target
+        )
+    # Nothing is missing from here on; found once, as there may be many checkpoints to try.
+    whole = next(
+        (number + 1 for number in range(target, -1, -1) if number not in listing.commits), 0
+    )
+    every = tuple(listing.commits[number] for number in range(whole, target + 1))
+    found = False
+    for checkpoint in _starts(listing, target if before is None else before - 1):
+        first = checkpoint.version + 1 if checkpoint is not None else 0
+        if first >= whole:
+            found = True
+            plain = every[first - whole :]
+            if listing.compactions:
+                shorter = _compacted(listing, first, target)
+                if shorter != plain:
+                    yield Segment(target, checkpoint, shorter)
+            yield Segment(target, checkpoint, plain)
+    if not found and before is None:
+        raise _incomplete(listing, target, asked=version is not None)
+
+
+def commit_groups(
+    commits: Sequence[LogFile], sizes: Mapping[int, int]
+) -> tuple[list[Sequence[LogFile]], int]:
+    """Spread commits over threads.
+
+    Args:
+        commits: commits and compactions in ascending order.
+        sizes: bytes of commits by version; those that are missing count as small.
+
+    Returns:
+        Groups of consecutive commits that are worked on at a time, few enough for memory, and
+        the number of threads that are worth starting.
+
+    """
+    bytes_of = [sizes.get(file.version, 0) if file.kind == "commit" else 0 for file in commits]
+    threads = 1 if len(commits) < _FEW and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS
+    most = max(len(commits) // (threads * _GROUPS_PER_THREAD), 1) if threads > 1 else len(commits)
+    groups: list[Sequence[LogFile]] = []
+    begin = taken = 0
+    for at, size in enumerate(bytes_of):
+        if at > begin and (at - begin >= most or taken + size > _GROUP_BYTES):
+            groups.append(commits[begin:at])
+            begin, taken = at, 0
+        taken += size
+    if begin < len(commits):
+        groups.append(commits[begin:])
+    return groups, threads
+
+
+def _starts(listing: Listing, target: int) -> Iterator[Checkpoint | None]:
+    for number in sorted(listing.checkpoints, reverse=True):
+        if number <= target:
+            yield from listing.checkpoints[number]
+    # A log that reaches back to version 0 needs no checkpoint.
+    if 0 in listing.commits:
+        yield None
+
+
+def _compacted(listing: Listing, first: int, target: int) -> tuple[LogFile, ...]:
+    """Cover a range with the longest compactions that start where the last one ended."""
+    # Obeys COMP-012.
+    chosen: list[LogFile] = []
+    number = first
+    while number <= target:
+        fitting = [item for item in listing.compactions.get(number, ()) if item.end <= target]
+        best = max(fitting, key=lambda item: item.end, default=listing.commits[number])
+        chosen.append(best)
+        number = best.end + 1
+    return tuple(chosen)
+
+
+def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
+    below = [number for number in listing.checkpoints if number <= target]
+    first = max(below) + 1 if below else 0
+    missing = next(number for number in range(first, target + 1) if number not in listing.commits)
+    # The log may have been cut by cleanup: what is left begins with a newer checkpoint.
+    cut = asked and not below and any(number > target for number in listing.checkpoints)
+    if cut and not any(number < missing for number in listing.commits):
+        return VersionNotFound(
+            f"version {target} was cleaned up: the log begins at version "
+            f"{min(listing.checkpoints)}",
+            version=target,
+        )
+    return InvalidLogSegment(
+        f"the commit of version {missing} is missing",
+        version=missing,
+        path=f"{LOG_DIR}/{missing:020d}.json",
+        hint="without it no later version can be loaded",
+    )
+
+
+def _list(storage: Storage, start: int) -> Listing:
+    # Obeys CKPT-030.
+    commits: dict[int, LogFile] = {}
+    entries: dict[int, Entry] = {}
+    groups: dict[tuple[int, str, int, str], list[LogFile]] = defaultdict(list)
+    compactions: dict[int, list[LogFile]] = defaultdict(list)
+    # Names of a version begin with its digits and go on with a dot.
+    start_after = f"{start:020d}" if start else None
+    for entry in storage.list_from(LOG_DIR, start_after):
+        file = parse(entry.name)
+        if file is None:
+            continue
+        match file.kind:
+            case "commit":
+                commits[file.version] = file
+                entries[file.version] = entry
+            case "compaction":
+                compactions[file.version].append(file)
+            case "checksum":
+                pass
+            case _:
+                groups[file.version, file.kind, file.parts, file.uuid].append(file)
+    complete: dict[int, list[Checkpoint]] = defaultdict(list)
+    for (version, kind, parts, _), files in sorted(groups.items(), key=_preference):
+        if kind != "multipart_checkpoint" or len(files) == parts:
+            ordered = tuple(sorted(files, key=lambda file: file.part))
+            complete[version].append(Checkpoint(version, ordered))
+    return Listing(
+        start,
+        commits,
+        {version: tuple(found) for version, found in complete.items()},
+        {version: tuple(found) for version, found in compactions.items()},
+        entries,
+    )
+
+
+def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | None) -> Listing:
+    """Put ratified commits in place of published ones, and leave out what is later."""
+    # Obeys CAT-007 CAT-009.
+    if ratified is None:
+        return listing
+    latest = ratified.latest
+    handed = ratified.by_version()
+    entries = {v: e for v, e in listing.entries.items() if v <= latest and v not in handed}
+    for version, file in handed.items():
+        # A staged commit that is gone is told when it is read.
+        with suppress(FileNotFoundError):
+            if file.content is None:
+                entries[version] = storage.head(f"{LOG_DIR}/{file.name}")
+    published = {v: file for v, file in listing.commits.items() if v <= latest}
+    later = {v: file for v, file in handed.items() if v >= listing.start}
+    found = Listing(
+        listing.start,
+        published | later,
+        {v: files for v, files in listing.checkpoints.items() if v <= latest},
+        {
+            v: tuple(file for file in files if file.end <= latest)
+            for v, files in listing.compactions.items()
+        },
+        entries,
+        ratified,
+    )
+    if found.latest != latest:
+        raise InvalidRatifiedCommits(
+            f"version {latest}, the latest ratified one, is neither published nor handed in",
+            version=latest,
+            hint="a catalog keeps a ratified commit until it is published",
+            requirement="CAT-008",
+        )
+    return found
+
+
+def _preference(
+    item: tuple[tuple[int, str, int, str], list[LogFile]],
+) -> tuple[int, int, int, str]:
+    # Obeys CKPT-N-001.
+    (version, kind, parts, uuid), _ = item
+    order = ("uuid_checkpoint", "classic_checkpoint", "multipart_checkpoint")
+    return version, order.index(kind), parts, uuid

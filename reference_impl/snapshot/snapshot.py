@@ -1,0 +1,389 @@
+"""The state of a table at one version.
+
+Serves "Action Reconciliation" and "Delta Table Specification". Protocol, metadata and the other
+small actions are loaded without touching file actions; those are reconciled on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+import pyarrow as pa
+
+from reference_impl.errors import (
+    CheckpointFileNotFound,
+    DeltaError,
+    InvalidAction,
+    InvalidLogSegment,
+    InvalidRatifiedCommits,
+    InvalidTableError,
+    LimitExceeded,
+    MalformedCommit,
+    MissingMetadata,
+    MissingProtocol,
+)
+from reference_impl.limits import Limits, budget, exceeded, limited
+from reference_impl.log.checkpoints.reader import CheckpointReader, Portion
+from reference_impl.log.commits import Commit, parse_commit
+from reference_impl.log.names import LOG_DIR, LogFile, commit_name
+from reference_impl.model.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.column_mapping import check_annotations, column_mapping_mode
+from reference_impl.model.features import active, supported
+from reference_impl.model.metadata import validate_metadata
+from reference_impl.model.protocol import check_readable
+from reference_impl.model.wire import Place
+from reference_impl.snapshot.live_files import typed_files
+from reference_impl.snapshot.replay import CommittedFiles, Reconciled, reconcile
+from reference_impl.snapshot.segment import Listing, Segment, commit_groups, list_log, segments
+from reference_impl.storage import Storage
+from reference_impl.storage.threads import in_order
+from reference_impl.types.model import Struct
+
+__all__ = ["Snapshot", "in_commit_timestamp", "read_commit"]
+
+_T = TypeVar("_T")
+
+_KEPT: Final = 1 << 20
+"""Bytes of commits that are kept from the first time that they are read to the second."""
+
+
+def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commit:
+    """Read a commit or compaction; see :func:`reference_impl.log.commits.parse_commit`.
+
+    Raises:
+        InvalidLogSegment: the file is gone.
+        MalformedCommit: a compaction is empty.
+
+    """
+    path = f"{LOG_DIR}/{file.name}"
+    try:
+        data = storage.get(path) if file.content is None else file.content
+    except FileNotFoundError:
+        raise InvalidLogSegment("a commit is gone", path=path, version=file.end) from None
+    if file.kind == "compaction" and not data.strip():
+        # Reconciled commits leave at least their metadata or files; the commits know better.
+        raise MalformedCommit("a compaction is empty", path=path, version=file.end)
+    return parse_commit(data, Place(path, file.end), files=files)
+
+
+def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
+    """Give the in-commit timestamp of a version whose commit must have one.
+
+    Raises:
+        InvalidAction: it has none.
+
+    """
+    if info is None or info.in_commit_timestamp is None:
+        raise InvalidAction(
+            "in-commit timestamps are enabled and the commit has none",
+            path=f"{LOG_DIR}/{commit_name(version)}",
+            version=version,
+            action="commitInfo",
+            requirement="ICT-005",
+        )
+    return info.in_commit_timestamp
+
+
+@limited
+class Snapshot:
+    """One version of a table.
+
+    Attributes:
+        version: the table version.
+        protocol: the protocol in force.
+        metadata: the metadata in force.
+        schema: the table schema.
+        txns: application id to its latest transaction.
+        domain_metadata: domain to its configuration, removed domains left out.
+        storage: the table's storage.
+        limits: those of the operation that loaded it; they hold for what it is asked later.
+
+    """
+
+    def __init__(self, storage: Storage, listing: Listing, version: int | None = None) -> None:
+        """Load the small actions of a version and check that the table can be read.
+
+        Raises:
+            NotFoundError: there is no such version.
+            InvalidTableError: the log breaks the protocol.
+            InvalidRatifiedCommits: commits were handed in for a table that no catalog manages.
+            UnsupportedError: the table needs what this implementation does not read.
+
+        """
+        self.storage = storage
+        self.limits: Limits = budget().limits
+        self._listing = listing
+        self._segments = segments(listing, version)
+        self._reconciled: Reconciled | None = None
+        self._kept: list[tuple[Commit, bool]] | None = None
+        self._damaged = 0
+        self._segment: Segment
+        self._reader: CheckpointReader | None
+        self._start_from(next(self._segments))
+        state = self._retry(self._load)
+        self.version = self._segment.version
+        ratified = listing.ratified is not None
+        self.protocol: Protocol = state.required("protocol", self.version)
+        check_readable(self.protocol, ratified=ratified)
+        self.metadata: Metadata = state.required("metaData", self.version)
+        check_readable(self.protocol, self.metadata, ratified=ratified)
+        self._refuse_unmanaged(managed=state.managed)
+        self.schema: Struct = validate_metadata(self.metadata, self.version)
+        check_annotations(self.schema, column_mapping_mode(self.protocol, self.metadata))
+        self.txns: Mapping[str, Txn] = state.txns
+        self.domain_metadata: Mapping[str, DomainMetadata] = {
+            name: domain for name, domain in state.domains.items() if not domain.removed
+        }
+
+    @property
+    def segment(self) -> Segment:
+        """The log files that the version was loaded from."""
+        return self._segment
+
+    def adds(self) -> pa.Table:
+        """Give the live logical files, one row each, in the columns of ``ADD_SCHEMA``.
+
+        ``path`` is spelt as in the log. ``stats`` is JSON text also where a checkpoint holds
+        statistics as a struct only.
+
+        Raises:
+            InvalidTableError: the file actions break the protocol.
+
+        """
+        return self._files().adds
+
+    def files(self) -> pa.Table:
+        """Give the live logical files with typed partition values and parsed statistics.
+
+        The columns are those of :meth:`adds`, except that ``partitionValues`` is a struct of
+        the partition columns and ``stats`` a struct, both by logical names. Parsing the
+        statistics of a million files takes about three times the processor time of :meth:`adds`,
+        which serves whoever needs them as JSON or not at all.
+
+        Raises:
+            InvalidTableError: file actions or partition values break the protocol.
+
+        """
+        return typed_files(self.adds(), self.protocol, self.metadata)
+
+    def tombstones(self) -> pa.Table:
+        """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
+        # Obeys REC-011.
+        return self._files().removes
+
+    @property
+    def commit_info(self) -> CommitInfo | None:
+        """The commitInfo of the version's own commit; ``None`` without one."""
+        # Obeys REC-022 REC-023 CINFO-003.
+        file = self._listing.commits.get(self.version)
+        return read_commit(self.storage, file, files=False).info if file is not None else None
+
+    @property
+    def timestamp(self) -> int | None:
+        """When the version was committed, in milliseconds since the epoch.
+
+        The in-commit timestamp where that is active, else the commit's modification time;
+        ``None`` when the commit was cleaned up.
+
+        Raises:
+            InvalidAction: in-commit timestamps are active and the commit has none.
+
+        """
+        if self.version not in self._listing.commits:
+            return None
+        if not active(self.protocol, self.metadata, "inCommitTimestamp"):
+            return self._listing.modified(self.version)
+        return in_commit_timestamp(self.commit_info, self.version)
+
+    def _refuse_unmanaged(self, *, managed: bool) -> None:
+        """Refuse commits of a catalog for a table that never had one: files alone count there."""
+        ratified = self._listing.ratified
+        if ratified is None or managed:
+            return
+        handed = ratified.by_version()
+        stray = next((file for file in self._segment.commits if file.version in handed), None)
+        if stray is not None:
+            raise InvalidRatifiedCommits(
+                "a commit is handed in for a table that no catalog manages",
+                path=f"{LOG_DIR}/{stray.name}",
+                version=stray.version,
+                requirement="CAT-001",
+            )
+
+    def _start_from(self, segment: Segment) -> None:
+        self._segment, self._kept = segment, None
+        start = segment.checkpoint
+        self._reader = CheckpointReader(self.storage, start) if start is not None else None
+
+    def _retry(self, load: Callable[[], _T]) -> _T:
+        """Load, going on to the next segment while a checkpoint or compaction is at fault.
+
+        The log may hold the version also without that file. When no segment is left, the first
+        fault is the one to report.
+
+        Raises:
+            LimitExceeded: more files are at fault than the limits allow.
+
+        """
+        first: DeltaError | None = None
+        while True:
+            try:
+                return load()
+            except _Fault as fault:
+                first = first or fault.error
+            self._damaged += 1
+            if self._damaged > self.limits.checkpoints:
+                found = f"{self._damaged} checkpoints and compactions are damaged, and maybe more"
+                raise exceeded("checkpoints", found) from first
+            following = self._following()
+            if following is None:
+                raise first from None
+            self._start_from(following)
+
+    def _load(self) -> _State:
+        state = _State()
+        if self._reader is not None:
+            with _blaming():
+                state.apply(self._reader.actions())
+        small = self._is_small()
+        groups = self._in_groups(lambda files: self._commits(files, whole=small))
+        commits: Iterable[tuple[Commit, bool]] = chain.from_iterable(groups)
+        if small:
+            commits = self._kept = list(commits)
+        for number, (commit, _) in enumerate(commits):
+            state.apply(commit.actions)
+            if self._reader is None and number == 0:
+                # Version 0 must hold both itself; a later one cannot make up for it.
+                state.required("protocol", 0)
+                state.required("metaData", 0)
+        return state
+
+    def _following(self) -> Segment | None:
+        """Give the next segment, going back to before the hinted checkpoint if need be."""
+        following = next(self._segments, None)
+        if following is None and self._listing.start:
+            start, target = self._listing.start, self._segment.version
+            self._listing = list_log(self.storage, whole=True, ratified=self._listing.ratified)
+            self._segments = segments(self._listing, target, before=start)
+            following = next(self._segments, None)
+        return following
+
+    def _files(self) -> Reconciled:
+        if self._reconciled is None:
+            self._reconciled = self._retry(self._reconcile)
+            self._kept = None
+        return self._reconciled
+
+    def _reconcile(self) -> Reconciled:
+        if any(file.kind == "compaction" for file in self._segment.commits):
+            with _blaming():
+                return self._reconcile_all()
+        return self._reconcile_all()
+
+    def _reconcile_all(self) -> Reconciled:
+        parts: Iterable[CommittedFiles]
+        if self._kept is not None:
+            parts = [CommittedFiles.of(self._kept)]
+        else:
+            parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
+        committed = CommittedFiles.joined(parts)
+        if self._reader is None:
+            return reconcile([], [], committed)
+        adds, removes = self._checkpointed("add"), self._checkpointed("remove")
+        return reconcile(adds, removes, committed, self._reader.threads)
+
+    def _checkpointed(self, action: str) -> Iterator[Portion]:
+        assert self._reader is not None
+        with _blaming():
+            for portion in self._reader.file_actions(action):
+                yield _blamed(portion)
+
+    def _is_small(self) -> bool:
+        """Say whether the commits of the segment take little memory, file actions and all."""
+        entries, commits = self._listing.entries, self._segment.commits
+        return all(file.kind == "commit" and file.version in entries for file in commits) and (
+            sum(entries[file.version].size for file in commits) <= _KEPT
+        )
+
+    def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
+        """Work on the commits of the segment in ascending order, some at a time."""
+        sizes = {version: entry.size for version, entry in self._listing.entries.items()}
+        groups, threads = commit_groups(self._segment.commits, sizes)
+        return in_order(work, groups, threads)
+
+    def _commits(
+        self, files: Sequence[LogFile], *, whole: bool = True
+    ) -> list[tuple[Commit, bool]]:
+        """Read commits, each with whether it is a compaction."""
+        found = []
+        for file in files:
+            budget().check_time()
+            compacted = file.kind == "compaction"
+            with _blaming() if compacted else nullcontext():
+                found.append((read_commit(self.storage, file, files=whole), compacted))
+        return found
+
+
+@dataclass(slots=True)
+class _State:
+    """The newest of each small action while the log is replayed."""
+
+    single: dict[str, Any] = field(default_factory=dict)
+    txns: dict[str, Txn] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    managed: bool = False
+
+    def apply(self, actions: Iterable[Action]) -> None:
+        # Obeys META-002 TXN-005 DOM-012 DOM-013 PROTO-010 REC-001 REC-012 REC-013 REC-014 REC-015
+        # REC-016 REC-017.
+        for action in actions:
+            match action:
+                case Protocol():
+                    self.single["protocol"] = action
+                    self.managed = self.managed or "catalogManaged" in supported(action)
+                case Metadata():
+                    self.single["metaData"] = action
+                case Txn():
+                    self.txns[action.app_id] = action
+                case DomainMetadata():
+                    self.domains[action.domain] = action
+                case _:
+                    pass
+
+    def required(self, name: str, version: int) -> Any:
+        if name not in self.single:
+            error = MissingProtocol if name == "protocol" else MissingMetadata
+            raise error(f"the log has no {name} action", action=name, version=version)
+        return self.single[name]
+
+
+class _Fault(Exception):  # noqa: N818  a signal to _retry
+    """Something is wrong with a file for which other files can stand in."""
+
+    def __init__(self, error: DeltaError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _blamed(portion: Portion) -> Portion:
+    with _blaming():
+        for batch in portion:
+            yield partial(_call_blamed, batch)
+
+
+def _call_blamed(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
+    with _blaming():
+        return batch()
+
+
+@contextmanager
+def _blaming() -> Iterator[None]:
+    try:
+        yield
+    except (InvalidTableError, CheckpointFileNotFound, LimitExceeded) as error:
+        raise _Fault(error) from error

@@ -1,0 +1,1 @@
+"""Changes of schema, properties and protocol."""

@@ -1,0 +1,349 @@
+"""Change the columns of a table.
+
+Serves "Schema Serialization Format", "Column Mapping" (writer requirements), "Type Widening" and
+"Default Columns". No data file is rewritten: names and places are the schema's alone, and what a
+file lacks reads as null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from reference_impl.errors import (
+    ConstraintViolation,
+    InvalidColumnMapping,
+    SchemaMismatch,
+    UnknownColumn,
+    UnsupportedFeatures,
+)
+from reference_impl.expressions.sql import parse_expression
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
+from reference_impl.types.schema import format_schema, parse_schema, parse_type, to_json
+from reference_impl.types.widening import is_widening
+from reference_impl.write.alter.definition import define
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
+from reference_impl.write.files.clustering import (
+    CLUSTERING_DOMAIN,
+    clustering_domain,
+    clustering_leaves,
+    named_leaves,
+    with_statistics,
+)
+from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.rows.rules import (
+    CONSTRAINT_PREFIX,
+    DEFAULT_KEY,
+    GENERATION_KEY,
+    INVARIANT_KEY,
+    invariant_of,
+)
+
+__all__ = [
+    "Path",
+    "add_columns",
+    "change_type",
+    "cluster_by",
+    "drop_column",
+    "rename_column",
+    "reorder_columns",
+    "set_default",
+    "set_nullable",
+]
+
+Path = str | Sequence[str]
+"""A column by name, or a field in it by the names that lead to it."""
+
+_CHANGES_KEY: Final = "delta.typeChanges"
+_GUARDED: Final = (DEFAULT_KEY, "delta.identity.start", GENERATION_KEY)
+
+
+def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ()) -> int:
+    """Add columns after those that are there, or fields to a struct column.
+
+    Raises:
+        ConstraintViolation: a column is not nullable, though rows of before have nothing but
+            null in it, or has a default from the start.
+        InvalidSchema: a name is taken.
+
+    """
+    # Obeys DFT-008.
+    for column in columns:
+        if not column.nullable or any(key in column.metadata for key in _GUARDED):
+            raise ConstraintViolation(
+                f"column {column.name} is new, so that rows of before have null in it: it can be "
+                "neither not null nor generated nor have a default yet",
+                requirement="SCH-025",
+            )
+    transaction = _begin(snapshot, "ADD COLUMNS", [f.name for f in columns])
+    mode = transaction.target.table.mode
+    configuration = dict(snapshot.metadata.configuration)
+    if mode != "none":
+        numbering = Numbering(highest_id(configuration, snapshot.schema))
+        columns = [numbering.annotate(column) for column in columns]
+        configuration[MAX_ID_PROPERTY] = str(numbering.highest)
+
+    def extend(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        return (*fields, *columns)
+
+    schema = _inside(snapshot.schema, _parts(parent), extend)
+    return _commit(transaction, schema, configuration)
+
+
+def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
+    """Rename a column or a field; the table must be mapped.
+
+    Raises:
+        InvalidColumnMapping: the table is not mapped, so that its files know the name.
+        ConstraintViolation: a rule of the table names the column.
+
+    """
+    transaction = _begin(snapshot, "RENAME COLUMN", path)
+    _require_mapping(transaction, "renamed")
+    parts = _parts(path)
+    _refuse_named(transaction, parts, "renamed")
+    schema = _changed(snapshot.schema, parts, lambda column: replace(column, name=name))
+    partition = tuple(name if parts == (n,) else n for n in snapshot.metadata.partition_columns)
+    return _commit(transaction, schema, partition_columns=partition)
+
+
+def drop_column(snapshot: Snapshot, path: Path) -> int:
+    """Drop a column or a field; the table must be mapped.
+
+    Raises:
+        InvalidColumnMapping: the table is not mapped.
+        ConstraintViolation: it is a partition column, the only one, or a rule names it.
+
+    """
+    transaction = _begin(snapshot, "DROP COLUMNS", path)
+    _require_mapping(transaction, "dropped")
+    parts = _parts(path)
+    _refuse_named(transaction, parts, "dropped")
+    for leaf in clustering_leaves(transaction.target, snapshot.domain_metadata):
+        if leaf.path[: len(parts)] == parts:
+            raise ConstraintViolation(f"column {'.'.join(parts)} clusters the table")
+    if len(parts) == 1 and parts[0] in snapshot.metadata.partition_columns:
+        raise ConstraintViolation(f"column {parts[0]} partitions the table")
+    _changed(snapshot.schema, parts, lambda column: column)
+
+    def without(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        left = tuple(f for f in fields if f.name != parts[-1])
+        if not left:
+            raise ConstraintViolation(f"{'.'.join(parts)} is the only column there")
+        return left
+
+    return _commit(transaction, _inside(snapshot.schema, parts[:-1], without))
+
+
+def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
+    """Put the columns into another order.
+
+    Raises:
+        SchemaMismatch: the names are not those of the columns.
+
+    """
+    transaction = _begin(snapshot, "CHANGE COLUMN", names)
+    fields = {f.name: f for f in snapshot.schema.fields}
+    if sorted(names) != sorted(fields):
+        raise SchemaMismatch("an order names every column once")
+    return _commit(transaction, Struct(tuple(fields[name] for name in names)))
+
+
+def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
+    """Give a column or a field a wider type; type widening must be enabled.
+
+    Raises:
+        SchemaMismatch: values of the type that it has cannot all be read as the other one.
+        UnsupportedFeatures: type widening is not enabled.
+        ConstraintViolation: a rule of the table names the column.
+
+    """
+    # Obeys TW-002 TW-003 TW-009.
+    transaction = _begin(snapshot, "CHANGE COLUMN", path)
+    parts = _parts(path)
+    of = parse_type(wanted) if isinstance(wanted, str) else wanted
+
+    def widen(column: Field) -> Field:
+        if column.type == VOID:
+            return replace(column, type=of)
+        if not transaction.target.active("typeWidening"):
+            raise UnsupportedFeatures(
+                ("typeWidening",),
+                "the type of a column changes only where type widening is enabled",
+                hint="set delta.enableTypeWidening to true first",
+            )
+        if not is_widening(column.type, of):
+            raise SchemaMismatch(
+                f"column {'.'.join(parts)} is {column.type}, which is not widened to {of}",
+                requirement="TW-012",
+            )
+        change = {"fromType": to_json(column.type), "toType": to_json(of)}
+        changes = [*column.metadata.get(_CHANGES_KEY, ()), change]
+        return replace(column, type=of, metadata={**column.metadata, _CHANGES_KEY: changes})
+
+    _refuse_named(transaction, parts, "widened")
+    return _commit(transaction, _changed(snapshot.schema, parts, widen))
+
+
+def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
+    """Let a column have nulls, or have none from now on.
+
+    Raises:
+        ConstraintViolation: there is a null already.
+
+    """
+    transaction = _begin(snapshot, "CHANGE COLUMN", name)
+    schema = _changed(snapshot.schema, (name,), lambda c: replace(c, nullable=nullable))
+    if not nullable:
+        files = LiveFiles(snapshot, transaction.read_target)
+        adds = files.candidates(None)
+        transaction.read(None, adds)
+        for file in files.open(adds):
+            if file.take(file.live).column(name).null_count:
+                raise ConstraintViolation(
+                    f"column {name} has nulls", requirement="SCH-025", hint="delete or fill them"
+                )
+    return _commit(transaction, schema)
+
+
+def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
+    """Set the default of a column for rows to come, or unset it.
+
+    Raises:
+        ConstraintViolation: the column is a variant.
+
+    """
+    transaction = _begin(snapshot, "CHANGE COLUMN", name)
+
+    def change(column: Field) -> Field:
+        if column.type == VARIANT and expression is not None:
+            raise ConstraintViolation(
+                f"column {name} is a variant, whose default is null", requirement="DFT-010"
+            )
+        kept = {k: v for k, v in column.metadata.items() if k != DEFAULT_KEY}
+        told = {} if expression is None else {DEFAULT_KEY: expression}
+        return replace(column, metadata={**kept, **told})
+
+    return _commit(transaction, _changed(snapshot.schema, (name,), change))
+
+
+def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
+    """Cluster the table by columns from now on, by none where no column is given.
+
+    Files that lack statistics of the columns are read and get them.
+
+    Raises:
+        InvalidMetadata: the table is partitioned.
+        UnknownColumn: there is no such column.
+        ConstraintViolation: a column has no bounds to cluster by.
+
+    """
+    names = [".".join(_parts(path)) for path in paths]
+    transaction = Transaction(snapshot.storage, snapshot, "CLUSTER BY", {"columns": names})
+    define(transaction, snapshot.protocol, snapshot.metadata, {}, ["clustering"])
+    columns = named_leaves(transaction.target, [_parts(path) for path in paths])
+    held = transaction.domains.get(CLUSTERING_DOMAIN)
+    transaction.set_domain(clustering_domain(columns, held))
+    # A file that comes in the meantime may lack statistics.
+    transaction.read(None, snapshot.adds())
+    transaction.add(with_statistics(snapshot, transaction.read_target, columns))
+    return transaction.commit()
+
+
+def _begin(snapshot: Snapshot, operation: str, about: Any) -> Transaction:
+    parameters = {"columns": [about] if isinstance(about, str) else list(about)}
+    return Transaction(snapshot.storage, snapshot, operation, parameters)
+
+
+def _commit(
+    transaction: Transaction,
+    schema: Struct,
+    configuration: dict[str, str] | None = None,
+    *,
+    partition_columns: tuple[str, ...] | None = None,
+) -> int:
+    base = transaction.base
+    assert base is not None
+    text = format_schema(schema)
+    parse_schema(text)  # names that clash with each other are refused
+    metadata = replace(base.metadata, schema_string=text)
+    if configuration is not None:
+        metadata = replace(metadata, configuration=configuration)
+    if partition_columns is not None:
+        metadata = replace(metadata, partition_columns=partition_columns)
+    define(transaction, base.protocol, metadata, {})
+    return transaction.commit()
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    return (path,) if isinstance(path, str) else tuple(path)
+
+
+def _inside(
+    of: Struct, path: Sequence[str], change: Callable[[tuple[Field, ...]], tuple[Field, ...]]
+) -> Struct:
+    """Change the fields of the struct that a path leads to."""
+    if not path:
+        return Struct(change(of.fields))
+
+    def deeper(column: Field) -> Field:
+        inner = column.type
+        match inner, list(path[1:]):
+            case Struct(), rest:
+                return replace(column, type=_inside(inner, rest, change))
+            case Array(Struct() as element), ["element", *rest]:
+                return replace(column, type=replace(inner, element=_inside(element, rest, change)))
+            case Map(_, Struct() as value), ["value", *rest]:
+                return replace(column, type=replace(inner, value=_inside(value, rest, change)))
+            case _:
+                raise UnknownColumn(f"{column.name!r} has no fields to change", stage="commit")
+
+    return _changed(of, (path[0],), deeper)
+
+
+def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field]) -> Struct:
+    """Change the column or field that a path leads to."""
+    # Obeys SCH-037.
+
+    def one(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        if all(f.name != path[-1] for f in fields):
+            raise UnknownColumn(
+                f"there is no column {'.'.join(path)!r}",
+                stage="commit",
+                hint="columns: " + ", ".join(f.name for f in fields),
+            )
+        return tuple(change(f) if f.name == path[-1] else f for f in fields)
+
+    return _inside(of, path[:-1], one) if len(path) > 1 else Struct(one(of.fields))
+
+
+def _require_mapping(transaction: Transaction, verb: str) -> None:
+    if transaction.target.table.mode == "none":
+        raise InvalidColumnMapping(
+            f"columns are {verb} only where files know them by another name",
+            stage="commit",
+            hint="set delta.columnMapping.mode to name first",
+            requirement="CM-008",
+        )
+
+
+def _refuse_named(transaction: Transaction, path: Sequence[str], verb: str) -> None:
+    """Refuse to change a column that an expression of the table looks at."""
+    target = transaction.target
+    texts = [
+        text for key, text in target.configuration.items() if key.startswith(CONSTRAINT_PREFIX)
+    ]
+    texts += [
+        str(f.metadata[GENERATION_KEY])
+        for f in target.schema.fields
+        if GENERATION_KEY in f.metadata
+    ]
+    texts += [invariant_of(f) for f in target.schema.fields if INVARIANT_KEY in f.metadata]
+    for text in texts:
+        if path[0] in parse_expression(text, target.schema).columns:
+            raise ConstraintViolation(
+                f"column {path[0]} cannot be {verb}: the table has the rule {text[:200]!r}"
+            )

@@ -1,0 +1,145 @@
+"""Create tables (sections Delta Log Entries, Change Metadata, Protocol Evolution)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from reference_impl.errors import CommitConflict, InvalidMetadata, SchemaMismatch
+from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.model.actions import Format, Metadata
+from reference_impl.storage import Storage
+from reference_impl.types.arrow import from_arrow
+from reference_impl.types.model import VARIANT, VOID, Array, Map, Struct
+from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.alter.definition import define
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.protocols import LEAST
+from reference_impl.write.files.clustering import clustering_domain, named_leaves
+from reference_impl.write.files.data_files import now
+from reference_impl.write.rows.changes import Changes
+from reference_impl.write.rows.incoming import prepare
+
+__all__ = ["Definition", "check_definition", "create_table", "read_schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a table is to be.
+
+    Attributes:
+        schema: the table schema.
+        partition_columns: names of columns, in order.
+        properties: table properties; ``delta.feature.<name>`` and the two minimal versions ask
+            for features and are not stored.
+        features: further features to support.
+        name: of the table, for people.
+        description: of the table, for people.
+        clustering_columns: columns that cluster the table; paths of logical names.
+
+    """
+
+    schema: Struct
+    partition_columns: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    features: Iterable[str] = ()
+    name: str | None = None
+    description: str | None = None
+    clustering_columns: Sequence[Sequence[str]] = ()
+
+
+def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
+    """Read a schema in any of its forms: our own, Arrow's, or the table's JSON.
+
+    Raises:
+        InvalidSchema: it breaks a rule of the serialization format.
+        UnsupportedType: it has a type that no Delta type can hold.
+
+    """
+    match given:
+        case Struct():
+            return parse_schema(format_schema(given))
+        case pa.Schema():
+            return from_arrow(given)
+        case str():
+            return parse_schema(given)
+        case _:
+            return parse_schema(orjson.dumps(given).decode())
+
+
+def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = None) -> int:
+    """Create a table, with its first rows if there are any, and give the version: 0.
+
+    Raises:
+        CommitConflict: there is a table already.
+        DeltaError: another subclass that says what is wrong with the definition or the rows.
+
+    """
+    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
+        raise CommitConflict("there is a table at this place already", version=0)
+    schema = wanted.schema
+    check_definition(wanted)
+    metadata = Metadata(
+        id=str(uuid.uuid4()),
+        format=Format("parquet"),
+        schema_string=format_schema(schema),
+        partition_columns=tuple(wanted.partition_columns),
+        configuration={},
+        name=wanted.name,
+        description=wanted.description,
+        created_time=now(),
+    )
+    transaction = Transaction(
+        storage,
+        None,
+        "CREATE TABLE" if rows is None else "CREATE TABLE AS SELECT",
+        {"partitionBy": list(wanted.partition_columns), "properties": dict(wanted.properties)},
+    )
+    clustered = ("clustering",) if wanted.clustering_columns else ()
+    define(transaction, LEAST, metadata, wanted.properties, (*wanted.features, *clustered))
+    if clustered:
+        columns = named_leaves(transaction.target, wanted.clustering_columns)
+        transaction.set_domain(clustering_domain(columns, None))
+    if rows is not None:
+        changes = Changes(transaction)
+        changes.insert(prepare(transaction, rows))
+        changes.finish()
+    return transaction.commit()
+
+
+def check_definition(wanted: Definition) -> None:
+    """Refuse a definition whose columns cannot be stored.
+
+    Raises:
+        InvalidMetadata: the partition columns are none of the schema, or twice there.
+        SchemaMismatch: no column would be left for files.
+
+    """
+    _check_partitioning(wanted.schema, wanted.partition_columns)
+
+
+def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:
+    for name in names:
+        column = schema.get(name)
+        nested = column is None or isinstance(column.type, Struct | Array | Map)
+        if column is None or nested or column.type in (VOID, VARIANT):
+            raise InvalidMetadata(
+                f"{name!r} cannot partition the table: it is no column of the schema, nested, "
+                "void or a variant",
+                stage="commit",
+                requirement="META-009",
+            )
+    if len(set(names)) != len(names):
+        raise InvalidMetadata(
+            "a partition column is listed twice", stage="commit", requirement="META-009"
+        )
+    if schema.fields and len(names) == len(schema.fields):
+        raise SchemaMismatch(
+            "every column partitions the table, so that its files would have none",
+            hint="leave at least one column out of the partitioning",
+        )

@@ -1,0 +1,201 @@
+"""Give a table its properties and features, and everything that they bring along.
+
+Serves "Table Features", "Change Metadata" and the writer requirements that take effect when a
+feature is switched on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from reference_impl.errors import InvalidMetadata
+from reference_impl.expressions.sql import Expression
+from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.column_mapping import MODE_PROPERTY
+from reference_impl.model.features import FEATURES
+from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.alter.tracking import backfill, name_columns
+from reference_impl.write.commit.commit_file import require_text
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.iceberg import VERSIONS, number_nested, to_write_anew
+from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, mode_of
+from reference_impl.write.features.protocols import (
+    FEATURE_PREFIX,
+    READER_VERSION_KEY,
+    WRITER_VERSION_KEY,
+    features_needed,
+    with_features,
+)
+from reference_impl.write.files.clustering import (
+    CLUSTERING_DOMAIN,
+    check_unpartitioned,
+    clustering_domain,
+)
+from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.parquet import ParquetStyle
+from reference_impl.write.intervals import DELETED_FILE_RETENTION, LOG_RETENTION, duration
+from reference_impl.write.properties import validate_number
+from reference_impl.write.rows.changes import Changes
+from reference_impl.write.rows.incoming import check_rules
+from reference_impl.write.rows.rules import CONSTRAINT_PREFIX, rules_of
+
+__all__ = ["define", "undefine"]
+
+_KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
+"""Properties that tell what is in data files."""
+
+_NESTED_IDS: Final = "delta.enableIcebergCompatV2"
+"""Property of the feature that gives ids to what is in arrays and maps."""
+
+_REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
+_BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
+
+
+def define(  # noqa: PLR0913  each is one fact about the table that is to be
+    transaction: Transaction,
+    protocol: Protocol,
+    metadata: Metadata,
+    properties: Mapping[str, str],
+    features: Iterable[str] = (),
+    *,
+    rows_stay: bool = True,
+) -> None:
+    """Stage metadata with further properties, under a protocol that supports them.
+
+    Args:
+        transaction: where to stage.
+        protocol: the protocol so far.
+        metadata: the metadata so far, the schema as it is to be.
+        properties: to set beside those that are set.
+        features: to support beside what the schema and the properties need.
+        rows_stay: whether the rows that are there have to obey and the files to fit; not where
+            others take their place.
+
+    Raises:
+        InvalidMetadata: a property has a value that it cannot have.
+        UnsupportedError: the table would need what this implementation does not write.
+
+    """
+    # Obeys CM-010 CM-012 TF-015 RT-041 SHRED-005 CHK-007.
+    kept, asked = _asked(metadata, properties)
+    asked |= set(features)
+    base = transaction.base
+    before = {} if base is None else base.metadata.configuration
+    schema, kept = map_columns(
+        parse_schema(metadata.schema_string), before, name_columns(kept), new=base is None
+    )
+    if kept.get(_NESTED_IDS, "").lower() == "true" and mode_of(kept) != "none":
+        schema, kept = number_nested(schema, kept)
+    metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
+    tracked = base is not None and transaction.read_target.active("rowTracking")
+    transaction.define(with_features(protocol, features_needed(schema, kept) | asked), metadata)
+    ParquetStyle.of(kept)
+    check_unpartitioned(transaction.target)
+    if transaction.target.supports("clustering") and CLUSTERING_DOMAIN not in transaction.domains:
+        transaction.set_domain(clustering_domain((), None))
+    checks = rules_of(transaction.target).checks
+    if base is None or not rows_stay:
+        return
+    _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
+    with transaction.discarding():
+        _write_anew(transaction, base)
+        if not tracked and transaction.target.active("rowTracking"):
+            backfill(transaction, base)
+
+
+def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+    """Give the properties as they are to be, and the features that they ask for by name."""
+    asked: set[str] = set()
+    kept = dict(metadata.configuration)
+    for name, value in properties.items():
+        require_text(name, "the name of a property", "metaData")
+        require_text(value, f"property {name[:80]}", "metaData")
+        if name.startswith(FEATURE_PREFIX):
+            _require(name, value, ("supported", "enabled"))
+            asked.add(name.removeprefix(FEATURE_PREFIX))
+        elif name in _REQUESTS:
+            _require(name, value, tuple("1234567"))
+        elif name == MAX_ID_PROPERTY and value != kept.get(name):
+            raise InvalidMetadata(
+                f"{name} is the table's own to set",
+                action="metaData",
+                stage="commit",
+                requirement="CM-021",
+            )
+        else:
+            if name in _BOOLEANS:
+                _require(name, value, ("true", "false"))
+            validate_number(name, value)
+            if name in (DELETED_FILE_RETENTION, LOG_RETENTION):
+                duration({name: value}, name)
+            kept[name] = value
+    return kept, asked
+
+
+def _write_anew(transaction: Transaction, base: Snapshot) -> None:
+    """Write files anew that a version of Iceberg compatibility wants otherwise from now on."""
+    target, before = transaction.target, transaction.read_target
+    if not any(target.active(name) and not before.active(name) for name in VERSIONS):
+        return
+    files = to_write_anew(target.protocol, target.metadata, base.adds())
+    # A file that comes in the meantime may be one of them.
+    transaction.read(None, files)
+    changes = Changes(transaction, data_change=False)
+    for file in LiveFiles(base, before).open(files):
+        changes.move(file)
+    changes.finish()
+
+
+def _is_new(name: str, before: Mapping[str, str]) -> bool:
+    return f"{CONSTRAINT_PREFIX}{name}" not in before
+
+
+def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) -> None:
+    """Hold the rows that are there against conditions that are new.
+
+    Raises:
+        ConstraintViolation: a row breaks one.
+
+    """
+    if not checks:
+        return
+    assert transaction.base is not None
+    files = LiveFiles(transaction.base, transaction.read_target)
+    adds = files.candidates(None)
+    # A row that comes in the meantime has to be held against them, too.
+    transaction.read(None, adds)
+    for file in files.open(adds):
+        check_rules(file.take(file.live), checks)
+
+
+def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str]) -> None:
+    """Stage metadata without some properties; the protocol stays as it is.
+
+    Raises:
+        InvalidMetadata: a property cannot be unset.
+
+    """
+    gone = set(names)
+    held = sorted(gone & _KEPT & metadata.configuration.keys())
+    if held:
+        raise InvalidMetadata(
+            f"{held[0]} cannot be unset: files that are there rely on it",
+            action="metaData",
+            stage="commit",
+        )
+    kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
+    transaction.define(metadata=replace(metadata, configuration=kept))
+
+
+def _require(name: str, value: str, values: tuple[str, ...]) -> None:
+    if value.lower() not in values:
+        raise InvalidMetadata(
+            f"{name} is {value[:80]!r}, not {' or '.join(values)}",
+            action="metaData",
+            stage="commit",
+            requirement="META-011",
+        )

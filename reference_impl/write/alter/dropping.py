@@ -1,0 +1,287 @@
+"""Take a feature out of a table's protocol, once no trace of it is left.
+
+Serves "Supported Features". The text of 2025 says that no client takes a feature out; later
+texts let a writer do so that proves that nothing of the feature is left. What belongs to the
+feature alone goes with it (properties, metadata of columns, the domain and file fields of the
+system); what people have put in stands in the way and is named. For a feature that changes how
+the log is read, a checkpoint without traces is written first, so that clients that do not know
+the feature start from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
+from reference_impl.model.actions import DomainMetadata, Metadata, Protocol
+from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
+from reference_impl.model.features import FEATURES, find, supported
+from reference_impl.places import decode_path
+from reference_impl.scan.data_file import at_file
+from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.model import Array, DataType, Field, Map, Struct
+from reference_impl.types.schema import format_schema, parse_schema
+from reference_impl.write.alter.tracking import SUSPENDED
+from reference_impl.write.checkpoints.write import (
+    Style,
+    live_tombstones,
+    style_of,
+    write_checkpoint,
+)
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
+from reference_impl.write.features.protocols import every_field, features_needed
+from reference_impl.write.files.data_files import now
+from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.rows.changes import Changes
+
+__all__ = ["drop_feature"]
+
+_TYPE_CHANGES: Final = "delta.typeChanges"
+_NESTED_IDS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
+
+
+@dataclass(frozen=True, slots=True)
+class _Traces:
+    """What a feature leaves in a table.
+
+    Attributes:
+        properties: table properties that go with it.
+        column_keys: keys of column metadata that go with it.
+        domain: the metadata domain of the system that goes with it.
+        file_fields: fields of add actions that go with it.
+        stored: properties that name columns of its own in data files; files that have one are
+            written anew.
+        rewritten: whether files may hold what cannot be read without it, so that all are written
+            anew.
+        in_log: whether clients that do not know it cannot read the log before the drop.
+        refuse: refuses a table that has other traces.
+
+    """
+
+    properties: tuple[str, ...] = ()
+    column_keys: tuple[str, ...] = ()
+    domain: str = ""
+    file_fields: tuple[str, ...] = ()
+    stored: tuple[str, ...] = ()
+    rewritten: bool = False
+    in_log: bool = False
+    refuse: Callable[[Snapshot], None] = lambda _: None
+
+
+def _refuse_vectors(snapshot: Snapshot) -> None:
+    for actions, hint in (
+        (snapshot.adds(), "optimize the table first, which drops deleted rows"),
+        (live_tombstones(snapshot, now()), "wait until removed files have expired"),
+    ):
+        count = pc.sum(pc.is_valid(actions.column("deletionVector"))).as_py() or 0
+        if count:
+            raise _in_the_way("deletionVectors", f"{count} files have deletion vectors", hint)
+
+
+def _refuse_policy(snapshot: Snapshot) -> None:
+    if style_of(snapshot).spec == "v2":
+        raise _in_the_way(
+            "v2Checkpoint",
+            "the table asks for V2 checkpoints",
+            "set delta.checkpointPolicy to classic first",
+        )
+
+
+def _refuse_domains(snapshot: Snapshot) -> None:
+    held = sorted(name for name, d in snapshot.domain_metadata.items() if not d.removed)
+    if held:
+        raise _in_the_way("domainMetadata", f"there is the domain {held[0]!r}", "remove it first")
+
+
+def _refuse_physical_names(snapshot: Snapshot) -> None:
+    """Refuse where files know a column by another name, or hold one that was dropped."""
+    fields = list(every_field(snapshot.schema))
+    for column in fields:
+        if column.metadata.get(NAME_KEY, column.name) != column.name:
+            raise _in_the_way(
+                "columnMapping",
+                f"files know column {column.name!r} by another name",
+                "write the rows into a table that is not mapped",
+            )
+    highest = highest_id(snapshot.metadata.configuration, snapshot.schema)
+    if highest > len(fields):
+        raise _in_the_way(
+            "columnMapping",
+            "columns were dropped, which files may still have",
+            "write the rows into a table that is not mapped",
+        )
+
+
+_TRACES: Final[Mapping[str, _Traces]] = {
+    "columnMapping": _Traces(
+        (MODE_PROPERTY, MAX_ID_PROPERTY),
+        column_keys=(ID_KEY, NAME_KEY),
+        refuse=_refuse_physical_names,
+    ),
+    "deletionVectors": _Traces(in_log=True, refuse=_refuse_vectors),
+    "v2Checkpoint": _Traces(("delta.checkpointPolicy",), in_log=True, refuse=_refuse_policy),
+    "domainMetadata": _Traces(refuse=_refuse_domains),
+    "rowTracking": _Traces(
+        (SUSPENDED, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY),
+        domain="delta.rowTracking",
+        file_fields=("baseRowId", "defaultRowCommitVersion"),
+        stored=(ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY),
+    ),
+    "clustering": _Traces(domain="delta.clustering", file_fields=("clusteringProvider",)),
+    "inCommitTimestamp": _Traces(
+        (
+            "delta.inCommitTimestampEnablementVersion",
+            "delta.inCommitTimestampEnablementTimestamp",
+        )
+    ),
+    "typeWidening": _Traces(column_keys=(_TYPE_CHANGES,), rewritten=True),
+    "icebergCompatV2": _Traces(column_keys=_NESTED_IDS),
+}
+"""Features that leave more than the property that activates them."""
+
+
+def drop_feature(snapshot: Snapshot, spelling: str) -> int:
+    """Take a feature out of the protocol, and give the version.
+
+    Raises:
+        UnsupportedFeatures: the table does not support it, or this implementation does not know
+            what its traces are.
+        ConstraintViolation: another feature needs it, or a trace of it is left that somebody has
+            put in; the message names it.
+
+    """
+    feature = find(spelling)
+    held = supported(snapshot.protocol)
+    name = spelling if feature is None else feature.name
+    if feature is None or not feature.writes or name not in held:
+        raise UnsupportedFeatures(
+            (spelling,),
+            f"feature {spelling!r} cannot be dropped: the table does not support it, or its "
+            "traces are not known",
+            hint="features of the table: " + ", ".join(sorted(held)),
+        )
+    needing = sorted(n for n in held if n in FEATURES and name in FEATURES[n].requires)
+    if needing:
+        raise _in_the_way(name, f"feature {needing[0]} needs it", "drop that first")
+    traces = _TRACES.get(name, _Traces())
+    traces.refuse(snapshot)
+    transaction = Transaction(snapshot.storage, snapshot, "DROP FEATURE", {"featureName": name})
+    metadata = _without_traces(snapshot.metadata, traces, feature.activation)
+    schema = parse_schema(metadata.schema_string)
+    if name in features_needed(schema, metadata.configuration):
+        raise _in_the_way(name, "the schema or a constraint makes use of it", "drop that first")
+    if traces.in_log:
+        write_checkpoint(snapshot, Style())
+    transaction.define(_without(snapshot.protocol, name), metadata)
+    files = snapshot.adds()
+    # A file that comes in the meantime would keep its traces.
+    transaction.read(None, files)
+    domain = snapshot.domain_metadata.get(traces.domain)
+    if domain is not None and not domain.removed:
+        transaction.set_domain(DomainMetadata(domain.domain, domain.configuration, removed=True))
+    anew = _to_rewrite(snapshot, files, traces, metadata)
+    transaction.add(_stripped(files.filter(pa.array(~anew)), traces.file_fields))
+    changes = Changes(transaction, data_change=False)
+    for file in LiveFiles(snapshot, transaction.read_target).open(files.filter(pa.array(anew))):
+        changes.move(file)
+    changes.finish()
+    return transaction.commit()
+
+
+def _to_rewrite(
+    snapshot: Snapshot, files: pa.Table, traces: _Traces, metadata: Metadata
+) -> npt.NDArray[np.bool_]:
+    """Tell which live files have to be written anew."""
+    if traces.rewritten and metadata.schema_string != snapshot.metadata.schema_string:
+        return np.ones(files.num_rows, np.bool_)
+    configuration = snapshot.metadata.configuration
+    names = {configuration[key] for key in traces.stored if key in configuration}
+    if not names:
+        return np.zeros(files.num_rows, np.bool_)
+    return np.array(
+        [
+            not names.isdisjoint(_columns(snapshot, decode_path(str(path))))
+            for path in files.column("path").to_pylist()
+        ],
+        np.bool_,
+    )
+
+
+def _columns(snapshot: Snapshot, path: str) -> list[str]:
+    with at_file(path), snapshot.storage.open_input(path) as source:
+        return list(pq.read_schema(source).names)
+
+
+def _without_traces(metadata: Metadata, traces: _Traces, activation: str) -> Metadata:
+    # Obeys TW-011.
+    gone = {*traces.properties, activation}
+    schema = _strip(parse_schema(metadata.schema_string), frozenset(traces.column_keys))
+    assert isinstance(schema, Struct)
+    kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
+    return replace(metadata, configuration=kept, schema_string=format_schema(schema))
+
+
+def _strip(of: DataType, keys: frozenset[str]) -> DataType:
+    match of:
+        case Struct(fields):
+            return Struct(tuple(_stripped_field(column, keys) for column in fields))
+        case Array(element):
+            return replace(of, element=_strip(element, keys))
+        case Map(key, value):
+            return replace(of, key=_strip(key, keys), value=_strip(value, keys))
+        case _:
+            return of
+
+
+def _stripped_field(column: Field, keys: frozenset[str]) -> Field:
+    kept = {name: value for name, value in column.metadata.items() if name not in keys}
+    return replace(column, type=_strip(column.type, keys), metadata=kept)
+
+
+def _without(protocol: Protocol, name: str) -> Protocol:
+    """Give the protocol that lists what is left; reader versions go by what readers need."""
+    writers = tuple(sorted(_spelt(protocol) - _spellings(name)))
+    readers = tuple(n for n in writers if (f := find(n)) is not None and f.kind != "writer")
+    if readers:
+        return Protocol(3, 7, readers, writers)
+    return Protocol(1, 7, None, writers)
+
+
+def _spelt(protocol: Protocol) -> set[str]:
+    """Give the features in the spelling that the protocol has, or by name where it lists none."""
+    listed = protocol.writer_features
+    implied = supported(protocol) - {f.name for n in listed or () if (f := find(n)) is not None}
+    return {*(listed or ()), *(n for n in implied if n in FEATURES)}
+
+
+def _spellings(name: str) -> set[str]:
+    return {name, *FEATURES[name].aliases}
+
+
+def _stripped(files: pa.Table, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    bodies = []
+    for row in files.to_pylist(maps_as_pydicts="strict"):
+        if all(row.get(name) is None for name in names):
+            continue
+        body = {k: v for k, v in row.items() if v is not None and k not in names}
+        vector = body.get("deletionVector")
+        if vector is not None:
+            body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
+        bodies.append({**body, "dataChange": False})
+    return bodies
+
+
+def _in_the_way(name: str, what: str, hint: str) -> ConstraintViolation:
+    return ConstraintViolation(
+        f"feature {name} cannot be dropped: {what}", hint=hint, requirement="TF-016"
+    )

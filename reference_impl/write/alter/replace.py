@@ -1,0 +1,105 @@
+"""Replace a table by one of other columns and rows.
+
+Serves "Change Metadata" and what "Writer Requirements for IcebergCompatV1" and V2 say of
+replacing. The table keeps its id, its protocol and its properties; columns are new ones, even
+those of names that were there before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pyarrow as pa
+
+from reference_impl.errors import InvalidMetadata
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.model import Struct
+from reference_impl.types.schema import format_schema
+from reference_impl.write.alter.create import Definition, check_definition
+from reference_impl.write.alter.definition import define
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
+from reference_impl.write.files.clustering import clustering_domain
+from reference_impl.write.files.target import Target
+from reference_impl.write.rows.changes import Changes
+from reference_impl.write.rows.incoming import prepare
+
+__all__ = ["replace_table"]
+
+_BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019"))
+"""Features under which partition columns keep their names, and the requirement that says so."""
+
+
+def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None = None) -> int:
+    """Give a table other columns, partitions and rows, and give the version.
+
+    Args:
+        snapshot: the latest version.
+        wanted: what the table is to be; properties and features come beside those it has.
+        rows: its rows from now on, none by default.
+
+    Raises:
+        InvalidMetadata: Iceberg compatibility is active and other columns would partition it.
+        AppendOnlyViolation: the table is append-only and has rows.
+        DeltaError: another subclass that says what is wrong with the definition or the rows.
+
+    """
+    check_definition(wanted)
+    names = tuple(wanted.partition_columns)
+    transaction = Transaction(
+        snapshot.storage, snapshot, "REPLACE TABLE", {"partitionBy": list(names)}
+    )
+    schema, configuration = _numbered(wanted.schema, transaction.read_target)
+    metadata = replace(
+        snapshot.metadata,
+        schema_string=format_schema(schema),
+        partition_columns=names,
+        configuration=configuration,
+    )
+    adds = snapshot.adds()
+    transaction.read(None, adds)
+    transaction.remove(adds)
+    # The rows that are there go, so that no rule of the new columns is held against them.
+    define(
+        transaction,
+        snapshot.protocol,
+        metadata,
+        wanted.properties,
+        wanted.features,
+        rows_stay=False,
+    )
+    _check_partitioning(transaction.read_target, transaction.target)
+    if transaction.target.supports("clustering"):
+        transaction.set_domain(clustering_domain((), None))
+    if rows is not None:
+        changes = Changes(transaction)
+        changes.insert(prepare(transaction, rows))
+        changes.finish()
+    return transaction.commit()
+
+
+def _numbered(schema: Struct, before: Target) -> tuple[Struct, dict[str, str]]:
+    """Give columns of a mapped table ids that nothing had before, and the properties with them."""
+    configuration = dict(before.configuration)
+    if before.table.mode == "none":
+        return schema, configuration
+    numbering = Numbering(highest_id(configuration, before.schema))
+    columns = tuple(numbering.annotate(column) for column in schema.fields)
+    return Struct(columns), {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
+
+
+def _check_partitioning(before: Target, after: Target) -> None:
+    """Refuse partition columns of other names where Iceberg compatibility blocks them."""
+    held = before.metadata.partition_columns
+    if not held or held == after.metadata.partition_columns:
+        return
+    for feature, requirement in _BLOCKS:
+        if before.active(feature) or after.active(feature):
+            raise InvalidMetadata(
+                f"{feature} is active: a table that {', '.join(held)} partition is not replaced "
+                f"by one with other partition columns",
+                action="metaData",
+                stage="commit",
+                requirement=requirement,
+            )

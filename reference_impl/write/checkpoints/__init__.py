@@ -1,0 +1,1 @@
+"""Writing checkpoints (section Checkpoints)."""

@@ -1,0 +1,260 @@
+"""The files of a checkpoint: actions as columns, whatever file they end up in.
+
+Serves "Checkpoint Schema", "V2 Spec", "Sidecar Files" and the split of "Multi-part checkpoint".
+File actions stay in Arrow columns from the snapshot to the Parquet file.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reference_impl.deletion_vectors import Descriptor
+from reference_impl.errors import UnsupportedFeatures
+from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, uuid_checkpoint_name
+from reference_impl.model.column_mapping import physical_name
+from reference_impl.model.features import supported
+from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.snapshot.stats import parse_statistics
+from reference_impl.snapshot.table_schema import partition_column, table_schema
+from reference_impl.write.files.data_files import now
+from reference_impl.write.files.discarding import publishing, removing
+from reference_impl.write.files.murmur import hash_text
+from reference_impl.write.statistics import indexed_leaves
+
+__all__ = ["checkpoint_adds", "part_keys", "put_parquet", "write_v2"]
+
+_NAMES: Final = pa.list_(pa.field("element", pa.string()))
+_ROW_GROUP_ROWS: Final = 1 << 17
+_AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"
+_AS_STRUCT: Final = "delta.checkpoint.writeStatsAsStruct"
+_SEED: Final = 42
+
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "protocol": pa.struct(
+        {
+            "minReaderVersion": pa.int32(),
+            "minWriterVersion": pa.int32(),
+            "readerFeatures": _NAMES,
+            "writerFeatures": _NAMES,
+        }
+    ),
+    "metaData": pa.struct(
+        {
+            "id": pa.string(),
+            "name": pa.string(),
+            "description": pa.string(),
+            "format": pa.struct({"provider": pa.string(), "options": STRING_MAP}),
+            "schemaString": pa.string(),
+            "partitionColumns": _NAMES,
+            "configuration": STRING_MAP,
+            "createdTime": pa.int64(),
+        }
+    ),
+    "txn": pa.struct({"appId": pa.string(), "version": pa.int64(), "lastUpdated": pa.int64()}),
+    "domainMetadata": pa.struct(
+        {"domain": pa.string(), "configuration": pa.string(), "removed": pa.bool_()}
+    ),
+    "checkpointMetadata": pa.struct({"version": pa.int64(), "tags": STRING_MAP}),
+    "sidecar": pa.struct(
+        {
+            "path": pa.string(),
+            "sizeInBytes": pa.int64(),
+            "modificationTime": pa.int64(),
+            "tags": STRING_MAP,
+        }
+    ),
+}
+"""Column types of the actions that are not file actions."""
+
+Small = Mapping[str, Sequence[Any]]
+Files = Mapping[str, pa.Table]
+
+
+def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
+    """Give the live files with statistics in the forms that the table asks for."""
+    # Obeys CKPT-006 CKC-004 CKC-015 CKC-018 CKC-021 RT-031.
+    adds, configuration = snapshot.adds(), snapshot.metadata.configuration
+    moved = pa.repeat(pa.scalar(value=False), adds.num_rows)
+    adds = _replaced(adds, "dataChange", moved)
+    table = table_schema(snapshot.protocol, snapshot.metadata)
+    if configuration.get(_AS_STRUCT, "false").lower() == "true":
+        leaves = indexed_leaves(table.columns, table.mode, table.partition_names, configuration)
+        adds = adds.append_column("stats_parsed", _parsed(adds.column("stats"), leaves))
+        if table.partition_columns:
+            values = {
+                physical_name(f, table.mode): partition_column(adds, f, table.mode)
+                for f in table.partition_columns
+            }
+            adds = adds.append_column("partitionValues_parsed", _struct(values))
+    if configuration.get(_AS_JSON, "true").lower() == "false":
+        adds = _replaced(adds, "stats", pa.nulls(adds.num_rows, pa.string()))
+    return adds
+
+
+def _replaced(adds: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    at = adds.schema.get_field_index(name)
+    return adds.set_column(at, ADD_SCHEMA.field(name), values)
+
+
+def _parsed(texts: pa.ChunkedArray, leaves: Sequence[Any]) -> pa.StructArray:
+    found = parse_statistics(texts, leaves)
+    trees: dict[str, dict[str, Any]] = {"minValues": {}, "maxValues": {}, "nullCount": {}}
+    for leaf in leaves:
+        column = found.columns[leaf.path]
+        _place(trees["nullCount"], leaf.physical, column.null_count)
+        if leaf.has_bounds:
+            _place(trees["minValues"], leaf.physical, column.minimum)
+            _place(trees["maxValues"], leaf.physical, column.maximum)
+    records = {"numRecords": found.records, "tightBounds": found.tight}
+    return _struct({**records, **{name: tree for name, tree in trees.items() if tree}})
+
+
+def _place(tree: dict[str, Any], path: tuple[str, ...], values: pa.Array) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = values
+
+
+def _struct(tree: Mapping[str, Any]) -> pa.StructArray:
+    arrays = [_struct(item) if isinstance(item, Mapping) else item for item in tree.values()]
+    return pa.StructArray.from_arrays(arrays, names=list(tree))
+
+
+def put_parquet(snapshot: Snapshot, path: str, small: Small, files: Files) -> int:
+    """Write one Parquet file of actions; gives its size in bytes."""
+    data = _parquet(small, files)
+    snapshot.storage.put(path, data)
+    return len(data)
+
+
+def _parquet(small: Small, files: Files) -> bytes:
+    columns: dict[str, list[pa.StructArray]] = {
+        name: [pa.array(list(rows), _TYPES[name])] for name, rows in small.items()
+    }
+    columns |= {name: _structs(table) for name, table in files.items()}
+    sink = pa.BufferOutputStream()
+    pq.write_table(_stacked(columns), sink, row_group_size=_ROW_GROUP_ROWS, store_schema=False)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def write_v2(
+    snapshot: Snapshot,
+    encoding: Literal["parquet", "json"],
+    sidecars: int,
+    small: Small,
+    files: Files,
+) -> tuple[int, int]:
+    """Write a checkpoint of the V2 spec; gives bytes and actions, sidecars and theirs included.
+
+    Raises:
+        UnsupportedFeatures: the table does not support V2 checkpoints.
+
+    """
+    if "v2Checkpoint" not in supported(snapshot.protocol):
+        raise UnsupportedFeatures(
+            ("v2Checkpoint",),
+            "the table does not support V2 checkpoints",
+            hint="support the feature v2Checkpoint first",
+        )
+    top: dict[str, Sequence[Any]] = {
+        "checkpointMetadata": [{"version": snapshot.version, "tags": {}}],
+        **small,
+    }
+    if encoding == "json" and any(name.endswith("_parsed") for name in files["add"].column_names):
+        # JSON has not the types of parsed columns; the Parquet of a sidecar has.
+        sidecars = max(sidecars, 1)
+    path = f"{LOG_DIR}/{uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), encoding)}"
+    created: list[str] = []
+    size, inside = 0, files
+    with removing(snapshot.storage, created):
+        if sidecars:
+            top["sidecar"] = _write_sidecars(snapshot, sidecars, files, created)
+            size, inside = sum(body["sizeInBytes"] for body in top["sidecar"]), {}
+        data = (
+            _parquet(top, inside)
+            if encoding == "parquet"
+            else "".join(_lines(top, inside)).encode()
+        )
+        with publishing(created):
+            snapshot.storage.put(path, data)
+    actions = sum(part.num_rows for part in files.values()) + sum(map(len, top.values()))
+    return size + len(data), actions
+
+
+def _write_sidecars(
+    snapshot: Snapshot, count: int, files: Files, created: list[str]
+) -> list[dict[str, Any]]:
+    """Spread file actions over sidecars; gives the bodies of the actions that name them."""
+    bodies = []
+    for number in range(count):
+        name = f"{uuid.uuid4()}.parquet"
+        part = {
+            kind: table.take(pa.array(range(number, table.num_rows, count), pa.int64()))
+            for kind, table in files.items()
+        }
+        created.append(f"{SIDECAR_DIR}/{name}")
+        written = put_parquet(snapshot, created[-1], {}, part)
+        bodies.append({"path": name, "sizeInBytes": written, "modificationTime": now(), "tags": {}})
+    return bodies
+
+
+def _lines(small: Small, files: Files) -> Iterator[str]:
+    for name, bodies in small.items():
+        for body in bodies:
+            yield json.dumps({name: body}, ensure_ascii=False, separators=(",", ":")) + "\n"
+    for name, table in files.items():
+        for row in table.to_pylist(maps_as_pydicts="strict"):
+            body = {key: value for key, value in row.items() if value is not None}
+            if "deletionVector" in body:
+                body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
+            yield json.dumps({name: body}, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def part_keys(actions: pa.Table) -> list[int]:
+    """Give the hash by which a file action belongs to a part: of path, then of the vector."""
+    # Obeys CKPT-N-003 CKPT-N-004 CKPT-N-005.
+    paths = actions.column("path").to_pylist()
+    vectors = actions.column("deletionVector").to_pylist()
+    keys = []
+    for path, vector in zip(paths, vectors, strict=True):
+        key = hash_text(str(path), _SEED)
+        if vector is not None:
+            key = hash_text(Descriptor.from_wire(vector).unique_id, key)
+        keys.append(key)
+    return keys
+
+
+def _structs(actions: pa.Table) -> list[pa.StructArray]:
+    # A row of another action has none of the fields.
+    fields = [f.with_nullable(nullable=True) for f in actions.schema]
+    return [
+        pa.StructArray.from_arrays(batch.columns, fields=fields) for batch in actions.to_batches()
+    ] or [pa.array([], pa.struct(fields))]
+
+
+def _stacked(blocks: Mapping[str, list[pa.StructArray]]) -> pa.Table:
+    """Put actions under each other: in every row one column has a value."""
+    lengths = [len(part) for parts in blocks.values() for part in parts]
+    stacked = []
+    at = 0
+    for parts in blocks.values():
+        of = parts[0].type
+        mine = range(at, at + len(parts))
+        stacked.append(
+            pa.chunked_array(
+                [
+                    parts[number - at] if number in mine else pa.nulls(length, of)
+                    for number, length in enumerate(lengths)
+                ],
+                of,
+            )
+        )
+        at += len(parts)
+    return pa.Table.from_arrays(stacked, names=list(blocks))

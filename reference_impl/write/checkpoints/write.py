@@ -1,0 +1,192 @@
+"""Write checkpoints, and the hint that points at them.
+
+Serves "Checkpoints", "Checkpoint Naming Scheme" and "Last Checkpoint File".
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import ConstraintViolation, InvalidMetadata, PlaceRefused
+from reference_impl.log.last_checkpoint import json_checksum, read_hint
+from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
+from reference_impl.model.features import supported
+from reference_impl.model.file_actions import REMOVE_SCHEMA
+from reference_impl.model.ranges import INT32
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.storage import Storage
+from reference_impl.write.checkpoints.files import checkpoint_adds, part_keys, put_parquet, write_v2
+from reference_impl.write.files.data_files import now
+from reference_impl.write.files.discarding import removing
+from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
+
+__all__ = ["Style", "live_tombstones", "point_at", "style_of", "write_checkpoint"]
+
+_log: Final = logging.getLogger(__name__)
+
+_MOST_FILES: Final = 100_000
+"""Files of one checkpoint at most: each takes a request to read."""
+
+_POLICY: Final = "delta.checkpointPolicy"
+_REMOVE_LEFT_OUT: Final = frozenset({"stats", "tags"})
+"""What tombstones do not have in the checkpoint schema."""
+
+
+def live_tombstones(snapshot: Snapshot, moment: int, *, kept_since: int | None = None) -> pa.Table:
+    """Give the tombstones that have not expired at a time in ms since the epoch.
+
+    One without a timestamp is kept: its age is not known from here. ``kept_since`` stands for
+    the table's own retention: the time from which on removed files are kept.
+    """
+    # Obeys CKPT-007 CKC-005.
+    removes = snapshot.tombstones()
+    limit = kept_since
+    if limit is None:
+        limit = moment - duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
+    kept = pc.greater_equal(removes.column("deletionTimestamp"), limit)
+    return removes.filter(pc.fill_null(kept, True))  # noqa: FBT003  a value
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Which checkpoint to write.
+
+    Attributes:
+        spec: ``v1`` is classic; ``v2`` has a UUID in its name and needs its feature.
+        encoding: of a V2 checkpoint's own file.
+        sidecars: files that take the file actions of a V2 checkpoint; 0 keeps them inside.
+        parts: files of a multi-part checkpoint, which is deprecated; 0 for one file.
+
+    """
+
+    spec: Literal["v1", "v2"] = "v1"
+    encoding: Literal["parquet", "json"] = "parquet"
+    sidecars: int = 0
+    parts: int = 0
+
+
+def style_of(snapshot: Snapshot) -> Style:
+    """Give the style that the properties of a table ask for."""
+    wanted = snapshot.metadata.configuration.get(_POLICY, "classic")
+    listed = "v2Checkpoint" in supported(snapshot.protocol)
+    return Style("v2") if wanted == "v2" and listed else Style()
+
+
+def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
+    """Write a checkpoint of a version, and point the hint at it.
+
+    Args:
+        snapshot: the version.
+        style: which kind; what the table asks for by default.
+
+    Raises:
+        InvalidTableError: the file actions of the version break the protocol.
+        UnsupportedFeatures: the table does not support V2 checkpoints.
+        ConstraintViolation: the table supports V2 checkpoints, which rules several parts out; or
+            the style asks for a number of files that no checkpoint has.
+        OSError: the storage failed; the table reads as before.
+
+    """
+    # Obeys CKPT-031 CKC-009 CAT-017.
+    style = style or style_of(snapshot)
+    _check_style(style)
+    small = _small_actions(snapshot)
+    files = _file_actions(snapshot)
+    rows = sum(map(len, small.values())) + sum(part.num_rows for part in files.values())
+    hint: dict[str, Any] = {"version": snapshot.version}
+    if style.spec == "v2":
+        size, rows = write_v2(snapshot, style.encoding, style.sidecars, small, files)
+    elif style.parts > 1:
+        if "v2Checkpoint" in supported(snapshot.protocol):
+            raise ConstraintViolation(
+                "a table that supports V2 checkpoints gets none in several parts",
+                requirement="CKPT-N-009",
+            )
+        size = _write_parts(snapshot, style.parts, small, files)
+        hint["parts"] = style.parts
+    else:
+        size = put_parquet(snapshot, f"{LOG_DIR}/{checkpoint_name(snapshot.version)}", small, files)
+    hint |= {"size": rows, "sizeInBytes": size, "numOfAddFiles": files["add"].num_rows}
+    point_at(snapshot.storage, hint)
+
+
+def _check_style(style: Style) -> None:
+    # Obeys CKPT-V2-001.
+    for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
+        if count not in INT32 or not 0 <= count <= _MOST_FILES:
+            raise ConstraintViolation(
+                f"a checkpoint has no {count!r:.40} {name}",
+                stage="commit",
+                requirement="CKPT-001",
+                hint=f"give a number from 0 to {_MOST_FILES}",
+            )
+
+
+def _file_actions(snapshot: Snapshot) -> dict[str, pa.Table]:
+    """Give the live files and the tombstones, in the columns that the checkpoint has."""
+    # Obeys CKC-024 CKC-025.
+    try:
+        removes = live_tombstones(snapshot, now())
+    except InvalidMetadata as error:
+        # A tombstone too many takes room; one too few makes a reader's files vanish.
+        _log.warning("every tombstone is kept: %s", error)
+        removes = snapshot.tombstones()
+    return {
+        "add": checkpoint_adds(snapshot),
+        "remove": removes.select([f.name for f in REMOVE_SCHEMA if f.name not in _REMOVE_LEFT_OUT]),
+    }
+
+
+def _write_parts(
+    snapshot: Snapshot, parts: int, small: dict[str, list[Any]], files: dict[str, pa.Table]
+) -> int:
+    """Spread file actions over parts by the hash of their key, as Spark does."""
+    # Obeys CKPT-N-006 CKPT-N-007.
+    size = 0
+    keys = {n: np.asarray(part_keys(table), np.int64) % parts for n, table in files.items()}
+    created: list[str] = []
+    with removing(snapshot.storage, created):
+        for part in range(parts):
+            mine = {n: table.filter(pa.array(keys[n] == part)) for n, table in files.items()}
+            path = f"{LOG_DIR}/{part_name(snapshot.version, part + 1, parts)}"
+            try:
+                # A part that is there may be of a checkpoint that readers rely on.
+                snapshot.storage.head(path)
+            except FileNotFoundError:
+                created.append(path)
+            size += put_parquet(snapshot, path, small if part == 0 else {}, mine)
+    return size
+
+
+def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
+    """Write the hint, unless the one that is there points at a later version."""
+    held = read_hint(storage)
+    if held is not None and held.version > document["version"]:
+        return
+    # The checksum goes over the spelling of numbers, which only the text has.
+    unsigned = json.dumps(document)
+    checksum = json_checksum(json.loads(unsigned))
+    data = json.dumps({**document, "checksum": checksum}).encode()
+    try:
+        storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
+    except PlaceRefused:
+        # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
+        _log.warning("the hint at the last checkpoint is a folder", exc_info=True)
+
+
+def _small_actions(snapshot: Snapshot) -> dict[str, list[Any]]:
+    # Obeys CKC-006 CKC-007 CKC-008 CKC-012 CKC-014 CKSCH-008 CKSCH-009 CKSCH-011.
+    return {
+        "protocol": [snapshot.protocol.to_wire()],
+        "metaData": [snapshot.metadata.to_wire()],
+        "txn": [txn.to_wire() for txn in snapshot.txns.values()],
+        "domainMetadata": [domain.to_wire() for domain in snapshot.domain_metadata.values()],
+    }

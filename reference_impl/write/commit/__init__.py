@@ -1,0 +1,1 @@
+"""From staged actions to a commit file: transaction, conflicts, what follows a commit."""

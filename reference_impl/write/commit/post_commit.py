@@ -1,0 +1,130 @@
+"""What follows a commit: its checksum, and every so often a checkpoint.
+
+Serves "Version Checksum File", "Checkpoints" and upstream's ``delta.checkpointInterval``. The
+commit stands whatever becomes of these: each step is tried, and a failure is logged and never
+raised, because a caller who sees an error repeats the operation.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from reference_impl.model.actions import DomainMetadata, Txn
+from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.storage import Storage
+from reference_impl.write.checkpoints.write import write_checkpoint
+from reference_impl.write.commit.checksum import State, Totals, read_totals, write_checksum
+from reference_impl.write.files.target import Target
+from reference_impl.write.properties import CHECKPOINT_INTERVAL, lenient
+
+__all__ = ["ENGINE", "Committed", "after_commit"]
+
+ENGINE: Final = "delta-tck-reference"
+"""Who commits, in ``commitInfo.engineInfo``."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit that exists.
+
+    Attributes:
+        storage: the table's storage.
+        base: the version before it; ``None`` for the first one.
+        target: the protocol and the metadata from it on.
+        version: the version that it made.
+        lines: its actions in wire spelling, commitInfo first.
+
+    """
+
+    storage: Storage
+    base: Snapshot | None
+    target: Target
+    version: int
+    lines: Sequence[Mapping[str, Any]]
+
+    def bodies(self, name: str) -> list[dict[str, Any]]:
+        """Give the actions of a wire name."""
+        return [line[name] for line in self.lines if name in line]
+
+
+def after_commit(commit: Committed) -> None:
+    """Write what helps readers of a version. Nothing but an interrupt is raised."""
+    _try("checksum", commit, lambda: _write_checksum(commit))
+    _try("checkpoint", commit, lambda: _write_checkpoint(commit))
+
+
+def _try(what: str, commit: Committed, step: Callable[[], object]) -> None:
+    try:
+        step()
+    except Exception:  # noqa: BLE001  whatever it is, the commit stands
+        _log.warning(
+            "version %d of %s is committed, and its %s could not be written",
+            commit.version,
+            commit.storage.location,
+            what,
+            exc_info=True,
+        )
+
+
+def _write_checkpoint(commit: Committed) -> None:
+    every = lenient(commit.target.configuration, CHECKPOINT_INTERVAL)
+    if commit.version and commit.version % every == 0:
+        listing = list_log(commit.storage, commit.version)
+        write_checkpoint(Snapshot(commit.storage, listing, commit.version))
+
+
+def _write_checksum(commit: Committed) -> None:
+    # Obeys CRC-038.
+    base, target = commit.base, commit.target
+    txns: dict[str, Txn] = dict(base.txns) if base is not None else {}
+    domains = dict(base.domain_metadata) if base is not None else {}
+    for body in commit.bodies("txn"):
+        txns[body["appId"]] = Txn(body["appId"], body["version"], body["lastUpdated"])
+    for body in commit.bodies("domainMetadata"):
+        domains[body["domain"]] = DomainMetadata(
+            body["domain"], body["configuration"], body["removed"]
+        )
+    metadata = target.metadata
+    for body in commit.bodies("metaData"):
+        metadata = replace(metadata, configuration=body["configuration"])
+    (info,) = commit.bodies("commitInfo")
+    state = State(
+        target.protocol,
+        metadata,
+        txns,
+        {name: domain for name, domain in domains.items() if not domain.removed},
+        info.get("inCommitTimestamp"),
+        info["txnId"],
+    )
+    write_checksum(commit.storage, commit.version, state, _totals(commit))
+
+
+def _totals(commit: Committed) -> Totals:
+    adds, removes = commit.bodies("add"), commit.bodies("remove")
+    totals = Totals() if commit.base is None else _totals_before(commit.base)
+    if totals is None or _replaces(adds, removes):
+        listing = list_log(commit.storage, commit.version)
+        return Totals.of(Snapshot(commit.storage, listing, commit.version).adds())
+    totals.count(adds, 1)
+    totals.count(removes, -1)
+    return totals
+
+
+def _totals_before(base: Snapshot) -> Totals | None:
+    """Give the counts of a version, where this writer committed and counted it."""
+    info = base.commit_info
+    if info is None or info.raw.get("engineInfo") != ENGINE:
+        return None
+    return read_totals(base.storage, base.version, str(info.raw.get("txnId")))
+
+
+def _replaces(adds: Sequence[Mapping[str, Any]], removes: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether an add may stand for a file that is live: it then counts once, not twice."""
+    removed = {body["path"] for body in removes}
+    return any(not body["dataChange"] and body["path"] not in removed for body in adds)

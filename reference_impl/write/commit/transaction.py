@@ -1,0 +1,465 @@
+"""A transaction: actions that are staged on a version and committed as the next one.
+
+Serves "Delta Log Entries", "Commit Provenance Information", "In-Commit Timestamps" and the writer
+requirements of what every commit must keep. A commit is one file that appears at once or not
+at all; when another writer takes the version first, the transaction is checked against what that
+writer did and tried again on top of it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from reference_impl.errors import (
+    AppendOnlyViolation,
+    CommitConflict,
+    CommitOutcomeUnknown,
+    InvalidLogSegment,
+    InvalidMetadata,
+    InvalidTableError,
+)
+from reference_impl.filters import Node
+from reference_impl.log.commits import parse_commit
+from reference_impl.log.names import LOG_DIR, commit_name
+from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.ranges import INT64
+from reference_impl.model.wire import Place
+from reference_impl.places import decode_path
+from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.snapshot import Snapshot, read_commit
+from reference_impl.storage import Storage
+from reference_impl.write.commit.commit_file import encode_commit, encode_text, require_text
+from reference_impl.write.commit.conflicts import Footprint, check_conflict
+from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
+from reference_impl.write.features.iceberg import is_iceberg
+from reference_impl.write.features.row_ids import assign_row_ids
+from reference_impl.write.files.clustering import clustering_leaves, complete
+from reference_impl.write.files.data_files import now
+from reference_impl.write.files.discarding import is_refusal, removing
+from reference_impl.write.files.target import Target
+from reference_impl.write.records import with_records
+
+__all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "remove_of"]
+
+_ATTEMPTS: Final = 200
+_LONGEST_WAIT: Final = 0.25
+_STUCK: Final = 8
+"""Attempts after which a name that is taken, though no listing tells of it, is given up."""
+_SUSPENDED: Final = "delta.rowTrackingSuspended"
+ICT: Final = "inCommitTimestamp"
+ICT_PROVENANCE: Final = (
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.inCommitTimestampEnablementTimestamp",
+)
+"""Properties that tell since which version, and which moment, commits carry their time."""
+
+
+@dataclass(slots=True)
+class _Staged:
+    """Actions that wait for the commit; file actions as wire bodies."""
+
+    adds: list[dict[str, Any]] = field(default_factory=list)
+    removes: list[dict[str, Any]] = field(default_factory=list)
+    cdc: list[dict[str, Any]] = field(default_factory=list)
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    txns: dict[str, Txn] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+
+
+class Transaction:
+    """One change of a table, prepared on a version.
+
+    Attributes:
+        storage: the table's storage.
+        base: the version that it is prepared on; ``None`` for a table that is to be created.
+        footprint: what it read, for conflicts with others.
+        created: paths of the files that were written for it, or begun: no version names them
+            until the commit does. Whoever writes one lists it first.
+
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        base: Snapshot | None,
+        operation: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        clock: Callable[[], int] = now,
+    ) -> None:
+        """Begin on a version.
+
+        Args:
+            storage: the table's storage.
+            base: the version that is read.
+            operation: name of the operation, for the history.
+            parameters: its parameters, for the history; values are spelt as JSON.
+            clock: the time in ms since the epoch.
+
+        Raises:
+            UnsupportedError: the table needs what this implementation does not write.
+
+        """
+        self.base = base
+        self.created: list[str] = []
+        self.footprint = Footprint()
+        self.storage = storage
+        self._operation = operation
+        self._parameters = dict(parameters or {})
+        self._clock = clock
+        self._id = str(uuid.uuid4())
+        self._staged = _Staged()
+        self._read_version = base.version if base is not None else None
+        self._target = Target.of(base.protocol, base.metadata) if base is not None else None
+
+    @property
+    def target(self) -> Target:
+        """What rows of this transaction are written under: staged metadata count already."""
+        if self._target is None:
+            raise CommitConflict("the transaction creates a table and has no metadata yet")
+        return self._target
+
+    @property
+    def read_target(self) -> Target:
+        """What the version that was read is under."""
+        assert self.base is not None
+        return Target.of(self.base.protocol, self.base.metadata)
+
+    def define(self, protocol: Protocol | None = None, metadata: Metadata | None = None) -> None:
+        """Stage another protocol, other metadata, or both.
+
+        Raises:
+            UnsupportedError: this implementation does not write tables that are so defined.
+            InvalidTableError: they contradict each other.
+
+        """
+        held = self._target
+        protocol = protocol or (held.protocol if held else None)
+        metadata = metadata or (held.metadata if held else None)
+        assert protocol is not None
+        assert metadata is not None
+        self._target = Target.of(protocol, metadata)
+        base = self.base
+        self._staged.protocol = protocol if base is None or protocol != base.protocol else None
+        self._staged.metadata = metadata if base is None or metadata != base.metadata else None
+        self.footprint.changes_metadata = True
+
+    def read(self, condition: Node | None, files: pa.Table) -> None:
+        """Record that rows for which a condition is true were looked at, all for ``None``.
+
+        ``files`` are the add actions, in wire columns, of the files that were opened.
+        """
+        if condition is None:
+            self.footprint.reads_all = True
+        else:
+            self.footprint.conditions.append(condition)
+        self.footprint.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
+
+    def add(self, files: Iterable[dict[str, Any]]) -> None:
+        """Stage add actions, given as their bodies."""
+        self._staged.adds.extend(files)
+
+    def add_changes(self, files: Iterable[dict[str, Any]]) -> None:
+        """Stage cdc actions, given as their bodies."""
+        self._staged.cdc.extend(files)
+
+    def remove(self, files: pa.Table, *, data_change: bool = True) -> None:
+        """Stage the removal of live files, given as their add actions in wire columns.
+
+        Raises:
+            AppendOnlyViolation: the table is append-only and rows would go.
+
+        """
+        # Obeys APP-002 APP-004.
+        if data_change and files.num_rows and self.target.active("appendOnly"):
+            raise AppendOnlyViolation(
+                f"the table is append-only: {self._operation} would remove rows",
+                hint="unset delta.appendOnly first",
+            )
+        rows = files.to_pylist(maps_as_pydicts="strict")
+        moment = self._clock()
+        self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
+        paths = {decode_path(row["path"]) for row in rows}
+        self.footprint.files |= paths
+        self.footprint.removed |= paths
+
+    def set_txn(self, app_id: str, version: int) -> None:
+        """Stage the progress of an application.
+
+        Raises:
+            InvalidAction: the id is no text.
+            RangeExhausted: the version is no 64-bit integer.
+
+        """
+        require_text(app_id, "the id of the application", "txn")
+        INT64.require(version, "the version of the application", action="txn")
+        self._staged.txns[app_id] = Txn(app_id, version, self._clock())
+        self.footprint.applications.add(app_id)
+
+    def set_domain(self, domain: DomainMetadata) -> None:
+        """Stage the configuration of a metadata domain, or its removal."""
+        self._staged.domains[domain.domain] = domain
+        self.footprint.domains.add(domain.domain)
+
+    @property
+    def domains(self) -> dict[str, DomainMetadata]:
+        """The metadata domains as they are to be: those of the base, and what is staged."""
+        # Obeys DOM-014.
+        held = dict(self.base.domain_metadata) if self.base is not None else {}
+        return held | self._staged.domains
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is staged."""
+        return self._staged == _Staged()
+
+    def discarding(self) -> AbstractContextManager[None]:
+        """Remove the files of the transaction where what is done under it fails.
+
+        Nothing is removed once the commit may be there.
+        """
+        return removing(self.storage, self.created)
+
+    def commit(self) -> int:
+        """Commit, and give the version.
+
+        Checksum and checkpoint follow the commit as far as the storage lets them: a version
+        stands without either, and what fails is logged. An interrupt (``KeyboardInterrupt``,
+        ``SystemExit``) that is raised from here leaves open whether the commit is there: the
+        history tells.
+
+        Raises:
+            CommitConflict: another writer's commit does not go with this one, or others were
+                faster every time.
+            RangeExhausted: a number of the commit, such as the version, would leave its range.
+            CommitOutcomeUnknown: the storage failed in a way that does not tell whether the
+                commit is there, or will be.
+            OSError: the storage refused; the commit is not there.
+
+        """
+        # Obeys SNAP-008 TXN-004 DATA-005.
+        with self.discarding():
+            version, lines = self._commit()
+        after_commit(Committed(self.storage, self.base, self.target, version, lines))
+        return version
+
+    def _commit(self) -> tuple[int, list[dict[str, Any]]]:
+        # Obeys WNEW-001 CRC-001 DOM-005.
+        stuck = 0
+        for attempt in range(_ATTEMPTS):
+            version = self.base.version + 1 if self.base is not None else 0
+            INT64.require(version, "the version", requirement="LOG-003")
+            lines = self._content(version)
+            if self._create(version, encode_commit(lines, version)):
+                return version, lines
+            self._rebase()
+            stuck = stuck + 1 if self.base is not None and self.base.version < version else 0
+            if stuck == _STUCK:
+                raise CommitConflict(
+                    "the name of the next commit is taken by what is no commit file",
+                    path=f"{LOG_DIR}/{commit_name(version)}",
+                    version=version,
+                    hint="look at what lies there, and remove it",
+                )
+            time.sleep(random.uniform(0, min(0.002 * 2 ** min(attempt, 8), _LONGEST_WAIT)))  # noqa: S311  not a secret
+        raise CommitConflict(
+            f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"
+        )
+
+    def _create(self, version: int, data: bytes) -> bool:
+        """Create the commit file; ``False`` where another writer's has the name.
+
+        Raises:
+            CommitOutcomeUnknown: the storage failed, and the commit may be there.
+            OSError: the storage refused.
+
+        """
+        error: Exception | None = None
+        named, self.created[:] = list(self.created), []
+        try:
+            self.storage.put_if_absent(f"{LOG_DIR}/{commit_name(version)}", data)
+        except Exception as failure:  # noqa: BLE001  raised below, unless the commit is there
+            error = failure
+        if error is None:
+            return True
+        try:
+            # The answer may be lost and not the commit; and a storage that tries again by
+            # itself may have met its own first try.
+            if self._holds(version):
+                return True
+        except Exception as lost:
+            raise CommitOutcomeUnknown(self._id, version, error) from lost
+        if not isinstance(error, FileExistsError) and not is_refusal(error):
+            raise CommitOutcomeUnknown(self._id, version, error) from error
+        self.created += named
+        if isinstance(error, FileExistsError):
+            return False
+        raise error
+
+    def _holds(self, version: int) -> bool:
+        """Tell whether the commit of a version is this transaction's own."""
+        path = f"{LOG_DIR}/{commit_name(version)}"
+        try:
+            data = self.storage.get(path)
+            info = parse_commit(data, Place(path, version), files=False).info
+        except (FileNotFoundError, InvalidTableError):
+            return False  # what is malformed is another writer's
+        return info is not None and info.raw.get("txnId") == self._id
+
+    def _rebase(self) -> None:
+        """Go on from the latest version, if what was committed in between allows it."""
+        if self.base is None:
+            raise CommitConflict(
+                "a table was created at this place in the meantime",
+                version=0,
+                hint="append to it instead",
+            )
+        listing = list_log(self.storage)
+        latest = listing.latest
+        assert latest is not None
+        table = self.read_target.table
+        for version in range(self.base.version + 1, latest + 1):
+            file = listing.commits.get(version)
+            if file is None:
+                listing = list_log(self.storage, whole=True)
+                file = listing.commits.get(version)
+            if file is None:
+                raise CommitConflict(
+                    f"the commit of version {version} was cleaned up, so that it cannot be judged",
+                    version=version,
+                    hint="repeat the operation",
+                )
+            try:
+                winner = read_commit(self.storage, file)
+            except InvalidLogSegment as error:
+                raise CommitConflict(str(error), version=version) from error
+            check_conflict(self.footprint, winner, table)
+        self.base = Snapshot(self.storage, listing, latest)
+
+    def _content(self, version: int) -> list[dict[str, Any]]:
+        """Give the lines of the commit, commitInfo first."""
+        # Obeys ICT-006.
+        staged, target = self._staged, self.target
+        moment = self._clock()
+        timestamp = None
+        metadata = staged.metadata
+        if target.active(ICT):
+            timestamp = self._in_commit_timestamp(moment)
+            metadata = self._with_provenance(metadata, version, timestamp)
+        domains = dict(staged.domains)
+        tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
+        everywhere = tracked or is_iceberg(target.protocol, target.metadata)
+        adds = with_records(self.storage, staged.adds, everywhere=everywhere)
+        clustered = clustering_leaves(target, self.domains)
+        if clustered and self.base is not None:
+            adds = complete(self.base, target, adds, clustered)
+        if tracked:
+            adds, mark = assign_row_ids(adds, self.domains, version)
+            if mark is not None:
+                domains[mark.domain] = mark
+        info = self._info(moment, timestamp)
+        lines: list[dict[str, Any]] = [{"commitInfo": info}]
+        if staged.protocol is not None:
+            lines.append({"protocol": staged.protocol.to_wire()})
+        if metadata is not None:
+            lines.append({"metaData": metadata.to_wire()})
+        lines += [{"txn": txn.to_wire()} for txn in staged.txns.values()]
+        lines += [{"domainMetadata": domain.to_wire()} for domain in domains.values()]
+        lines += [{"remove": body} for body in staged.removes]
+        lines += [{"add": body} for body in adds]
+        lines += [{"cdc": body} for body in staged.cdc]
+        return lines
+
+    def _info(self, moment: int, timestamp: int | None) -> dict[str, Any]:
+        info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
+        footprint = self.footprint
+        blind = not (footprint.reads_all or footprint.conditions or footprint.files)
+        info |= {
+            "timestamp": moment,
+            "operation": self._operation,
+            "operationParameters": {
+                name: value if isinstance(value, str) else encode_text(value, "commitInfo")
+                for name, value in self._parameters.items()
+            },
+            "isolationLevel": "Serializable",
+            "isBlindAppend": blind and bool(self._staged.adds),
+            "engineInfo": ENGINE,
+            "txnId": self._id,
+        }
+        if self.target.active("rowTracking"):
+            info["tags"] = {"delta.rowTracking.preserved": "true"}
+        if self._read_version is not None:
+            info["readVersion"] = self._read_version
+        return info
+
+    def _in_commit_timestamp(self, moment: int) -> int:
+        """Give a time later than the commit before this one, whatever the clock says."""
+        # Obeys ICT-008 ICT-012.
+        base = self.base
+        if base is None:
+            return moment
+        before = base.timestamp
+        if before is None and not Target.of(base.protocol, base.metadata).active(ICT):
+            return moment
+        if before is None:
+            raise InvalidMetadata(
+                "the commit with the latest in-commit timestamp is gone",
+                version=base.version,
+                stage="commit",
+                requirement="ICT-005",
+            )
+        return INT64.require(
+            max(moment, before + 1), "the in-commit timestamp", requirement="ICT-005"
+        )
+
+    def _with_provenance(
+        self, metadata: Metadata | None, version: int, timestamp: int
+    ) -> Metadata | None:
+        """Tell since when commits carry their time, where it is not from version 0 on."""
+        base = self.base
+        if base is None or Target.of(base.protocol, base.metadata).active(ICT):
+            return metadata
+        assert metadata is not None
+        told = dict(zip(ICT_PROVENANCE, (str(version), str(timestamp)), strict=True))
+        return replace(metadata, configuration={**metadata.configuration, **told})
+
+
+def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict[str, Any]:
+    """Give the body of the remove action of a live file.
+
+    Args:
+        add: the body of its add action.
+        moment: when it is removed, in ms since the epoch.
+        data_change: whether rows go with it, and are not only moved.
+
+    """
+    # Obeys REM-014 RT-030.
+    body = {
+        "path": add["path"],
+        "deletionTimestamp": moment,
+        "dataChange": data_change,
+        "extendedFileMetadata": True,
+        "partitionValues": add["partitionValues"],
+        "size": add["size"],
+        "tags": add.get("tags") or {},
+    }
+    for name in ("stats", "deletionVector", "baseRowId", "defaultRowCommitVersion"):
+        value = add.get(name)
+        if value is not None:
+            body[name] = _present(value)
+    return body
+
+
+def _present(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: item for name, item in value.items() if item is not None}
+    return value

@@ -1,0 +1,1 @@
+"""What table features ask of a writer."""

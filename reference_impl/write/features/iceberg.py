@@ -1,0 +1,216 @@
+"""Tables that Iceberg can read too (sections Iceberg Compatibility V1 and V2).
+
+What a clause demands of the table as a whole is checked whenever the table is written, so that
+no later change slips past it; ids of elements, keys and values are given out with those of
+columns; and files that are there are written anew where the first version wants them otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+
+from reference_impl.errors import InvalidMetadata
+from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.column_mapping import Mode, physical_name
+from reference_impl.model.features import active, supported
+from reference_impl.types.model import (
+    BYTE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    VARIANT,
+    VOID,
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Struct,
+    children,
+)
+from reference_impl.types.schema import parse_type
+from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
+from reference_impl.write.records import records_of
+
+__all__ = [
+    "NESTED_IDS_KEY",
+    "VERSIONS",
+    "check_iceberg",
+    "is_iceberg",
+    "number_nested",
+    "to_write_anew",
+]
+
+NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
+VERSIONS: Final = ("icebergCompatV1", "icebergCompatV2")
+_WHOLE: Final = (BYTE, SHORT, INTEGER, LONG)
+_CHANGES_KEY: Final = "delta.typeChanges"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a version asks for, with the requirement of each.
+
+    Attributes:
+        mapping: requirement of column mapping.
+        vectors: whether a table breaks the rule about deletion vectors.
+        vectors_requirement: of that rule.
+        refused: tells types that no column has.
+        types: requirement of the types.
+
+    """
+
+    mapping: str
+    vectors: Callable[[Protocol, Metadata], bool]
+    vectors_requirement: str
+    refused: Callable[[DataType], bool]
+    types: str
+
+
+_RULES: Final[Mapping[str, _Rules]] = {
+    "icebergCompatV1": _Rules(
+        "ICE1-005",
+        lambda protocol, _: "deletionVectors" in supported(protocol),
+        "ICE1-006",
+        lambda of: isinstance(of, Array | Map) or of in (VOID, VARIANT),
+        "ICE1-010",
+    ),
+    "icebergCompatV2": _Rules(
+        "ICE2-005",
+        lambda protocol, metadata: active(protocol, metadata, "deletionVectors"),
+        "ICE2-014",
+        lambda of: of in (VOID, VARIANT),
+        "ICE2-018",
+    ),
+}
+
+
+def is_iceberg(protocol: Protocol, metadata: Metadata) -> bool:
+    """Tell whether a version of Iceberg compatibility is active."""
+    return any(active(protocol, metadata, name) for name in VERSIONS)
+
+
+def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: Mode) -> None:
+    """Hold a table against what its version of Iceberg compatibility demands.
+
+    Raises:
+        InvalidMetadata: it breaks a demand.
+
+    """
+    on = [name for name in VERSIONS if active(protocol, metadata, name)]
+    if len(on) > 1:
+        raise _refused("both versions of Iceberg compatibility are active", "ICE2-013")
+    for name in on:
+        rules = _RULES[name]
+        if mode == "none":
+            raise _refused(f"{name} needs columns that are mapped by name or id", rules.mapping)
+        if rules.vectors(protocol, metadata):
+            raise _refused(f"{name} goes with no deletion vectors", rules.vectors_requirement)
+        for place, of in _columns(schema):
+            if rules.refused(of):
+                raise _refused(f"{name} goes with no column as {place}: {of}", rules.types)
+        for column in _every_field(schema):
+            for change in column.metadata.get(_CHANGES_KEY, ()):
+                if not _follows(parse_type(change["fromType"]), parse_type(change["toType"])):
+                    raise _refused(
+                        f"{name} goes with no column that was widened as {column.name} was",
+                        "ICE2-023",
+                    )
+
+
+def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.Table:
+    """Choose the live files that a table has to write anew when compatibility is switched on."""
+    first = active(protocol, metadata, "icebergCompatV1")
+    if first and metadata.partition_columns:
+        return adds  # partition values have to be in every file
+    vectors = adds.column("deletionVector").to_pylist()
+    texts = adds.column("stats").to_pylist()
+    return adds.filter(
+        pa.array(
+            [
+                vector is not None or records_of(text) is None
+                for vector, text in zip(vectors, texts, strict=True)
+            ],
+            pa.bool_(),
+        )
+    )
+
+
+def number_nested(
+    schema: Struct, configuration: Mapping[str, str]
+) -> tuple[Struct, dict[str, str]]:
+    """Give elements, keys and values the ids that they lack, above every id so far."""
+    # Obeys ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-012 ICE2-021 ICE2-022.
+    numbering = Numbering(highest_id(configuration, schema))
+
+    def annotate(column: Field) -> Field:
+        held = column.metadata.get(NESTED_IDS_KEY)
+        ids = dict(held) if isinstance(held, Mapping) else {}
+        for place in _places(column.type, physical_name(column, "name")):
+            if type(ids.get(place)) is not int:
+                ids[place] = numbering.following()
+        metadata = {**column.metadata, NESTED_IDS_KEY: ids} if ids else column.metadata
+        return replace(column, type=inside(column.type), metadata=metadata)
+
+    def inside(of: DataType) -> DataType:
+        match of:
+            case Struct(fields):
+                return Struct(tuple(annotate(f) for f in fields))
+            case Array(element):
+                return replace(of, element=inside(element))
+            case Map(key, value):
+                return replace(of, key=inside(key), value=inside(value))
+            case _:
+                return of
+
+    numbered = Struct(tuple(annotate(column) for column in schema.fields))
+    return numbered, {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
+
+
+def _places(of: DataType, prefix: str) -> Iterator[str]:
+    """Give the keys of the ids that belong to one field: down to the next struct."""
+    match of:
+        case Array(element):
+            yield f"{prefix}.element"
+            yield from _places(element, f"{prefix}.element")
+        case Map(key, value):
+            for name, inner in (("key", key), ("value", value)):
+                yield f"{prefix}.{name}"
+                yield from _places(inner, f"{prefix}.{name}")
+        case _:
+            return
+
+
+def _columns(of: DataType, place: str = "") -> Iterator[tuple[str, DataType]]:
+    for name, inner in children(of):
+        label = f"{place}{name}"
+        yield label, inner
+        yield from _columns(inner, f"{label}.")
+
+
+def _every_field(of: DataType) -> Iterator[Field]:
+    if isinstance(of, Struct):
+        yield from of.fields
+    for _, inner in children(of):
+        yield from _every_field(inner)
+
+
+def _follows(before: DataType, after: DataType) -> bool:
+    """Tell whether Iceberg follows a change of type."""
+    match before, after:
+        case Decimal(old, scale), Decimal(new, other):
+            return scale == other and new >= old
+        case _ if before == FLOAT:
+            return after == DOUBLE
+        case _:
+            return before in _WHOLE and after in _WHOLE
+
+
+def _refused(message: str, requirement: str) -> InvalidMetadata:
+    return InvalidMetadata(message, action="metaData", stage="commit", requirement=requirement)

@@ -1,0 +1,149 @@
+"""Assign column ids and physical names (section Column Mapping, writer requirements)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reference_impl.errors import InvalidColumnMapping
+from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
+from reference_impl.model.ranges import INT32
+from reference_impl.types.model import Array, DataType, Field, Map, Struct
+
+__all__ = ["MAX_ID_PROPERTY", "Numbering", "highest_id", "map_columns", "mode_of"]
+
+MAX_ID_PROPERTY: Final = "delta.columnMapping.maxColumnId"
+
+
+def mode_of(configuration: Mapping[str, str]) -> str:
+    """Give the mode that properties ask for."""
+    return configuration.get(MODE_PROPERTY, "none")
+
+
+def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
+    """Give the highest column id that was ever given out, as far as a table says.
+
+    Raises:
+        InvalidColumnMapping: the property is no 32-bit integer.
+
+    """
+    text = configuration.get(MAX_ID_PROPERTY)
+    held = 0 if text is None else INT32.parse(text)
+    if held is None or held < 0:
+        raise InvalidColumnMapping(
+            f"{MAX_ID_PROPERTY} is {str(text)[:80]!r}, not the highest 32-bit id of a column",
+            stage="commit",
+            requirement="CM-021",
+        )
+    return max(held, _highest(schema))
+
+
+def fresh_name(_: Field) -> str:
+    """Give a physical name that nothing ever had, so that a dropped column is never read again."""
+    # Obeys CM-018.
+    return f"col-{uuid.uuid4()}"
+
+
+@dataclass(slots=True)
+class Numbering:
+    """Gives ids and physical names to columns that have none.
+
+    Attributes:
+        highest: the highest id that was ever given.
+        name: gives the physical name of a column.
+
+    """
+
+    highest: int = 0
+    name: Callable[[Field], str] = fresh_name
+
+    def following(self) -> int:
+        """Give an id that nothing has.
+
+        Raises:
+            RangeExhausted: there is none left.
+
+        """
+        INT32.require(
+            self.highest + 1, "the id of a new column", action="metaData", requirement="CM-002"
+        )
+        self.highest += 1
+        return self.highest
+
+    def annotate(self, column: Field) -> Field:
+        """Give a column with id and physical name, and the fields in it as well."""
+        # Obeys CM-014 CM-018 CM-019 CM-022.
+        metadata = dict(column.metadata)
+        if type(metadata.get(ID_KEY)) is not int:
+            metadata[ID_KEY] = self.following()
+        metadata.setdefault(NAME_KEY, self.name(column))
+        return replace(column, type=self._inside(column.type), metadata=metadata)
+
+    def _inside(self, of: DataType) -> DataType:
+        match of:
+            case Struct(fields):
+                return Struct(tuple(self.annotate(f) for f in fields))
+            case Array(element):
+                return replace(of, element=self._inside(element))
+            case Map(key, value):
+                return replace(of, key=self._inside(key), value=self._inside(value))
+            case _:
+                return of
+
+
+def map_columns(
+    schema: Struct, before: Mapping[str, str], after: Mapping[str, str], *, new: bool
+) -> tuple[Struct, dict[str, str]]:
+    """Give the schema and the properties of a table whose mode may change.
+
+    Args:
+        schema: the schema.
+        before: the properties so far; empty for a new table.
+        after: the properties that are asked for.
+        new: whether the table has no files yet.
+
+    Raises:
+        InvalidColumnMapping: the mode cannot change so.
+
+    """
+    was, now = mode_of(before), mode_of(after)
+    if now not in ("none", "name", "id"):
+        raise InvalidColumnMapping(
+            f"{MODE_PROPERTY} is {now[:40]!r}, not none, id or name",
+            stage="commit",
+            requirement="CM-005",
+        )
+    changes = was != now
+    if not new and changes and (was, now) != ("none", "name"):
+        raise InvalidColumnMapping(
+            f"{MODE_PROPERTY} cannot change from {was} to {now}",
+            stage="commit",
+            hint="a table can be mapped by name later on, and by id from the start only",
+        )
+    if now == "none" or not (changes or new):
+        return schema, dict(after)
+    # Files that are there know columns by their logical names.
+    numbering = Numbering(_highest(schema), fresh_name if new else lambda column: column.name)
+    mapped = Struct(tuple(numbering.annotate(f) for f in schema.fields))
+    return mapped, {**after, MAX_ID_PROPERTY: str(numbering.highest)}
+
+
+def _highest(schema: Struct) -> int:
+    return max((number for number in _ids(schema) if number in INT32), default=0)
+
+
+def _ids(of: DataType) -> Iterator[int]:
+    match of:
+        case Struct(fields):
+            for inner in fields:
+                yield inner.metadata.get(ID_KEY, 0)
+                yield from _ids(inner.type)
+        case Array(element):
+            yield from _ids(element)
+        case Map(key, value):
+            yield from _ids(key)
+            yield from _ids(value)
+        case _:
+            return

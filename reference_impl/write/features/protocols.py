@@ -1,0 +1,130 @@
+"""Which features a table needs, and the protocol that supports them.
+
+Serves "Table Features", "Valid Feature Names in Table Features" and the upgrade of legacy
+versions to feature lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from reference_impl.errors import UnsupportedFeatures
+from reference_impl.model.actions import Protocol
+from reference_impl.model.column_mapping import MODE_PROPERTY
+from reference_impl.model.features import FEATURES, find, supported
+from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Field, Struct, children
+
+__all__ = [
+    "FEATURE_PREFIX",
+    "LEAST",
+    "READER_VERSION_KEY",
+    "WRITER_VERSION_KEY",
+    "every_field",
+    "features_needed",
+    "with_features",
+]
+
+LEAST: Final = Protocol(1, 2)
+"""The protocol of a table that needs nothing special."""
+
+FEATURE_PREFIX: Final = "delta.feature."
+READER_VERSION_KEY: Final = "delta.minReaderVersion"
+WRITER_VERSION_KEY: Final = "delta.minWriterVersion"
+
+_CONSTRAINT_PREFIX: Final = "delta.constraints."
+_OF_COLUMNS: Final[Mapping[str, str]] = {
+    "delta.generationExpression": "generatedColumns",
+    "delta.identity.start": "identityColumns",
+    "delta.invariants": "invariants",
+    "CURRENT_DEFAULT": "allowColumnDefaults",
+    "delta.typeChanges": "typeWidening",
+}
+"""Keys of column metadata, with the feature that gives them their meaning."""
+
+_OF_TYPES: Final[Mapping[DataType, str]] = {
+    TIMESTAMP_NTZ: "timestampNtz",
+    VARIANT: "variantType",
+}
+
+
+def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str]:
+    """Give the names of the features that a schema and table properties make use of."""
+    # Obeys TF-007 TF-008 TF-009 WVER-001 WVER-002 WVER-003 WVER-004 WVER-005.
+    found = {
+        feature.name
+        for feature in FEATURES.values()
+        if feature.activation and configuration.get(feature.activation, "").lower() == "true"
+    }
+    if configuration.get(MODE_PROPERTY, "none") != "none":
+        found.add("columnMapping")
+    if configuration.get("delta.checkpointPolicy") == "v2":
+        found.add("v2Checkpoint")
+    if any(name.startswith(_CONSTRAINT_PREFIX) for name in configuration):
+        found.add("checkConstraints")
+    for column in every_field(schema):
+        found |= {_OF_COLUMNS[key] for key in column.metadata if key in _OF_COLUMNS}
+    found |= {_OF_TYPES[of] for of in _types(schema) if of in _OF_TYPES}
+    return found
+
+
+def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
+    """Give the protocol that supports further features beside what it supports already.
+
+    Legacy versions stay where they suffice; otherwise everything that they imply is listed.
+    Features that a feature requires come along.
+
+    Raises:
+        UnsupportedFeatures: a name is of no feature that this implementation knows.
+
+    """
+    # Obeys TF-012 CM-011.
+    wanted = _closure(names)
+    held = supported(current)
+    if wanted <= held:
+        return current
+    listed = current.writer_features
+    writers = {*(listed if listed is not None else held), *wanted}
+    readers = set(current.reader_features or ())
+    needs_list = {name for name in writers if _is_reader(name)}
+    if not needs_list and current.min_reader_version == 1:
+        return Protocol(1, 7, None, tuple(sorted(writers)))
+    # Names keep the spelling that they are listed under, which may be an alias.
+    readers |= {name for name in writers if _is_reader(name)}
+    return Protocol(3, 7, tuple(sorted(readers)), tuple(sorted(writers)))
+
+
+def _is_reader(name: str) -> bool:
+    feature = find(name)
+    return feature is not None and feature.kind == "reader_writer"
+
+
+def _closure(names: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    open_ = list(names)
+    unknown = sorted({name for name in open_ if find(name) is None})
+    if unknown:
+        raise UnsupportedFeatures(
+            tuple(unknown),
+            f"no such features are known: {', '.join(unknown)}",
+            hint="feature names are case-sensitive",
+        )
+    while open_:
+        feature = find(open_.pop())
+        if feature is not None and feature.name not in found:
+            found.add(feature.name)
+            open_ += feature.requires
+    return found
+
+
+def _types(of: DataType) -> Iterator[DataType]:
+    yield of
+    for _, inner in children(of):
+        yield from _types(inner)
+
+
+def every_field(of: DataType) -> Iterator[Field]:
+    """Give every field of a type, at every depth."""
+    for inner in _types(of):
+        if isinstance(inner, Struct):
+            yield from inner.fields

@@ -1,0 +1,1 @@
+"""Data files, deletion vectors and change files, staged for a commit."""

@@ -1,0 +1,234 @@
+"""Clustered tables: which columns cluster them, and statistics of those for every file.
+
+Serves "Clustered Table". The columns are kept by physical name in a domain of the system; a
+file of the table always has statistics for them. To cluster is to sort what ``optimize``
+rewrites.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import (
+    ConstraintViolation,
+    InvalidMetadata,
+    InvalidTableError,
+    LimitExceeded,
+    UnknownColumn,
+)
+from reference_impl.model.actions import DomainMetadata
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.snapshot.stats import Leaf, leaves
+from reference_impl.types.model import Decimal
+from reference_impl.untrusted import parse_json
+from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.target import Target
+from reference_impl.write.statistics import (
+    BOUNDED,
+    parse_exact,
+    statistics_json,
+    statistics_of,
+)
+
+__all__ = [
+    "CLUSTERING_DOMAIN",
+    "PROVIDER",
+    "check_unpartitioned",
+    "clustering_domain",
+    "clustering_leaves",
+    "complete",
+    "named_leaves",
+    "sorted_by",
+    "with_statistics",
+]
+
+CLUSTERING_DOMAIN: Final = "delta.clustering"
+PROVIDER: Final = "delta-tck-reference"
+"""Who clusters, in ``add.clusteringProvider``."""
+
+_COLUMNS: Final = "clusteringColumns"
+
+
+def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> tuple[Leaf, ...]:
+    """Give the columns that cluster a table; none for one that is not clustered.
+
+    Both shapes of a column are read: the array of its name parts, and its name.
+
+    Raises:
+        InvalidTableError: the domain does not name columns of the table.
+
+    """
+    held = domains.get(CLUSTERING_DOMAIN)
+    if held is None or held.removed or not target.supports("clustering"):
+        return ()
+    known = {leaf.physical: leaf for leaf in leaves(target.schema, target.table.mode)}
+    try:
+        columns = parse_json(held.configuration)[_COLUMNS]
+        paths = [(each,) if isinstance(each, str) else tuple(each) for each in columns]
+        return tuple(known[path] for path in paths)
+    except (ValueError, TypeError, KeyError):
+        raise InvalidTableError(
+            f"the domain {CLUSTERING_DOMAIN} names no columns of the table",
+            action="domainMetadata",
+            stage="commit",
+            requirement="CLUS-007",
+        ) from None
+
+
+def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) -> DomainMetadata:
+    """Give the domain that names clustering columns; what else it holds is kept."""
+    # Obeys CM-035.
+    held: dict[str, Any] = {}
+    if before is not None and not before.removed:
+        document = parse_json(before.configuration, exact=False)
+        held = document if isinstance(document, dict) else {}
+    held[_COLUMNS] = [list(leaf.physical) for leaf in columns]
+    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    return DomainMetadata(CLUSTERING_DOMAIN, text, removed=False)
+
+
+def check_unpartitioned(target: Target) -> None:
+    """Refuse to cluster a table that is partitioned.
+
+    Raises:
+        InvalidMetadata: it is.
+
+    """
+    if target.supports("clustering") and target.table.partition_columns:
+        raise InvalidMetadata(
+            "a table is clustered or partitioned, not both",
+            action="metaData",
+            stage="commit",
+            requirement="CLUS-004",
+        )
+
+
+def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, ...]:
+    """Find columns to cluster by, by their logical names.
+
+    Raises:
+        UnknownColumn: there is none of that name, or it has fields.
+        ConstraintViolation: it is named twice, or its type has no bounds.
+
+    """
+    known = {leaf.path: leaf for leaf in leaves(target.schema, target.table.mode)}
+    found: list[Leaf] = []
+    for path in paths:
+        leaf, label = known.get(tuple(path)), ".".join(path)
+        if leaf is None:
+            raise UnknownColumn(f"there is no column {label!r} to cluster by", stage="commit")
+        if leaf in found:
+            raise ConstraintViolation(f"column {label} clusters the table twice")
+        if leaf.type not in BOUNDED and not isinstance(leaf.type, Decimal):
+            raise ConstraintViolation(
+                f"column {label} is {leaf.type}, whose statistics have no bounds to cluster by",
+                requirement="CLUS-009",
+            )
+        found.append(leaf)
+    return tuple(found)
+
+
+def with_statistics(
+    snapshot: Snapshot, target: Target, columns: Sequence[Leaf]
+) -> list[dict[str, Any]]:
+    """Give the live files that lack statistics of columns, as bodies of adds that have them.
+
+    Raises:
+        DeltaError: a file cannot be read.
+
+    """
+    adds = snapshot.adds()
+    lacking = [_lacks(text, columns) for text in adds.column("stats").to_pylist()]
+    rows = adds.filter(pa.array(lacking, pa.bool_())).to_pylist(maps_as_pydicts="strict")
+    return complete(
+        snapshot, target, [{**_present(row), "dataChange": False} for row in rows], columns
+    )
+
+
+def complete(
+    snapshot: Snapshot, target: Target, adds: Sequence[dict[str, Any]], columns: Sequence[Leaf]
+) -> list[dict[str, Any]]:
+    """Give bodies of adds that all have statistics of columns, read from the file if need be.
+
+    Args:
+        snapshot: a version of the table.
+        target: what files are read under.
+        adds: the bodies.
+        columns: of which statistics are due.
+
+    Raises:
+        DeltaError: a file cannot be read.
+
+    """
+    # Obeys CLUS-010.
+    lacking = [at for at, body in enumerate(adds) if _lacks(body.get("stats"), columns)]
+    if not lacking:
+        return list(adds)
+    listed = [
+        {**adds[at], "partitionValues": list(adds[at]["partitionValues"].items())} for at in lacking
+    ]
+    chosen = pa.Table.from_pylist(listed, schema=snapshot.adds().schema)
+    found = list(adds)
+    for at, file in zip(lacking, LiveFiles(snapshot, target).open(chosen), strict=True):
+        document = _document(adds[at].get("stats"))
+        for name, value in statistics_of(file.rows, columns).items():
+            document[name] = _merged(document.get(name), value)
+        if file.vector is not None:
+            document["tightBounds"] = False
+        found[at] = {**adds[at], "stats": statistics_json(document)}
+    return found
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    body = {name: value for name, value in row.items() if value is not None}
+    vector = body.get("deletionVector")
+    if vector is not None:
+        body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
+    return body
+
+
+def _lacks(stats: str | None, columns: Sequence[Leaf]) -> bool:
+    document = _document(stats)
+    return "numRecords" not in document or not all(_has(document, leaf) for leaf in columns)
+
+
+def _document(text: str | None) -> dict[str, Any]:
+    try:
+        document = {} if text is None else parse_exact(text)
+    except (ValueError, LimitExceeded):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _has(document: Mapping[str, Any], leaf: Leaf) -> bool:
+    """Tell whether statistics count the nulls of a column: bounds may be none."""
+    found: Any = document.get("nullCount")
+    for name in leaf.physical:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found is not None
+
+
+def _merged(held: Any, fresh: Any) -> Any:
+    if not isinstance(held, dict) or not isinstance(fresh, dict):
+        return fresh
+    return {**held, **{name: _merged(held.get(name), value) for name, value in fresh.items()}}
+
+
+def sorted_by(rows: pa.Table, columns: Sequence[Leaf]) -> pa.Table:
+    """Sort rows by columns, the first of them first."""
+    keys = []
+    for leaf in columns:
+        values = rows.column(leaf.path[0])
+        for name in leaf.path[1:]:
+            values = pc.struct_field(values, name)
+        keys.append(values)
+    names = [str(at) for at in range(len(keys))]
+    order = pc.sort_indices(
+        pa.table(keys, names=names), sort_keys=[(name, "ascending") for name in names]
+    )
+    return rows.take(order)

@@ -1,0 +1,98 @@
+"""Conditions that choose rows to change: filter trees, and whatever SQL is evaluated beside them.
+
+Serves "Add File and Remove File". What a filter tree can say skips files and tells conflicts
+apart; the rest of a condition is evaluated row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from reference_impl.errors import SchemaMismatch, UnsupportedExpression
+from reference_impl.expressions.sql import Expression, conjuncts, parse_expression
+from reference_impl.filters import And, Node, bind_filter, evaluate
+from reference_impl.types.model import Struct
+
+__all__ = ["Condition", "Filter", "parse_condition", "truth"]
+
+Filter = Mapping[str, Any] | str | None
+"""A filter tree, a condition in Spark SQL, or ``None`` for all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on the rows of a table; a row is chosen where every part is true.
+
+    Attributes:
+        node: the part that filter trees can say; ``None`` where there is none.
+        rest: the other parts.
+
+    """
+
+    node: Node | None
+    rest: tuple[Expression, ...] = ()
+
+    def holds(self, rows: pa.Table) -> npt.NDArray[np.bool_]:
+        """Tell for which rows it is true; false and null are not told apart.
+
+        Raises:
+            SchemaMismatch: a part overflows on a row, or is no condition.
+
+        """
+        chosen = np.ones(rows.num_rows, np.bool_)
+        if self.node is not None:
+            chosen &= _mask(evaluate(self.node, rows))
+        for part in self.rest:
+            # What an earlier part rules out is not looked at: it may overflow.
+            left = rows.filter(pa.array(chosen))
+            chosen[chosen] = truth(part.evaluate(left), part.text)
+        return chosen
+
+
+def truth(values: pa.ChunkedArray, text: str) -> npt.NDArray[np.bool_]:
+    """Give the truth of a condition that was evaluated; null is not true.
+
+    Raises:
+        SchemaMismatch: the values are no truths.
+
+    """
+    if not pa.types.is_boolean(values.type):
+        raise SchemaMismatch(f"{text[:200]!r} is of type {values.type}, no condition")
+    return _mask(values)
+
+
+def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    filled = values.fill_null(False)  # noqa: FBT003  a value
+    if isinstance(filled, pa.ChunkedArray):
+        filled = filled.combine_chunks()
+    return np.asarray(filled.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def parse_condition(given: Filter, schema: Struct) -> Condition | None:
+    """Bind a filter to a schema; ``None`` for all rows.
+
+    Raises:
+        InvalidFilter: it is malformed.
+        UnknownColumn: it names a column that the schema does not have.
+        UnsupportedExpression: it uses something that this implementation does not evaluate.
+
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        return Condition(bind_filter(given, schema))
+    nodes: list[Node] = []
+    rest: list[Expression] = []
+    for text in conjuncts(given):
+        try:
+            nodes.append(bind_filter(text, schema))
+        except UnsupportedExpression:
+            rest.append(parse_expression(text, schema))
+    node = None if not nodes else nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+    return Condition(node, tuple(rest))

@@ -1,0 +1,274 @@
+"""Write rows as data files: one file per partition and size, each with its add action.
+
+Serves "Data Files", "Add File and Remove File", "Partition Value Serialization" and the writer
+requirements of "Column Mapping". A file exists before the commit that names it, and has a name
+that no other file ever has, so that a writer that fails leaves nothing but an orphan.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import ConstraintViolation
+from reference_impl.model.column_mapping import Mode, field_id, physical_name
+from reference_impl.model.partition_values import format_value
+from reference_impl.places import encode_path
+from reference_impl.snapshot.stats import Leaf
+from reference_impl.storage import Storage
+from reference_impl.types.arrow import arrow_type
+from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg
+from reference_impl.write.features.void import drop_void, has_void
+from reference_impl.write.files.parquet import ParquetStyle, write_parquet
+from reference_impl.write.files.target import Target
+from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
+
+__all__ = ["NULL_FOLDER", "FileWriter", "now", "partition_folder", "stored_field"]
+
+_FILE_BYTES: Final = 256 << 20
+"""Arrow bytes of rows that go into one file at most."""
+
+NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+"""Name that stands for null in the folder of a partition."""
+
+_FOLDER_BYTES: Final = 200
+
+
+def now() -> int:
+    """Give the current time in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def stored_field(column: Field, mode: Mode) -> pa.Field:
+    """Give the field of a data file that holds a column: physical names, ids where mapped.
+
+    A column that is void, or has void in it, is none of them: see :mod:`.void`.
+    """
+    # Obeys CM-015.
+    name = physical_name(column, mode)
+    ids = column.metadata.get(NESTED_IDS_KEY) if mode != "none" else None
+    of = _stored_type(column.type, mode, name, ids if isinstance(ids, Mapping) else {})
+    return _numbered(name, of, None if mode == "none" else field_id(column), column.nullable)
+
+
+def _numbered(name: str, of: pa.DataType, number: Any, nullable: bool) -> pa.Field:
+    metadata = None if number is None else {"PARQUET:field_id": str(number)}
+    return pa.field(name, of, nullable=nullable, metadata=metadata)
+
+
+def _stored_type(of: DataType, mode: Mode, place: str, ids: Mapping[str, Any]) -> pa.DataType:
+    """Give the type of a file; ``ids`` are those of elements, keys and values by their place."""
+
+    def inner(name: str, of: DataType, nullable: bool) -> pa.Field:
+        label = f"{place}.{name}"
+        return _numbered(name, _stored_type(of, mode, label, ids), ids.get(label), nullable)
+
+    match of:
+        case Struct(fields):
+            return pa.struct([stored_field(f, mode) for f in fields])
+        case Array(element, contains_null):
+            return pa.list_(inner("element", element, contains_null))
+        case Map(key, value, contains_null):
+            return pa.map_(inner("key", key, False), inner("value", value, contains_null))  # noqa: FBT003  a value
+        case _:
+            return arrow_type(of)
+
+
+@dataclass(frozen=True, slots=True)
+class FileWriter:
+    """Writes the rows of one commit.
+
+    Attributes:
+        storage: the table's storage.
+        target: the version that is written under.
+        data_change: whether the rows are new or changed, and not only moved.
+        extra: columns beside the schema's, which files hold and the schema does not list, as
+            materialised row ids; all nullable.
+        folder: where files go; the table root by default.
+        tags: for every add action.
+        clustered: columns that have statistics whatever the properties say.
+        provider: who clustered the files, for every add action.
+        created: takes the path of each file before it is written.
+
+    """
+
+    storage: Storage
+    target: Target
+    data_change: bool = True
+    extra: Sequence[pa.Field] = ()
+    folder: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    clustered: Sequence[Leaf] = ()
+    provider: str | None = None
+    created: list[str] = field(default_factory=list)
+
+    def write(self, rows: pa.Table) -> list[dict[str, Any]]:
+        """Write rows that have the table's columns and types, extra columns last.
+
+        Returns:
+            The body of an add action per file, in partition order. No rows give no files.
+
+        Raises:
+            ConstraintViolation: an empty string stands for null in a partition column that is
+                declared not null.
+            SchemaMismatch: the schema has void where no file can do without.
+            OSError: the storage failed; files written so far are orphans, see ``created``.
+
+        """
+        if rows.num_rows == 0:
+            return []
+        return [
+            self._file(piece, texts)
+            for texts, part in self._partitions(rows)
+            for piece in _pieces(part)
+        ]
+
+    def _partitions(self, rows: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Table]]:
+        # Obeys CM-016.
+        columns = self.target.table.partition_columns
+        if not columns:
+            yield (), rows
+            return
+        keys = pa.table(
+            [_texts(rows.column(f.name), f) for f in columns],
+            names=[str(at) for at in range(len(columns))],
+        ).append_column("row", pa.array(range(rows.num_rows), pa.int64()))
+        groups = keys.group_by(keys.column_names[:-1], use_threads=False).aggregate(
+            [("row", "list")]
+        )
+        for group in groups.to_batches():
+            texts = [group.column(at).to_pylist() for at in range(len(columns))]
+            for number, key in enumerate(zip(*texts, strict=True)):
+                chosen = group.column("row_list")[number].values
+                yield key, rows if len(chosen) == rows.num_rows else rows.take(chosen)
+
+    def _file(self, rows: pa.Table, texts: tuple[str | None, ...]) -> dict[str, Any]:
+        # Obeys DATA-004 ICE1-007 ICE1-008 ICE1-009 ICE2-015 ICE2-016.
+        table, target = self.target.table, self.target
+        inside = target.supports("materializePartitionColumns") or is_iceberg(
+            target.protocol, target.metadata
+        )
+        stored = [
+            *(f for f in target.stored if f.name not in table.partition_names),
+            *(f for f in target.stored if inside and f.name in table.partition_names),
+        ]
+        fields = [*(stored_field(f, table.mode) for f in stored), *self.extra]
+        names = [*(f.name for f in stored), *(f.name for f in self.extra)]
+        content = rename(_without_void(rows, target).select(names), fields)
+        folder = self._folder(texts)
+        style = ParquetStyle.of(target.configuration)
+        path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.extension}parquet"
+        self.created.append(path)
+        size = write_parquet(self.storage, path, content, style)
+        columns = indexed_leaves(
+            table.columns, table.mode, table.partition_names, target.configuration
+        )
+        columns += [leaf for leaf in self.clustered if leaf not in columns]
+        add = {
+            "path": encode_path(path),
+            "partitionValues": {
+                physical_name(f, table.mode): text
+                for f, text in zip(table.partition_columns, texts, strict=True)
+            },
+            "size": size,
+            "modificationTime": now(),
+            "dataChange": self.data_change,
+            "stats": statistics_json(statistics_of(rows, columns)),
+        }
+        if self.provider is not None:
+            add["clusteringProvider"] = self.provider
+        return {**add, "tags": dict(self.tags)} if self.tags else add
+
+    def _folder(self, texts: tuple[str | None, ...]) -> str:
+        """Give the folder of a partition; readers take nothing from its name."""
+        table = self.target.table
+        if not texts:
+            return self.folder
+        name = partition_folder(table.partition_columns, texts)
+        if table.mode != "none" or any(len(part) > _FOLDER_BYTES for part in name.split("/")):
+            # Logical names may change, and file systems bound the length of a name.
+            return f"{self.folder}{uuid.uuid4().hex[:2]}/"
+        return f"{self.folder}{name}"
+
+
+def partition_folder(columns: Sequence[Field], texts: Sequence[str | None]) -> str:
+    """Give the folder of a partition as Hive names it, with a slash at the end; may be empty."""
+    return "".join(
+        f"{quote(f.name, safe='')}={NULL_FOLDER if text is None else quote(text, safe=' ')}/"
+        for f, text in zip(columns, texts, strict=True)
+    )
+
+
+def _without_void(rows: pa.Table, target: Target) -> pa.Table:
+    for at, name in enumerate(rows.column_names):
+        column = target.schema.get(name)
+        if column is not None and column.type != VOID and has_void(column.type):
+            chunks = [drop_void(chunk, column.type) for chunk in rows.column(at).chunks]
+            rows = rows.set_column(at, name, pa.chunked_array(chunks))
+    return rows
+
+
+def rename(rows: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
+    """Give columns other names, nested ones too, and other nullability; values stay."""
+    arrays = [
+        pa.chunked_array([_retype(chunk, f.type) for chunk in column.chunks], f.type)
+        for column, f in zip(rows.columns, fields, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(list(fields)))
+
+
+def _retype(values: pa.Array, target: pa.DataType) -> pa.Array:
+    if not pa.types.is_nested(target):
+        return values
+    if pa.types.is_struct(target):
+        children = [_retype(values.field(at), target.field(at).type) for at in range(len(target))]
+        if not children:
+            return values
+        mask = values.is_null() if values.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+    if pa.types.is_map(target):
+        fields = [target.key_field, target.item_field]
+        entries = [_retype(values.keys, fields[0].type), _retype(values.items, fields[1].type)]
+        items = pa.StructArray.from_arrays(entries, fields=fields)
+    else:
+        items = _retype(values.values, target.value_type)
+    return pa.Array.from_buffers(
+        target,
+        len(values),
+        values.buffers()[:2],
+        values.null_count,
+        values.offset,
+        children=[items],
+    )
+
+
+def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
+    """Spell the partition values of rows; each distinct value once."""
+    encoded = pc.dictionary_encode(values)
+    chunks = []
+    for chunk in encoded.chunks:
+        spelt = [format_value(v, column.type) for v in chunk.dictionary.to_pylist()]
+        chunks.append(pa.array(spelt, pa.string()).take(chunk.indices))
+    texts = pa.chunked_array(chunks, pa.string())
+    if not column.nullable and texts.null_count:
+        raise ConstraintViolation(
+            f"partition column {column.name} is declared not null, and an empty value of it "
+            "cannot be told from null",
+            requirement="SCH-025",
+        )
+    return texts
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    count = max(1, -(-rows.nbytes // _FILE_BYTES))
+    length = -(-rows.num_rows // count)
+    for start in range(0, rows.num_rows, length):
+        yield rows.slice(start, length)

@@ -1,0 +1,106 @@
+"""Write deletion vectors: one file per commit, in the portable format.
+
+Serves "Deletion Vectors", its writer requirements, and "Deletion Vector File Storage Format".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from reference_impl.deletion_vectors import Descriptor, encode, encode_z85, frame
+from reference_impl.errors import InvalidStatistics
+from reference_impl.storage import Storage
+from reference_impl.write.files.live_files import LiveFile, Mask
+from reference_impl.write.statistics import parse_exact, statistics_json
+
+__all__ = ["VectorWriter"]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorWriter:
+    """Writes the vectors of one commit.
+
+    Attributes:
+        storage: the table's storage.
+        prefix: directory of the vector file below the table root; empty for the root.
+        created: takes the path of the file before it is written.
+
+    """
+
+    storage: Storage
+    prefix: str = ""
+    created: list[str] = field(default_factory=list)
+
+    def write(
+        self, files: Sequence[tuple[LiveFile, Mask]], *, data_change: bool = True
+    ) -> list[dict[str, Any]]:
+        """Write vectors, and give the add action of each file with its new vector.
+
+        Args:
+            files: each file with the mask of all rows that are deleted, earlier ones too.
+            data_change: whether rows went with this commit.
+
+        Raises:
+            InvalidStatistics: a file does not tell how many rows it has and its statistics
+                cannot be mended.
+            OSError: the storage failed; the vector file is an orphan.
+
+        """
+        # Obeys DV-002 DVD-018.
+        payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
+        content, offsets = frame(payloads)
+        name = uuid.uuid4()
+        path = f"{self.prefix}/" if self.prefix else ""
+        path += f"deletion_vector_{name}.bin"
+        self.created.append(path)
+        self.storage.put(path, content)
+        return [
+            self._add(
+                file,
+                Descriptor(
+                    "u",
+                    self.prefix + encode_z85(name.bytes),
+                    offset,
+                    len(payload),
+                    int(deleted.sum()),
+                ),
+                data_change=data_change,
+            )
+            for (file, deleted), payload, offset in zip(files, payloads, offsets, strict=True)
+        ]
+
+    @staticmethod
+    def _add(file: LiveFile, vector: Descriptor, *, data_change: bool) -> dict[str, Any]:
+        (row,) = file.add.to_pylist(maps_as_pydicts="strict")
+        body = {name: value for name, value in row.items() if value is not None}
+        return {
+            **body,
+            "dataChange": data_change,
+            "stats": _widened(body, file.rows.num_rows),
+            "deletionVector": vector.to_wire(),
+        }
+
+
+def _widened(add: Mapping[str, Any], rows: int) -> str:
+    """Give the statistics of a file, its bounds declared as no longer exact.
+
+    A file with a vector has to tell its physical rows; other statistics of it still bound.
+    """
+    # Obeys DVDESC-022.
+    try:
+        held = parse_exact(add.get("stats") or "{}")
+    except ValueError:
+        held = None
+    if not isinstance(held, dict):
+        raise InvalidStatistics(
+            "the statistics of the file are not a JSON object",
+            path=str(add["path"]),
+            action="add",
+            stage="commit",
+        )
+    return statistics_json({**held, "numRecords": rows, "tightBounds": False})

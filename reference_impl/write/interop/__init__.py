@@ -1,0 +1,1 @@
+"""From and to tables that are not Delta: conversion, manifests."""

@@ -1,0 +1,121 @@
+"""Write manifests: lists of live files for engines that read Parquet and no log.
+
+Serves the design note of deletion vectors, which rules manifests out where there are vectors.
+An engine that goes by a manifest reads whole files and columns by the names in them: what it
+would read wrong is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+import pyarrow.compute as pc
+
+from reference_impl.errors import PlaceRefused, UnsupportedFeatures
+from reference_impl.places import decode_path, is_absolute
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.storage import Storage
+from reference_impl.write.files.data_files import partition_folder
+from reference_impl.write.files.target import Target
+
+__all__ = ["MANIFEST_FOLDER", "write_manifests"]
+
+MANIFEST_FOLDER: Final = "_symlink_format_manifest"
+_NAME: Final = "manifest"
+_log: Final = logging.getLogger(__name__)
+
+
+def write_manifests(snapshot: Snapshot) -> list[str]:
+    """Write a manifest per partition, delete those of partitions that are gone; give the paths.
+
+    Each has the location of a live file per line, and lies in the partition's folder below
+    ``_symlink_format_manifest``.
+
+    Where a step fails the manifests of before are put back; a storage that is gone for good, or
+    the end of the process, can leave some of either, each of them whole.
+
+    Raises:
+        PlaceRefused: a path is not to be followed, or has the end of a line in it.
+        UnsupportedFeatures: files have deletion vectors, or know columns by other names.
+
+    """
+    target = Target.of(snapshot.protocol, snapshot.metadata)
+    adds = snapshot.adds()
+    if pc.any(pc.is_valid(adds.column("deletionVector"))).as_py():
+        raise UnsupportedFeatures(
+            ("deletionVectors",),
+            "a manifest cannot say that rows of a file are deleted",
+            hint="optimize the table first, which drops deleted rows",
+        )
+    if target.table.mode != "none":
+        raise UnsupportedFeatures(
+            ("columnMapping",),
+            "a manifest cannot say by which names files know columns",
+            hint="write the rows into a table that is not mapped",
+        )
+    columns = target.table.partition_columns
+    locate = snapshot.storage.locator()
+    root = snapshot.storage.location.rstrip("/")
+    lines: dict[str, list[str]] = defaultdict(list)
+    texts = adds.column("partitionValues").to_pylist(maps_as_pydicts="strict")
+    for path, values in zip(adds.column("path").to_pylist(), texts, strict=True):
+        decoded = decode_path(str(path))
+        if not is_absolute(decoded):
+            locate(decoded)  # one that climbs is followed nowhere, and others would follow it
+            decoded = f"{root}/{decoded}"
+        if len(decoded.splitlines()) > 1:
+            raise PlaceRefused(
+                "a manifest has a path on each line, and this one has the end of a line",
+                path=repr(decoded)[:500],
+            )
+        folder = partition_folder(columns, [values[column.name] or None for column in columns])
+        lines[folder].append(decoded)
+    if not columns:
+        lines.setdefault("", [])
+    fresh = {
+        f"{MANIFEST_FOLDER}/{folder}{_NAME}": "".join(
+            f"{each}\n" for each in sorted(locations)
+        ).encode(errors="surrogateescape")
+        for folder, locations in sorted(lines.items())
+    }
+    _exchange(snapshot.storage, fresh)
+    return list(fresh)
+
+
+def _exchange(storage: Storage, fresh: Mapping[str, bytes]) -> None:
+    """Put manifests in place of those that are there; where that fails put those back."""
+    before: dict[str, bytes] = {}
+    for entry in storage.walk():
+        if entry.path.startswith(f"{MANIFEST_FOLDER}/"):
+            with suppress(FileNotFoundError):
+                before[entry.path] = storage.get(entry.path)
+    touched: list[str] = []
+    try:
+        for name, content in fresh.items():
+            if before.get(name) != content:
+                touched.append(name)
+                storage.put(name, content)
+        for name in sorted(before.keys() - fresh.keys()):
+            touched.append(name)
+            with suppress(FileNotFoundError):
+                storage.delete(name)
+    except BaseException:
+        for name in touched:
+            _put_back(storage, name, before.get(name))
+        raise
+
+
+def _put_back(storage: Storage, name: str, content: bytes | None) -> None:
+    try:
+        if content is None:
+            storage.delete(name)
+        else:
+            storage.put(name, content)
+    except FileNotFoundError:
+        pass  # it did not come to be
+    except Exception:  # noqa: BLE001  the first error is the one to raise
+        _log.warning("manifest %s could not be put back", name, exc_info=True)

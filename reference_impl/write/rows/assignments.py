@@ -1,0 +1,101 @@
+"""Values that an operation gives to columns: constants, or SQL over the row that it changes.
+
+Serves the writer requirements about rows; see ``incoming.py`` for the rules
+that rows obey afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from reference_impl.errors import ConstraintViolation, SchemaMismatch
+from reference_impl.expressions.sql import Expression, PairExpression, Sql
+from reference_impl.types.arrow import arrow_type
+from reference_impl.types.model import DataType, Struct
+from reference_impl.write.rows.rules import Rules
+
+__all__ = ["Assigned", "assign", "parse_assignments", "refuse_identities"]
+
+Assigned: TypeAlias = Mapping[str, "pa.Scalar | Expression | PairExpression"]
+"""Column, spelt as in the schema, to the constant or the expression that gives its value."""
+
+
+def parse_assignments(
+    values: Mapping[str, Any],
+    schema: Struct,
+    parse: Callable[[str], Expression | PairExpression],
+) -> Assigned:
+    """Bind values to the columns that take them.
+
+    Args:
+        values: column to its value: :class:`Sql`, or a constant as Arrow
+            takes it for the column's type.
+        schema: of the table.
+        parse: parses the text of an expression.
+
+    Raises:
+        SchemaMismatch: there is no such column, it is named twice, or a constant does not fit.
+        UnsupportedExpression: an expression uses something that is not evaluated.
+
+    """
+    folded = {f.name.lower(): f for f in schema.fields}
+    found: dict[str, pa.Scalar | Expression | PairExpression] = {}
+    for name, value in values.items():
+        column = folded.get(name.lower())
+        if column is None:
+            raise SchemaMismatch(f"the table has no column {name!r} to set")
+        if column.name in found:
+            raise SchemaMismatch(f"column {column.name} is set twice")
+        if isinstance(value, Sql):
+            found[column.name] = parse(value.text)
+            continue
+        try:
+            found[column.name] = pa.scalar(value, arrow_type(column.type))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise SchemaMismatch(
+                f"the value for column {column.name} is no {column.type}: {str(error)[:200]}"
+            ) from None
+    if not found:
+        raise SchemaMismatch("no column is set")
+    return found
+
+
+def refuse_identities(rules: Rules, names: Mapping[str, Any]) -> None:
+    """Refuse to set identity columns of rows that are there."""
+    for name in names:
+        if name in rules.identities:
+            raise ConstraintViolation(
+                f"column {name} is an identity column, which is not updated",
+                requirement="IDN-011",
+            )
+
+
+def assign(
+    rows: pa.Table,
+    given: Assigned,
+    schema: Struct,
+    evaluate: Callable[[Any, DataType], pa.ChunkedArray],
+) -> pa.Table:
+    """Give rows with columns set, those that they lack added.
+
+    Args:
+        rows: what is kept of the rows.
+        given: what is set.
+        schema: of the table.
+        evaluate: evaluates an expression over the rows as they were, giving a type.
+
+    """
+    for name, value in given.items():
+        column = schema.get(name)
+        assert column is not None
+        values = (
+            pa.chunked_array([pa.repeat(value, rows.num_rows)])
+            if isinstance(value, pa.Scalar)
+            else evaluate(value, column.type)
+        )
+        at = rows.schema.get_field_index(name)
+        rows = rows.append_column(name, values) if at < 0 else rows.set_column(at, name, values)
+    return rows

@@ -1,0 +1,248 @@
+"""Carry changes of rows out: by new files, by rewritten files, or by deletion vectors.
+
+Serves the writer requirements of "Deletion Vectors", "Change Data Files" and "Row Tracking".
+Operations say which rows of which file go, what replaces them and what comes new; this module
+decides how the log says it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.limits import budget
+from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
+from reference_impl.types.arrow import arrow_schema
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.row_ids import materialised_columns
+from reference_impl.write.files.clustering import (
+    CLUSTERING_DOMAIN,
+    PROVIDER,
+    clustering_leaves,
+    sorted_by,
+)
+from reference_impl.write.files.data_files import FileWriter
+from reference_impl.write.files.live_files import LiveFile, Mask
+from reference_impl.write.files.vectors import VectorWriter
+
+__all__ = ["Changes"]
+
+_CHANGE_TYPE: Final = "_change_type"
+_CHANGE_FOLDER: Final = "_change_data/"
+_ID, _VERSION = ROW_TRACKING_SCHEMA.names
+
+
+@dataclass(slots=True)
+class Changes:
+    """What happens to the rows of a table in one transaction.
+
+    Attributes:
+        transaction: where the actions are staged.
+        data_change: whether rows change, and are not only moved.
+        deleted: rows that went, for the history.
+        updated: rows that were replaced.
+        inserted: rows that came new.
+        clusters: whether the files that are written are sorted by the clustering columns.
+
+    """
+
+    transaction: Transaction
+    data_change: bool = True
+    deleted: int = 0
+    updated: int = 0
+    inserted: int = 0
+    clusters: bool = False
+    _fresh: list[pa.Table] = field(default_factory=list)
+    _feed: list[pa.Table] = field(default_factory=list)
+    _vectors: list[tuple[LiveFile, Mask]] = field(default_factory=list)
+    _needs_feed: bool = False
+
+    def insert(self, rows: pa.Table) -> None:
+        """Add rows in the table's columns and types."""
+        self.inserted += rows.num_rows
+        self._fresh.append(self._tracked(rows, None))
+        self._record("insert", rows)
+
+    def delete(self, file: LiveFile, chosen: Mask) -> None:
+        """Delete rows of a file."""
+        self.deleted += int(chosen.sum())
+        self._record("delete", file.take(chosen))
+        self._drop(file, chosen)
+
+    def move(self, file: LiveFile) -> None:
+        """Write the rows of a file that are left into another file, and remove it."""
+        # Obeys FA-017.
+        self._keep(file.take(file.live))
+        self.transaction.remove(file.add, data_change=self.data_change)
+
+    def update(self, file: LiveFile, chosen: Mask, rows: pa.Table) -> None:
+        """Replace rows of a file, the new ones given in the same order."""
+        self.change(file, chosen, rows, np.zeros_like(chosen))
+
+    def change(self, file: LiveFile, chosen: Mask, rows: pa.Table, gone: Mask) -> None:
+        """Replace rows of a file, as :meth:`update` does, and delete others of it."""
+        self.updated += rows.num_rows
+        self.deleted += int(gone.sum())
+        before = file.take(chosen)
+        budget().account.take(rows.nbytes, "what is kept to be written")
+        self._record("update_preimage", before)
+        self._record("update_postimage", rows)
+        self._record("delete", file.take(gone))
+        self._fresh.append(self._tracked(rows, before.column(_ID) if self._tracks else None))
+        # A reader would take a replaced row for a deleted and an inserted one.
+        self._needs_feed = True
+        self._drop(file, chosen | gone)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened to any row."""
+        return not (self.deleted or self.updated or self.inserted or self._fresh)
+
+    def finish(self) -> None:
+        """Write the files and stage the actions; where that fails no file is left."""
+        with self.transaction.discarding():
+            self._finish()
+
+    def _finish(self) -> None:
+        transaction = self.transaction
+        target = transaction.target
+        keeps = target.active("rowTracking")
+        extra = self._extra if keeps else ()
+        columns = clustering_leaves(target, transaction.domains)
+        if columns:
+            # Whoever changes the columns wants statistics of these files as well.
+            transaction.footprint.domains.add(CLUSTERING_DOMAIN)
+        provider = PROVIDER if self.clusters else None
+        writer = FileWriter(
+            transaction.storage,
+            target,
+            self.data_change,
+            extra,
+            clustered=columns,
+            provider=provider,
+            created=transaction.created,
+        )
+        if self._fresh:
+            rows = _stack(self._fresh, target)
+            rows = sorted_by(rows, columns) if self.clusters else rows
+            transaction.add(writer.write(rows))
+        if self._vectors:
+            store = VectorWriter(transaction.storage, created=transaction.created)
+            transaction.add(store.write(self._vectors))
+        if self._feed and self._needs_feed and target.active("changeDataFeed"):
+            rows = pa.concat_tables(self._feed)
+            feed = FileWriter(
+                transaction.storage,
+                target,
+                extra=[pa.field(_CHANGE_TYPE, pa.string())],
+                folder=_CHANGE_FOLDER,
+                created=transaction.created,
+            )
+            transaction.add_changes(map(_cdc, feed.write(rows)))
+
+    @property
+    def _tracks(self) -> bool:
+        return self.transaction.target.supports("rowTracking")
+
+    @property
+    def _extra(self) -> list[pa.Field]:
+        target = self.transaction.target
+        names = materialised_columns(target.configuration, target.schema, target.table.mode)
+        return [pa.field(name, pa.int64()) for name in names]
+
+    def _drop(self, file: LiveFile, chosen: Mask) -> None:
+        """Take rows out of a file; what stays is moved, or marked by a vector."""
+        kept = file.live & ~chosen
+        self.transaction.remove(file.add)
+        if not kept.any():
+            return
+        self._needs_feed = True
+        if self.transaction.target.active("deletionVectors"):
+            self._vectors.append((file, ~kept))
+            return
+        self._keep(file.take(kept))
+
+    def _keep(self, rows: pa.Table) -> None:
+        budget().account.take(rows.nbytes, "what is kept to be written")
+        ids = rows.column(_ID) if self._tracks else None
+        versions = rows.column(_VERSION) if self._tracks else None
+        self._fresh.append(self._tracked(rows, ids, versions))
+
+    def _tracked(
+        self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
+    ) -> pa.Table:
+        """Give rows with the ids and commit versions that they keep; null is for fresh ones."""
+        # Obeys RT-004 RT-047 RT-048 RT-050 RT-052.
+        target = self.transaction.target
+        rows = rows.select(list(target.schema.names))
+        if not target.active("rowTracking"):
+            return rows
+        for name, values in zip((f.name for f in self._extra), (ids, versions), strict=True):
+            kept = values if values is not None else [pa.nulls(rows.num_rows, pa.int64())]
+            rows = rows.append_column(pa.field(name, pa.int64()), kept)
+        return rows
+
+    def _record(self, change: str, rows: pa.Table) -> None:
+        # Obeys CDC-012.
+        target = self.transaction.target
+        if not target.active("changeDataFeed"):
+            return
+        rows = _typed(rows.select(list(target.schema.names)), arrow_schema(target.schema))
+        column = pa.repeat(pa.scalar(change), rows.num_rows)
+        if change != "insert":  # what comes new is the caller's own
+            budget().account.take(rows.nbytes, "what is kept to be written")
+        self._feed.append(rows.append_column(_CHANGE_TYPE, column))
+
+
+def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
+    names = parts[0].schema.names
+    schema = pa.schema(
+        [*arrow_schema(target.schema), *list(parts[0].schema)[len(target.schema.fields) :]]
+    )
+    return pa.concat_tables([_typed(part.select(names), schema) for part in parts])
+
+
+def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give rows the types of a schema."""
+    columns = [
+        pa.chunked_array([_backed(chunk) for chunk in column.chunks], column.type).cast(each.type)
+        if _has_required(column.type)
+        else column.cast(each.type)
+        for column, each in zip(rows.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _has_required(of: pa.DataType) -> bool:
+    """Tell whether a struct, or one in it, has a field without nulls."""
+    return pa.types.is_struct(of) and any(not f.nullable or _has_required(f.type) for f in of)
+
+
+def _backed(values: pa.Array) -> pa.Array:
+    """Give a value below every null of a struct to the fields of it that have no nulls.
+
+    Nobody sees it. Arrow takes what is null below a null for a null of the field, and refuses.
+    """
+    if not _has_required(values.type):
+        return values
+    absent, parts = values.is_null(), []
+    for at, each in enumerate(values.type):
+        part = values.field(at)
+        if not each.nullable and part.null_count:
+            filler = pa.array([None], pa.struct([each])).field(0)[0]
+            part = pc.if_else(absent, filler, part)
+        parts.append(_backed(part))
+    return pa.StructArray.from_arrays(parts, fields=list(values.type), mask=absent)
+
+
+def _cdc(add: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "path": add["path"],
+        "partitionValues": add["partitionValues"],
+        "size": add["size"],
+        "dataChange": False,
+    }

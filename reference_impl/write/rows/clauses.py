@@ -1,0 +1,159 @@
+"""What a merge does to rows that match and rows that do not.
+
+Serves "Add File and Remove File". A clause is bound to the schemas of the table and the source
+before any row is looked at, so that what cannot be evaluated is refused first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+
+from reference_impl.errors import InvalidFilter
+from reference_impl.expressions.sql import PairExpression, parse_pair
+from reference_impl.types.model import DataType, Struct
+from reference_impl.write.rows.assignments import Assigned, parse_assignments, refuse_identities
+from reference_impl.write.rows.rules import Rules
+
+__all__ = [
+    "SOURCE",
+    "TARGET",
+    "Bound",
+    "BoundClause",
+    "Clauses",
+    "When",
+    "bind_clauses",
+    "check_clauses",
+]
+
+TARGET: Final = "target"
+SOURCE: Final = "source"
+"""Names of the two sides in expressions."""
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """One clause of a merge.
+
+    Attributes:
+        match: ``matched`` for rows of the table and of the source that match;
+            ``not_matched`` for source rows that no row of the table matches;
+            ``not_matched_by_source`` for rows of the table that no source row matches.
+        action: ``insert`` goes with ``not_matched``, the others with the other two.
+        condition: in Spark SQL over the sides that there are; always true by default.
+        values: column to value, as :meth:`reference_impl.Table.update` takes them; ``None`` for
+            every column that the source has.
+
+    """
+
+    match: Literal["matched", "not_matched", "not_matched_by_source"]
+    action: Literal["update", "delete", "insert"]
+    condition: str | None = None
+    values: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """What becomes of rows, where it is the same for all of a kind.
+
+    Attributes:
+        matched: rows of the table for which there is a source row that matches.
+        not_matched: source rows for which there is no such row in the table.
+        not_matched_by_source: rows of the table for which there is no such source row.
+
+    """
+
+    matched: Literal["update", "delete", "keep"] = "update"
+    not_matched: Literal["insert", "keep"] = "insert"
+    not_matched_by_source: Literal["delete", "keep"] = "keep"
+
+    def whens(self) -> tuple[When, ...]:
+        """Give the same as clauses."""
+        found: list[When] = []
+        if self.matched != "keep":
+            found.append(When("matched", self.matched))
+        if self.not_matched != "keep":
+            found.append(When("not_matched", self.not_matched))
+        if self.not_matched_by_source != "keep":
+            found.append(When("not_matched_by_source", self.not_matched_by_source))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundClause:
+    """A clause whose expressions are parsed."""
+
+    when: When
+    condition: PairExpression | None
+    values: Assigned | None
+
+    def over(
+        self, pairs: Mapping[str, pa.Table]
+    ) -> Callable[[PairExpression, DataType], pa.ChunkedArray]:
+        """Give what evaluates expressions over pairs of rows."""
+        return lambda expression, of: expression.evaluate(pairs, of)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The clauses of a merge by what they are for, each kind in its order."""
+
+    matched: tuple[BoundClause, ...]
+    not_matched: tuple[BoundClause, ...]
+    by_source: tuple[BoundClause, ...]
+
+
+_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "matched": ("update", "delete"),
+    "not_matched": ("insert",),
+    "not_matched_by_source": ("update", "delete"),
+}
+
+
+def check_clauses(whens: Sequence[When]) -> None:
+    """Refuse clauses that are none.
+
+    Raises:
+        InvalidFilter: there is one.
+
+    """
+    for when in whens:
+        if when.action not in _ACTIONS.get(when.match, ()):
+            raise InvalidFilter(f"a merge has no clause {when.match!r} that does {when.action!r}")
+        if when.match == "not_matched_by_source" and when.action == "update" and not when.values:
+            raise InvalidFilter("an update of rows that match no source row says what it sets")
+
+
+def bind_clauses(whens: Sequence[When], schema: Struct, source: Struct, rules: Rules) -> Bound:
+    """Parse the expressions of clauses, which :func:`check_clauses` let pass.
+
+    Raises:
+        InvalidFilter: an expression is not SQL.
+        UnknownColumn: an expression names a column that its side does not have.
+        UnsupportedExpression: an expression uses something that is not evaluated.
+        SchemaMismatch: a column that is set is not there.
+        ConstraintViolation: an identity column is set.
+
+    """
+    both = {TARGET: schema, SOURCE: source}
+    sides = {
+        "matched": both,
+        "not_matched": {SOURCE: source},
+        "not_matched_by_source": {TARGET: schema},
+    }
+    found: dict[str, list[BoundClause]] = {match: [] for match in sides}
+    for when in whens:
+        relations = sides[when.match]
+
+        def parse(text: str, relations: Mapping[str, Struct] = relations) -> PairExpression:
+            return parse_pair(text, relations)
+
+        condition = None if when.condition is None else parse(when.condition)
+        values = None if when.values is None else parse_assignments(when.values, schema, parse)
+        if values is not None and when.action == "update":
+            refuse_identities(rules, values)
+        found[when.match].append(BoundClause(when, condition, values))
+    return Bound(*(tuple(clauses) for clauses in found.values()))

@@ -1,0 +1,197 @@
+"""Rows on their way into a table: typed, completed and checked.
+
+Serves the writer requirements about rows: types and nullability, "Default Columns", "Generated
+Columns", "Identity Columns", "CHECK Constraints" and "Column Invariants". Every operation that
+brings rows sends them through :func:`prepare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.errors import ConstraintViolation, SchemaMismatch, UnsupportedExpression
+from reference_impl.expressions.sql import Expression
+from reference_impl.filters.evaluate import compare
+from reference_impl.model.ranges import INT64
+from reference_impl.types.model import BINARY, STRING, Struct
+from reference_impl.types.schema import format_schema
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.files.target import Target
+from reference_impl.write.rows.conform import check_nulls, conform, fill_missing
+from reference_impl.write.rows.rules import HIGH_WATER_MARK_KEY, Identity, Rules, rules_of
+
+__all__ = ["check_rules", "prepare"]
+
+
+def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -> pa.Table:
+    """Give rows in the table's columns and types, ready to be written.
+
+    Args:
+        transaction: what they are written with; takes the new mark of an identity column.
+        rows: columns by name; those that are missing get their default, generated or identity
+            value, or null.
+        stored: whether the rows were in the table before, so that identity values in them are
+            not given by a user.
+
+    Raises:
+        SchemaMismatch: columns or values do not fit the schema.
+        ConstraintViolation: a row breaks a rule of the table.
+        UnsupportedExpression: a rule of the table cannot be evaluated.
+
+    """
+    target = transaction.target
+    schema, rules = target.schema, rules_of(target)
+    typed = conform(rows, schema)
+    typed = _with_identities(transaction, typed, rules, stored=stored)
+    for name, default in rules.defaults.items():
+        typed = _completed(typed, name, default, schema)
+    typed = _stored(typed, target)
+    typed = _generated(typed, target, rules)
+    ready = check_nulls(fill_missing(typed, schema), schema)
+    _check_generated(ready, rules, schema)
+    check_rules(ready, rules.checks)
+    return ready
+
+
+def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
+    """Add the generated columns that rows lack, each after those that its expression names.
+
+    Raises:
+        UnsupportedExpression: expressions name each other in a circle.
+
+    """
+    pending = {n: e for n, e in rules.generated.items() if n not in rows.column_names}
+    while pending:
+        # Nothing in the text keeps an expression from naming another generated column.
+        name = next((n for n, e in pending.items() if pending.keys().isdisjoint(e.columns)), None)
+        if name is None:
+            raise UnsupportedExpression(
+                f"the generated columns {', '.join(sorted(pending))} are made of each other",
+                stage="commit",
+                requirement="GEN-004",
+            )
+        whole = fill_missing(rows, target.schema)
+        column = target.schema.get(name)
+        assert column is not None
+        made = pending.pop(name).evaluate(whole, column.type)
+        rows = _stored(rows.append_column(name, made), target)
+    return rows
+
+
+def _stored(rows: pa.Table, target: Target) -> pa.Table:
+    """Give rows with null for what is empty in a partition column: the log has no other word."""
+    for column in target.table.partition_columns:
+        at = rows.schema.get_field_index(column.name)
+        if at >= 0 and column.type in (STRING, BINARY):
+            values = rows.column(at)
+            empty = pc.equal(pc.binary_length(values), 0)
+            kept = pc.if_else(empty, pa.scalar(None, values.type), values)
+            rows = rows.set_column(at, rows.schema.field(at), kept)
+    return rows
+
+
+def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
+    """Refuse rows for which a condition is false or null.
+
+    Raises:
+        ConstraintViolation: there are some.
+
+    """
+    # Obeys INV-005 INV-006 CHK-011.
+    for name, condition in checks.items():
+        held = condition.evaluate(rows)
+        if not pa.types.is_boolean(held.type):
+            raise SchemaMismatch(
+                f"{name} is {condition.text[:200]!r}, which is of type {held.type}, no condition",
+                requirement="CHK-003",
+            )
+        broken = rows.num_rows - (pc.sum(held).as_py() or 0)
+        if broken:
+            raise ConstraintViolation(
+                f"{broken} of {rows.num_rows} rows break {name}: {condition.text[:200]}"
+            )
+
+
+def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct) -> pa.Table:
+    """Add a column that the rows lack, as an expression gives it."""
+    # Obeys DFT-005 DFT-006.
+    column = schema.get(name)
+    if name in rows.column_names or column is None:
+        return rows
+    return rows.append_column(name, expression.evaluate(rows, column.type))
+
+
+def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
+    # Obeys GEN-005.
+    for name, expression in rules.generated.items():
+        column, held = schema.get(name), rows.column(name)
+        assert column is not None
+        given = pa.table({"held": held, "made": expression.evaluate(rows, column.type)})
+        same = compare("<=>", given.column("held"), given.column("made"))
+        broken = rows.num_rows - (pc.sum(same).as_py() or 0)
+        if broken:
+            raise ConstraintViolation(
+                f"{broken} of {rows.num_rows} rows give column {name} another value than "
+                f"{expression.text[:200]}",
+                hint="leave the column out, so that it is generated",
+                requirement="GEN-004",
+            )
+
+
+def _with_identities(
+    transaction: Transaction, rows: pa.Table, rules: Rules, *, stored: bool
+) -> pa.Table:
+    """Give rows with values in their identity columns, and stage the new marks."""
+    marks: dict[str, int] = {}
+    for name, identity in rules.identities.items():
+        if name not in rows.column_names:
+            fresh, mark = _values(name, identity, rows.num_rows)
+            rows = rows.append_column(name, fresh)
+        elif stored:
+            continue
+        elif not identity.explicit:
+            raise ConstraintViolation(
+                f"column {name} is an identity column, whose values users do not give",
+                hint="leave the column out",
+                requirement="IDN-011",
+            )
+        else:
+            furthest = pc.min_max(rows.column(name))["max" if identity.step > 0 else "min"].as_py()
+            mark = identity.high_water_mark
+            if furthest is not None:
+                choose = max if identity.step > 0 else min
+                mark = furthest if mark is None else choose(mark, furthest)
+        if mark is not None and mark != identity.high_water_mark:
+            marks[name] = mark
+    if marks:
+        target = transaction.target
+        fields = tuple(
+            replace(f, metadata={**f.metadata, HIGH_WATER_MARK_KEY: marks[f.name]})
+            if f.name in marks
+            else f
+            for f in target.schema.fields
+        )
+        text = format_schema(Struct(fields))
+        transaction.define(metadata=replace(target.metadata, schema_string=text))
+    return rows
+
+
+def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | None]:
+    """Make values, and give the furthest of them."""
+    if count == 0:
+        return pa.array([], pa.int64()), identity.high_water_mark
+    first = identity.following()
+    last = first + (count - 1) * identity.step
+    if first not in INT64 or last not in INT64:
+        raise ConstraintViolation(
+            f"the values of identity column {name} would leave the range of a long",
+            requirement="IDN-015",
+        )
+    # What overflows on the way comes back: sums of 64 bits go round.
+    values = np.arange(count, dtype=np.int64) * np.int64(identity.step) + np.int64(first)
+    return pa.array(values), last

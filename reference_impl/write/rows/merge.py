@@ -1,0 +1,252 @@
+"""Merge rows into a table: update, delete and insert in one version.
+
+Serves "Add File and Remove File" and the writer requirements of every feature about rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from reference_impl.errors import ConstraintViolation, SchemaMismatch
+from reference_impl.expressions.sql import PairExpression, parse_pair
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.arrow import from_arrow
+from reference_impl.types.model import Struct
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.files.conditions import truth
+from reference_impl.write.files.live_files import LiveFile, LiveFiles, Mask
+from reference_impl.write.rows.assignments import assign
+from reference_impl.write.rows.changes import Changes
+from reference_impl.write.rows.clauses import (
+    SOURCE,
+    TARGET,
+    Bound,
+    Clauses,
+    When,
+    bind_clauses,
+    check_clauses,
+)
+from reference_impl.write.rows.conform import conform
+from reference_impl.write.rows.incoming import prepare
+from reference_impl.write.rows.rules import rules_of
+
+__all__ = ["Clauses", "When", "merge"]
+
+_Places = npt.NDArray[np.int64]
+_KEEP = -1
+
+
+def merge(
+    snapshot: Snapshot,
+    source: pa.Table,
+    on: str | Sequence[str],
+    clauses: Clauses | Sequence[When],
+) -> int:
+    """Merge source rows into the table, and give the version.
+
+    Of the clauses for a row the first whose condition is true decides; where there is none the
+    row stays as it is. Where nothing changes nothing is committed.
+
+    Args:
+        snapshot: the latest version.
+        source: the rows to merge.
+        on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or names
+            of columns that are equal. Null matches nothing, as in SQL's ``=``.
+        clauses: what becomes of rows.
+
+    Raises:
+        SchemaMismatch: the source does not fit the schema, or a key is not in both.
+        ConstraintViolation: several source rows change one row of the table, or a row breaks a
+            rule of the table.
+        UnsupportedExpression: an expression uses something that is not evaluated.
+
+    """
+    told = on if isinstance(on, str) else list(on)
+    transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": told})
+    run = _Merge.of(transaction, source, on, clauses)
+    files = LiveFiles(snapshot, transaction.read_target)
+    adds = files.candidates(None)
+    transaction.read(None, adds)
+    for file in files.open(adds):
+        run.change(file)
+    run.insert()
+    if run.changes.is_empty:
+        return int(snapshot.version)
+    run.changes.finish()
+    return transaction.commit()
+
+
+@dataclass(slots=True)
+class _Merge:
+    """A merge under way.
+
+    Attributes:
+        transaction: what it is staged on.
+        source: the source rows, in types that the table format has.
+        given: the source rows in the table's types, where a clause takes them as they are.
+        match: tells which rows match.
+        bound: the clauses, by what they are for.
+        changes: what happened so far.
+        seen: which source rows matched.
+
+    """
+
+    transaction: Transaction
+    source: pa.Table
+    given: pa.Table | None
+    match: PairExpression
+    bound: Bound
+    changes: Changes
+    seen: Mask = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with no source row matched."""
+        self.seen = np.zeros(self.source.num_rows, np.bool_)
+
+    @classmethod
+    def of(
+        cls,
+        transaction: Transaction,
+        source: pa.Table,
+        on: str | Sequence[str],
+        clauses: Clauses | Sequence[When],
+    ) -> _Merge:
+        """Bind what is asked for to the schemas of both sides."""
+        schema = transaction.target.schema
+        whens = clauses.whens() if isinstance(clauses, Clauses) else tuple(clauses)
+        check_clauses(whens)
+        whole = any(w.values is None and w.action != "delete" for w in whens)
+        given = conform(source, schema) if whole or not isinstance(on, str) else None
+        if isinstance(on, str):
+            columns = from_arrow(source.schema)
+            source = conform(source, columns)
+        else:
+            assert given is not None
+            source = given
+            columns = Struct(tuple(f for f in schema.fields if f.name in given.column_names))
+            on = _equal(on, schema, columns)
+        relations = {TARGET: schema, SOURCE: columns}
+        rules = rules_of(transaction.target)
+        bound = bind_clauses(whens, schema, columns, rules)
+        match = parse_pair(on, relations)
+        return cls(transaction, source, given, match, bound, Changes(transaction))
+
+    def change(self, file: LiveFile) -> None:
+        """Change the rows of one file."""
+        live = np.flatnonzero(file.live)
+        if not live.size:
+            return
+        left, right = self.match.join(file.take(file.live), self.source)
+        at, to = live[np.asarray(left)], np.asarray(right)
+        self.seen[to] = True
+        alone = np.setdiff1d(live, at, assume_unique=False)
+        parts: list[tuple[_Places, pa.Table]] = []
+        gone = np.zeros_like(file.live)
+        pairs = {TARGET: file.rows.take(at), SOURCE: self.source.take(to)}
+        for clauses, rows, places, fits in (
+            (self.bound.matched, pairs, at, to),
+            (self.bound.by_source, {TARGET: file.rows.take(alone)}, alone, None),
+        ):
+            plan = _plan(clauses, rows)
+            self._refuse_ambiguous(clauses, plan, places)
+            for number, clause in enumerate(clauses):
+                chosen = np.flatnonzero(plan == number)
+                if clause.when.action == "delete":
+                    gone[places[chosen]] = True
+                elif chosen.size:
+                    picked = {name: part.take(chosen) for name, part in rows.items()}
+                    source_rows = None if fits is None else fits[chosen]
+                    parts.append((places[chosen], self._updated(clause, picked, source_rows)))
+        if parts:
+            places = np.concatenate([p for p, _ in parts])
+            fresh = pa.concat_tables([part for _, part in parts]).take(np.argsort(places))
+            hits = np.zeros_like(file.live)
+            hits[places] = True
+            self.changes.change(file, hits, fresh, gone)
+        elif gone.any():
+            self.changes.delete(file, gone)
+
+    def insert(self) -> None:
+        """Insert what no row of the table matched."""
+        fresh = np.flatnonzero(~self.seen)
+        rows = {SOURCE: self.source.take(fresh)}
+        plan = _plan(self.bound.not_matched, rows)
+        schema = self.transaction.target.schema
+        for number, clause in enumerate(self.bound.not_matched):
+            chosen = np.flatnonzero(plan == number)
+            if not chosen.size:
+                continue
+            picked = {SOURCE: rows[SOURCE].take(chosen)}
+            if clause.values is None:
+                assert self.given is not None
+                made = self.given.take(fresh[chosen])
+            else:
+                empty = pa.table({"": pa.nulls(chosen.size)})
+                made = assign(empty, clause.values, schema, clause.over(picked))
+                made = made.drop_columns([""])
+            self.changes.insert(prepare(self.transaction, made))
+
+    def _updated(
+        self, clause: Any, pairs: dict[str, pa.Table], source_rows: _Places | None
+    ) -> pa.Table:
+        """Give rows of the table as a clause changes them."""
+        target = self.transaction.target
+        held, schema, rules = pairs[TARGET], target.schema, rules_of(target)
+        if clause.values is not None:
+            kept = [n for n in schema.names if n in clause.values or n not in rules.generated]
+            rows = assign(held.select(kept), clause.values, schema, clause.over(pairs))
+            return prepare(self.transaction, rows, stored=True)
+        assert self.given is not None
+        assert source_rows is not None
+        given = self.given.take(source_rows)
+        for name in rules.identities:
+            if name in given.column_names and given.column(name) != held.column(name):
+                raise ConstraintViolation(
+                    f"column {name} is an identity column, which is not updated",
+                    requirement="IDN-011",
+                )
+        names = [n for n in schema.names if n in given.column_names or n not in rules.generated]
+        columns = [(given if n in given.column_names else held).column(n) for n in names]
+        return prepare(self.transaction, pa.table(columns, names=names), stored=True)
+
+    def _refuse_ambiguous(self, clauses: Any, plan: _Places, places: _Places) -> None:
+        """Refuse that several source rows change one row; to delete it twice is no matter."""
+        acts = plan != _KEEP
+        if all(clauses[number].when.action == "delete" for number in np.unique(plan[acts])):
+            return
+        _, counts = np.unique(places[acts], return_counts=True)
+        if (counts > 1).any():
+            raise ConstraintViolation(
+                f"several source rows match one row of the table: {int(counts.max())} do",
+                hint="make the source unique, or the condition narrower",
+            )
+
+
+def _plan(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
+    """Give the number of the clause that decides on each row."""
+    length = next(iter(rows.values())).num_rows
+    plan = np.full(length, _KEEP, np.int64)
+    for number, clause in enumerate(clauses):
+        free = np.flatnonzero(plan == _KEEP)
+        if clause.condition is not None and free.size:
+            picked = {name: part.take(free) for name, part in rows.items()}
+            free = free[truth(clause.condition.evaluate(picked), clause.condition.text)]
+        plan[free] = number
+    return plan
+
+
+def _equal(keys: Sequence[str], schema: Struct, columns: Struct) -> str:
+    """Spell that keys are equal."""
+    for name in keys:
+        if schema.get(name) is None or columns.get(name) is None:
+            raise SchemaMismatch(f"key {name!r} is not a column of both the table and the source")
+    if not keys:
+        raise SchemaMismatch("a merge needs a key")
+    quoted = ["`" + name.replace("`", "``") + "`" for name in keys]
+    return " AND ".join(f"{TARGET}.{name} = {SOURCE}.{name}" for name in quoted)

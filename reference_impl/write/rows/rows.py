@@ -1,0 +1,163 @@
+"""Operations on rows: append, overwrite, delete.
+
+Serves "Add File and Remove File" and the writer requirements of every feature about rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from reference_impl.errors import ConstraintViolation
+from reference_impl.expressions.sql import Expression, parse_expression
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.model import DataType
+from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.files.conditions import Condition, Filter, parse_condition
+from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.rows.assignments import assign, parse_assignments, refuse_identities
+from reference_impl.write.rows.changes import Changes
+from reference_impl.write.rows.incoming import prepare
+from reference_impl.write.rows.rules import rules_of
+
+__all__ = ["Filter", "append", "bound", "delete", "overwrite", "update"]
+
+
+def bound(given: Filter, transaction: Transaction) -> Condition | None:
+    """Bind a filter to the schema of the version that is read."""
+    return parse_condition(given, transaction.read_target.schema)
+
+
+def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
+    """Add rows, and the progress of an application with them, and give the version.
+
+    Progress that the version records already came with its rows: nothing is committed.
+    """
+    recorded = snapshot.txns.get(txn[0]) if txn is not None else None
+    if txn is not None and recorded is not None and recorded.version >= txn[1]:
+        return int(snapshot.version)
+    transaction = Transaction(snapshot.storage, snapshot, "WRITE", {"mode": "Append"})
+    if txn is not None:
+        transaction.set_txn(*txn)
+    changes = Changes(transaction)
+    changes.insert(prepare(transaction, rows))
+    changes.finish()
+    return transaction.commit()
+
+
+def delete(snapshot: Snapshot, given: Filter = None) -> int:
+    """Delete the rows for which a filter is true, and give the version.
+
+    Where no row is deleted nothing is committed.
+    """
+    transaction = Transaction(snapshot.storage, snapshot, "DELETE", {"predicate": told(given)})
+    changes = Changes(transaction)
+    _delete_rows(transaction, changes, bound(given, transaction))
+    if transaction.is_empty:
+        return int(snapshot.version)
+    changes.finish()
+    return transaction.commit()
+
+
+def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
+    """Replace the rows for which a filter is true, all by default, and give the version.
+
+    Raises:
+        ConstraintViolation: a row that comes in does not match the filter.
+
+    """
+    parameters = {"mode": "Overwrite"} | ({} if given is None else {"predicate": told(given)})
+    transaction = Transaction(snapshot.storage, snapshot, "WRITE", parameters)
+    condition = bound(given, transaction)
+    fresh = prepare(transaction, rows)
+    if condition is not None:
+        refuse_outside(fresh, condition)
+    changes = Changes(transaction)
+    _delete_rows(transaction, changes, condition)
+    changes.insert(fresh)
+    changes.finish()
+    return transaction.commit()
+
+
+def refuse_outside(rows: pa.Table, condition: Condition) -> None:
+    """Refuse rows for which a condition is not true: they would land beside what is replaced."""
+    if not condition.holds(rows).all():
+        raise ConstraintViolation(
+            "a row does not match the filter of the rows that are replaced",
+            hint="append it, or widen the filter",
+            requirement="SCH-001",
+        )
+
+
+def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) -> int:
+    """Set columns of the rows for which a filter is true, and give the version.
+
+    Where no row is updated nothing is committed.
+
+    Args:
+        snapshot: the latest version.
+        values: column to the value that it gets: a constant as Arrow takes it for the column's
+            type, or :class:`~reference_impl.expressions.sql.Sql` over the row as it was.
+        given: which rows; all by default.
+
+    Raises:
+        SchemaMismatch: there is no such column, or a value does not fit its type.
+
+    """
+    transaction = Transaction(snapshot.storage, snapshot, "UPDATE", {"predicate": told(given)})
+    condition = bound(given, transaction)
+    changes = Changes(transaction)
+    files = LiveFiles(snapshot, transaction.read_target)
+    candidates = _candidates(transaction, files, condition)
+    target = transaction.target
+    schema, rules = target.schema, rules_of(target)
+    assigned = parse_assignments(values, schema, lambda text: parse_expression(text, schema))
+    refuse_identities(rules, assigned)
+    # What is generated follows from the other columns, unless it is set.
+    kept = [n for n in schema.names if n in assigned or n not in rules.generated]
+    for file in files.open(candidates):
+        chosen = file.matching(condition)
+        if chosen.any():
+            held = file.take(chosen)
+            rows = assign(held.select(kept), assigned, schema, _over(held))
+            changes.update(file, chosen, prepare(transaction, rows, stored=True))
+    if transaction.is_empty:
+        return int(snapshot.version)
+    changes.finish()
+    return transaction.commit()
+
+
+def _over(rows: pa.Table) -> Callable[[Expression, DataType], pa.ChunkedArray]:
+    return lambda expression, of: expression.evaluate(rows, of)
+
+
+def told(given: Filter) -> str:
+    """Spell a filter for the history."""
+    return "[]" if given is None else str([given if isinstance(given, str) else str(dict(given))])
+
+
+def _candidates(
+    transaction: Transaction, files: LiveFiles, condition: Condition | None
+) -> pa.Table:
+    """Give the add actions of the files to open, and record that they are looked at."""
+    node = None if condition is None else condition.node
+    candidates = files.candidates(node)
+    transaction.read(node, candidates)
+    return candidates
+
+
+def _delete_rows(transaction: Transaction, changes: Changes, condition: Condition | None) -> None:
+    # Obeys DVD-017.
+    assert transaction.base is not None
+    files = LiveFiles(transaction.base, transaction.read_target)
+    candidates = _candidates(transaction, files, condition)
+    if condition is None and not transaction.target.active("changeDataFeed"):
+        # Nothing of a file has to be looked at when all of it goes.
+        transaction.remove(candidates)
+        return
+    for file in files.open(candidates):
+        chosen = file.matching(condition)
+        if chosen.any() or (condition is None and not file.live.any()):
+            changes.delete(file, chosen)

@@ -1,0 +1,191 @@
+"""The rules that a table sets for its rows, parsed.
+
+Serves "CHECK Constraints", "Column Invariants", "Generated Columns", "Default Columns" and
+"Identity Columns". A rule counts only where the protocol supports its feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reference_impl.errors import InvalidMetadata, UnsupportedExpression
+from reference_impl.expressions.sql import Expression, parse_expression
+from reference_impl.model.ranges import INT64
+from reference_impl.types.model import LONG, VARIANT, Field, Struct, children
+from reference_impl.untrusted import parse_json
+from reference_impl.write.files.target import Target
+
+__all__ = [
+    "CONSTRAINT_PREFIX",
+    "DEFAULT_KEY",
+    "GENERATION_KEY",
+    "HIGH_WATER_MARK_KEY",
+    "INVARIANT_KEY",
+    "STEP_KEY",
+    "Identity",
+    "Rules",
+    "invariant_of",
+    "rules_of",
+]
+
+CONSTRAINT_PREFIX: Final = "delta.constraints."
+DEFAULT_KEY: Final = "CURRENT_DEFAULT"
+GENERATION_KEY: Final = "delta.generationExpression"
+HIGH_WATER_MARK_KEY: Final = "delta.identity.highWaterMark"
+INVARIANT_KEY: Final = "delta.invariants"
+_START_KEY: Final = "delta.identity.start"
+STEP_KEY: Final = "delta.identity.step"
+_EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How the values of an identity column are made.
+
+    Attributes:
+        start: the first value.
+        step: from one value to the next; not zero.
+        high_water_mark: the furthest value so far, in the direction of the step.
+        explicit: whether users may give values.
+
+    """
+
+    start: int
+    step: int
+    high_water_mark: int | None
+    explicit: bool
+
+    def following(self) -> int:
+        """Give the next value: on the grid of start and step, and past the mark."""
+        if self.high_water_mark is None:
+            return self.start
+        passed = (self.high_water_mark - self.start) // self.step + 1
+        return self.start + max(passed, 0) * self.step
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What rows have to obey, and what completes them.
+
+    Attributes:
+        checks: name to condition that must be true of every row; names are for messages.
+        generated: column to the expression that gives its value.
+        defaults: column to the expression of its default.
+        identities: column to how its values are made.
+
+    """
+
+    checks: Mapping[str, Expression]
+    generated: Mapping[str, Expression]
+    defaults: Mapping[str, Expression]
+    identities: Mapping[str, Identity]
+
+
+def rules_of(target: Target) -> Rules:
+    """Parse the rules of a table version.
+
+    Raises:
+        UnsupportedExpression: an expression cannot be evaluated here, so that rows cannot be
+            written.
+        InvalidMetadata: a rule is malformed.
+        UnknownColumn: an expression names a column that the schema does not have.
+
+    """
+    schema = target.schema
+    generated = _expressions(target, "generatedColumns", GENERATION_KEY)
+    for name in generated:
+        column = schema.get(name)
+        if column is not None and column.type == VARIANT:
+            raise InvalidMetadata(
+                f"column {name} is a variant, which no expression gives",
+                action="metaData",
+                stage="commit",
+                requirement="VAR-007",
+            )
+    defaults = _expressions(target, "allowColumnDefaults", DEFAULT_KEY)
+    for name, expression in defaults.items():
+        if expression.columns:
+            raise UnsupportedExpression(f"the default of column {name} looks at other columns")
+    identities: dict[str, Identity] = {}
+    if target.supports("identityColumns"):
+        identities = {c.name: _identity(c) for c in _with_key(schema, _START_KEY)}
+    return Rules(_checks(target), generated, defaults, identities)
+
+
+def _expressions(target: Target, feature: str, key: str) -> dict[str, Expression]:
+    if not target.supports(feature):
+        return {}
+    return {
+        column.name: parse_expression(str(column.metadata[key]), target.schema)
+        for column in _with_key(target.schema, key)
+    }
+
+
+def _checks(target: Target) -> dict[str, Expression]:
+    checks: dict[str, Expression] = {}
+    if target.supports("checkConstraints"):
+        for name, text in target.configuration.items():
+            if name.startswith(CONSTRAINT_PREFIX):
+                checks[name.removeprefix(CONSTRAINT_PREFIX)] = parse_expression(text, target.schema)
+    if target.supports("invariants"):
+        for column in _with_key(target.schema, INVARIANT_KEY):
+            condition = parse_expression(invariant_of(column), target.schema)
+            checks[f"the invariant of {column.name}"] = condition
+    return checks
+
+
+def _with_key(schema: Struct, key: str) -> Iterator[Field]:
+    for column in schema.fields:
+        if key in column.metadata:
+            yield column
+        _refuse_inside(column, key)
+
+
+def _refuse_inside(column: Field, key: str) -> None:
+    """Refuse a rule on a field inside a column: the protocol has none, and none is passed over."""
+    open_ = [of for _, of in children(column.type)]
+    if isinstance(column.type, Struct):
+        open_ = [column.type]
+    while open_:
+        of = open_.pop()
+        if isinstance(of, Struct) and any(key in f.metadata for f in of.fields):
+            raise UnsupportedExpression(f"column {column.name} has {key} on a field inside of it")
+        open_ += [inner for _, inner in children(of)]
+
+
+def invariant_of(column: Field) -> str:
+    """Give the condition of a column that has an invariant."""
+    text = column.metadata[INVARIANT_KEY]
+    try:
+        document = parse_json(text)
+        return str(document["expression"]["expression"])
+    except (ValueError, TypeError, KeyError):
+        # The older text says that the value is the expression itself.
+        return str(text)
+
+
+def _identity(column: Field) -> Identity:
+    def number(key: str) -> int | None:
+        value = column.metadata.get(key)
+        if value is not None and value not in INT64:
+            raise _malformed(column, f"{key} is {value!r:.80}, not a long")
+        return value
+
+    start, step, mark = (number(key) for key in (_START_KEY, STEP_KEY, HIGH_WATER_MARK_KEY))
+    explicit: Any = column.metadata.get(_EXPLICIT_KEY, False)
+    if start is None or not step:
+        raise _malformed(column, "an identity column has a start and a step that is not 0")
+    if column.type != LONG:
+        raise _malformed(column, f"an identity column is of type long, not {column.type}")
+    return Identity(start, step, mark, bool(explicit))
+
+
+def _malformed(column: Field, message: str) -> InvalidMetadata:
+    return InvalidMetadata(
+        f"column {column.name}: {message}",
+        action="metaData",
+        stage="commit",
+        requirement="IDN-004",
+    )

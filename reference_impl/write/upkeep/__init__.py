@@ -1,0 +1,1 @@
+"""Vacuum, log cleanup, compaction and checkpoints on request."""

@@ -1,0 +1,111 @@
+"""Delete log files that no promised version needs (section Metadata Cleanup)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from reference_impl.errors import DeltaError, TimestampNotFound
+from reference_impl.log.checkpoints.reader import CheckpointReader
+from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, parse
+from reference_impl.model.actions import Sidecar
+from reference_impl.model.protocol import check_writable
+from reference_impl.snapshot.history import History
+from reference_impl.snapshot.segment import Listing, list_log
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.storage import Entry, Storage
+from reference_impl.write.files.data_files import now
+from reference_impl.write.files.named_files import NamedFiles
+from reference_impl.write.intervals import LOG_RETENTION, duration
+
+__all__ = ["clean_log"]
+
+_DAY: Final = 86_400_000
+
+_log: Final = logging.getLogger(__name__)
+
+
+def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
+    """Delete expired log files, and give their paths, sorted.
+
+    Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
+    or before it that is read whole, sidecars too, nothing is deleted.
+
+    Args:
+        snapshot: the latest version.
+        moment: the time to go by, in ms since the epoch; the current one by default.
+
+    Raises:
+        UnsupportedError: the table needs what this implementation does not write.
+
+    """
+    # Obeys CKPT-011 CLEAN-012 CAT-019.
+    check_writable(snapshot.protocol, snapshot.metadata)
+    storage = snapshot.storage
+    today = (now() if moment is None else moment) // _DAY * _DAY
+    cutoff = today - duration(snapshot.metadata.configuration, LOG_RETENTION)
+    cutoff -= cutoff % _DAY
+    listing = list_log(storage, whole=True)
+    try:
+        commit = History(storage, listing, snapshot).version_at(cutoff)
+    except TimestampNotFound:
+        return []
+    below = sorted((v for v in listing.checkpoints if v <= commit), reverse=True)
+    # The commit of the checkpoint's own version stays, so that its time can be told.
+    usable = (v for v in below if v in listing.commits and _loads(storage, listing, v))
+    kept = next(usable, None)
+    if kept is None:
+        return []
+    return _cleared(storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR) + _cleared(
+        storage, snapshot, lambda entry: entry.mtime < today - _DAY, SIDECAR_DIR
+    )
+
+
+def _loads(storage: Storage, listing: Listing, version: int) -> bool:
+    """Say whether a version loads whole from its checkpoint alone, as it must once that is oldest.
+
+    A checkpoint that is damaged, or lacks a sidecar, is passed over while the commits are there.
+    """
+    left = Listing(0, {}, {version: listing.checkpoints[version]}, {}, {})
+    try:
+        alone = Snapshot(storage, left, version)
+        alone.adds()
+        alone.tombstones()
+    except DeltaError as error:
+        _log.warning("the checkpoint of version %d is not relied on: %s", version, error)
+        return False
+    return True
+
+
+def _cleared(
+    storage: Storage, snapshot: Snapshot, wanted: Callable[[Entry], bool], folder: str
+) -> list[str]:
+    """Delete the files of a folder that are wanted, and that no action names; give their paths."""
+    listed = storage.list_from(folder)
+    if not any(map(wanted, listed)):
+        return []
+    named = _named(storage, snapshot, folder)
+    gone = named.certain(named.pass_over(listed, wanted))
+    for path in gone:
+        storage.delete(path)
+    return gone
+
+
+def _expired(entry: Entry, checkpoint: int) -> bool:
+    file = parse(entry.name)
+    last = checkpoint if file is not None and file.kind == "compaction" else checkpoint - 1
+    return file is not None and file.version <= last
+
+
+def _named(storage: Storage, snapshot: Snapshot, folder: str) -> NamedFiles:
+    """Give what the log names: the sidecars of every checkpoint, and whatever lies about there."""
+    named = NamedFiles(storage, folder)
+    named.add_actions(snapshot.adds())
+    named.add_actions(snapshot.tombstones())
+    for checkpoints in list_log(storage, whole=True).checkpoints.values():
+        for checkpoint in checkpoints:
+            for action in CheckpointReader(storage, checkpoint).actions():
+                if isinstance(action, Sidecar):
+                    named.add_sidecar(action.path)
+    return named

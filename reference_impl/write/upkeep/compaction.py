@@ -1,0 +1,84 @@
+"""Write log compactions (section Log Compaction Files)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from reference_impl.deletion_vectors import Descriptor
+from reference_impl.errors import VersionNotFound
+from reference_impl.log.names import LOG_DIR, compaction_name
+from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.protocol import check_writable
+from reference_impl.places import decode_path
+from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.snapshot import Snapshot, read_commit
+from reference_impl.storage import Storage
+
+__all__ = ["compact_log"]
+
+
+def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
+    """Write the compaction of the commits ``start`` to ``end``, both included.
+
+    One that is there already stays, and commits that come to nothing get none.
+
+    Raises:
+        VersionNotFound: a commit of the range is gone, or there are fewer than two.
+        UnsupportedError: the table needs what this implementation does not write.
+
+    """
+    check_writable(snapshot.protocol, snapshot.metadata)
+    storage = snapshot.storage
+    commits = list_log(storage, whole=True).commits
+    # One at least is missing of a range that leaves the log, however long it is.
+    wanted = range(start, min(end, max(commits, default=start) + 1) + 1)
+    missing = next((version for version in wanted if version not in commits), None)
+    if missing is not None or end <= start:
+        raise VersionNotFound(
+            f"a compaction of {start} to {end} needs two commits at least, and every one of them",
+            version=end if missing is None else missing,
+            stage="commit",
+        )
+    single: dict[str, dict[str, Any]] = {}
+    files: dict[tuple[str, str | None], tuple[str, dict[str, Any]]] = {}
+    for version in range(start, end + 1):
+        commit = read_commit(storage, commits[version])
+        for action in commit.actions:
+            match action:
+                case Protocol():
+                    single["protocol"] = {"protocol": action.to_wire()}
+                case Metadata():
+                    single["metaData"] = {"metaData": action.to_wire()}
+                case Txn():
+                    single[f"txn {action.app_id}"] = {"txn": action.to_wire()}
+                case DomainMetadata():
+                    single[f"domain {action.domain}"] = {"domainMetadata": action.to_wire()}
+                case _:
+                    pass
+        # A file that one commit removes under one vector and adds under another is two files.
+        for name in ("remove", "add"):
+            for body in commit.bodies(name):
+                files[_key(body, name)] = (name, body)
+    lines = [*single.values(), *({name: body} for name, body in files.values())]
+    _put(storage, f"{LOG_DIR}/{compaction_name(start, end)}", "".join(_spelled(lines)))
+
+
+def _put(storage: Storage, path: str, text: str) -> None:
+    # A file of no actions says no more than none, and reads like one that was cut off.
+    if text:
+        with suppress(FileExistsError):
+            storage.put_if_absent(path, text.encode())
+
+
+def _spelled(lines: list[dict[str, Any]]) -> Iterator[str]:
+    for line in lines:
+        yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _key(body: dict[str, Any], action: str) -> tuple[str, str | None]:
+    vector = body.get("deletionVector")
+    identity = Descriptor.from_wire(vector).unique_id if vector else None
+    return decode_path(body["path"], action=action), identity

@@ -1,0 +1,226 @@
+"""Operations that keep a table in shape: optimize, restore.
+
+Serves "Add File and Remove File" (``dataChange``), "Deletion Vectors" and "Row Tracking". Rows
+move between files and none changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reference_impl.deletion_vectors import Descriptor
+from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
+from reference_impl.model.actions import Metadata
+from reference_impl.model.column_mapping import lasting_name
+from reference_impl.model.features import active
+from reference_impl.places import decode_path
+from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.model import Field, Struct
+from reference_impl.types.schema import format_schema
+from reference_impl.write.alter.definition import define
+from reference_impl.write.commit.transaction import ICT, ICT_PROVENANCE, Transaction
+from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
+from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
+from reference_impl.write.files.clustering import (
+    CLUSTERING_DOMAIN,
+    PROVIDER,
+    clustering_domain,
+    clustering_leaves,
+)
+from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.rows.changes import Changes
+from reference_impl.write.rows.rules import HIGH_WATER_MARK_KEY, STEP_KEY
+
+__all__ = ["optimize", "restore"]
+
+TARGET_BYTES: Final = 128 << 20
+"""Size in bytes from which on a file is large enough to be left alone."""
+
+
+def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARGET_BYTES) -> int:
+    """Rewrite small files into large ones, and drop rows that vectors deleted.
+
+    Args:
+        snapshot: the latest version.
+        purge_only: rewrite files with a deletion vector and no others.
+        target: size in bytes from which on a file without a vector is left alone.
+
+    A file that lies outside of the table root, as a shallow clone's do, is left alone.
+
+    Returns:
+        The version; the same as before where there is nothing to do.
+
+    """
+    # Obeys DVD-005 CLUS-011 CLUS-012.
+    transaction = Transaction(
+        snapshot.storage,
+        snapshot,
+        "REORG" if purge_only else "OPTIMIZE",
+        {"predicate": "[]", "auto": "false"},
+    )
+    adds = snapshot.adds()
+    columns = clustering_leaves(transaction.target, snapshot.domain_metadata)
+    if columns and not purge_only:
+        # What somebody else clustered is left as it is.
+        provider = adds.column("clusteringProvider")
+        own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
+        adds = adds.filter(own)
+    deleted = pc.is_valid(adds.column("deletionVector"))
+    small = pc.less(adds.column("size"), target)
+    chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
+    chosen = chosen.filter(_own(snapshot, chosen))
+    groups: dict[Any, list[int]] = {}
+    for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
+        groups.setdefault(tuple(values), []).append(number)
+    files = LiveFiles(snapshot, transaction.read_target)
+    clusters = bool(columns) and not purge_only
+    changes = Changes(transaction, data_change=False, clusters=clusters)
+    for numbers in groups.values():
+        part = chosen.take(pa.array(numbers))
+        if len(numbers) == 1 and not part.column("deletionVector")[0].is_valid:
+            continue  # one small file alone is as good as it gets
+        for file in files.open(part):
+            changes.move(file)
+    if transaction.is_empty:
+        return int(snapshot.version)
+    changes.finish()
+    return transaction.commit()
+
+
+def _own(snapshot: Snapshot, adds: pa.Table) -> pa.Array:
+    """Mark the files below the table root: rows of others are not copied into the table."""
+    inside = snapshot.storage.holds
+    return pa.array([inside(decode_path(str(p))) for p in adds["path"].to_pylist()], pa.bool_())
+
+
+def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
+    """Make the rows, the schema and the properties those of an earlier version again.
+
+    The protocol stays, because it never loses a feature. A clustered table is clustered by the
+    columns of then.
+
+    Raises:
+        NotFoundError: a file of the earlier version is gone.
+
+    """
+    # Obeys DVD-013 DVD-014.
+    transaction = Transaction(
+        snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
+    )
+    if earlier.metadata != snapshot.metadata:
+        metadata = _again_in_force(snapshot, earlier)
+        define(transaction, snapshot.protocol, metadata, {}, rows_stay=False)
+    _restore_clustering(transaction, earlier)
+    _restore_row_ids(transaction, earlier)
+    now, then = snapshot.adds(), earlier.adds()
+    have, want = _keys(now), _keys(then)
+    transaction.read(None, now)
+    transaction.remove(now.filter(pa.array([key not in set(want) for key in have], pa.bool_())))
+    numbered = dict(zip(have, now.column("baseRowId").to_pylist(), strict=True))
+    ids = then.column("baseRowId").to_pylist()
+    # A file that is there still, but lost its row ids when the feature was dropped, comes again.
+    missing = [
+        key not in numbered or (numbered[key] is None and number is not None)
+        for key, number in zip(want, ids, strict=True)
+    ]
+    back = then.filter(pa.array(missing, pa.bool_()))
+    rows = back.to_pylist(maps_as_pydicts="strict")
+    for row in rows:
+        _require_files(snapshot, row)
+    transaction.add(_again(row) for row in rows)
+    if transaction.is_empty:
+        return int(snapshot.version)
+    return transaction.commit()
+
+
+def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
+    """Give the metadata of then, but for marks of what was ever given out, which never fall.
+
+    Ids of columns and values of identity columns would else be given out twice, and commits
+    without time would pass for commits with one.
+    """
+    # Obeys DVD-014.
+    held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
+    if MAX_ID_PROPERTY in held and MAX_ID_PROPERTY in configuration:
+        highest = max(highest_id(each.metadata.configuration, each.schema) for each in (now, then))
+        configuration[MAX_ID_PROPERTY] = str(highest)
+    if active(now.protocol, now.metadata, ICT):
+        told = {name: held[name] for name in ICT_PROVENANCE if name in held}
+        configuration |= told
+    known = {lasting_name(field): field for field in now.schema.fields}
+    fields = tuple(_with_mark(f, known.get(lasting_name(f))) for f in then.schema.fields)
+    return replace(
+        then.metadata,
+        configuration=configuration,
+        schema_string=format_schema(Struct(fields)),
+    )
+
+
+def _with_mark(then: Field, now: Field | None) -> Field:
+    """Give an identity column with the mark that is further on in the direction of its step."""
+    mark = None if now is None else now.metadata.get(HIGH_WATER_MARK_KEY)
+    held, step = then.metadata.get(HIGH_WATER_MARK_KEY), then.metadata.get(STEP_KEY)
+    if type(mark) is not int or type(step) is not int:
+        return then
+    marks = [mark] if type(held) is not int else [mark, held]
+    furthest = max(marks) if step > 0 else min(marks)
+    return replace(then, metadata={**then.metadata, HIGH_WATER_MARK_KEY: furthest})
+
+
+def _restore_clustering(transaction: Transaction, earlier: Snapshot) -> None:
+    """Cluster the table by the columns of before: those of today may not be there."""
+    if not transaction.target.supports("clustering"):
+        return
+    held = transaction.domains.get(CLUSTERING_DOMAIN)
+    wanted = earlier.domain_metadata.get(CLUSTERING_DOMAIN)
+    domain = clustering_domain((), None) if wanted is None else wanted
+    if held != domain:
+        transaction.set_domain(domain)
+
+
+def _restore_row_ids(transaction: Transaction, earlier: Snapshot) -> None:
+    """Keep row ids from being given out twice where the mark went with the feature."""
+    held = transaction.domains.get(ROW_TRACKING_DOMAIN)
+    wanted = earlier.domain_metadata.get(ROW_TRACKING_DOMAIN)
+    if held is None and wanted is not None and transaction.target.supports("rowTracking"):
+        transaction.set_domain(wanted)
+
+
+def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:
+    vectors = adds.column("deletionVector").to_pylist()
+    paths = adds.column("path").to_pylist()
+    return [
+        (decode_path(str(path)), Descriptor.from_wire(vector).unique_id if vector else None)
+        for path, vector in zip(paths, vectors, strict=True)
+    ]
+
+
+def _again(row: dict[str, Any]) -> dict[str, Any]:
+    body = {name: value for name, value in row.items() if value is not None}
+    if "deletionVector" in body:
+        body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
+    return {**body, "dataChange": True}
+
+
+def _require_files(snapshot: Snapshot, row: dict[str, Any]) -> None:
+    path = decode_path(row["path"])
+    try:
+        snapshot.storage.head(path)
+    except FileNotFoundError as error:
+        raise DataFileNotFound(
+            "a data file of the version to restore is gone", path=path, stage="commit"
+        ) from error
+    vector = row["deletionVector"]
+    if vector is None or vector["storageType"] == "i":
+        return
+    path = Descriptor.from_wire(vector).path
+    try:
+        snapshot.storage.head(path)
+    except FileNotFoundError as error:
+        raise DeletionVectorNotFound(
+            "a deletion vector of the version to restore is gone", path=path, stage="commit"
+        ) from error

@@ -1,0 +1,106 @@
+"""Delete files that no version needs that can still be read.
+
+Serves "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
+Vectors". What is deleted is proved to be unneeded: a file stays while the latest version has it,
+while a tombstone of it has not expired, while a young commit names it as a change file, and while
+it is too young to tell whether a commit is on its way. Names that begin with an underscore or a
+dot belong to others, but for files on their way, which a writer that was killed has left wherever
+it was about to write.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reference_impl.errors import ConstraintViolation
+from reference_impl.model.protocol import check_writable
+from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.snapshot import Snapshot, read_commit
+from reference_impl.storage import STAGED, Entry, Storage
+from reference_impl.write.checkpoints.write import live_tombstones
+from reference_impl.write.files.data_files import now
+from reference_impl.write.files.named_files import NamedFiles
+from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
+
+__all__ = ["vacuum"]
+
+_CHANGES: Final = "_change_data"
+
+
+def vacuum(
+    snapshot: Snapshot,
+    *,
+    retention: int | None = None,
+    dry_run: bool = False,
+    unsafe: bool = False,
+) -> list[str]:
+    """Delete what is unneeded, and give its paths, relative to the table root and sorted.
+
+    Args:
+        snapshot: the latest version.
+        retention: milliseconds for which a removed file is kept; the table's own by default.
+        dry_run: only say what would go.
+        unsafe: let the retention be shorter than the table's own, so that versions that are
+            promised may become unreadable.
+
+    Raises:
+        UnsupportedError: the table needs what this implementation does not write.
+        ConstraintViolation: the retention is too short.
+        InvalidTableError: what the log names cannot be told.
+
+    """
+    # Obeys DVD-001 DVD-002 DVD-003 DVD-004 VPC-002 CAT-020.
+    check_writable(snapshot.protocol, snapshot.metadata)
+    promised = duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
+    kept_for = promised if retention is None else retention
+    if kept_for < 0 or (kept_for < promised and not unsafe):
+        raise ConstraintViolation(
+            f"a retention of {kept_for} ms is shorter than the {promised} ms of the table",
+            hint=f"shorten {DELETED_FILE_RETENTION}, or ask for it as unsafe",
+            requirement="FA-008",
+        )
+    cutoff = now() - kept_for
+    storage = snapshot.storage
+    named = NamedFiles(storage)
+    named.add_actions(snapshot.adds())
+    named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
+    candidates = named.pass_over(
+        storage.walk(named.linked.append),
+        lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
+    )
+    if not candidates:
+        return []
+    _add_changes(named, storage, cutoff)
+    gone = named.certain(candidates)
+    if not dry_run:
+        for path in gone:
+            _delete(storage, path)
+    return gone
+
+
+def _add_changes(named: NamedFiles, storage: Storage, cutoff: int) -> None:
+    """Add the change files of commits that are as young as what is kept."""
+    listing = list_log(storage, whole=True)
+    for version, file in listing.commits.items():
+        entry = listing.entries.get(version)
+        if entry is None or entry.mtime >= cutoff:
+            for body in read_commit(storage, file).bodies("cdc"):
+                named.add(str(body.get("path") or ""), "cdc")
+
+
+def _hidden(path: str) -> bool:
+    """Tell whether a file is none of the table's: a partition folder has an equals sign."""
+    return any(
+        part[0] in "_." and part != _CHANGES and "=" not in part for part in path.split("/") if part
+    )
+
+
+def _staged(entry: Entry) -> bool:
+    return STAGED.fullmatch(entry.name) is not None
+
+
+def _delete(storage: Storage, path: str) -> None:
+    try:
+        storage.delete(path)
+    except FileNotFoundError:
+        return  # somebody else vacuums too

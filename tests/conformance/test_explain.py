@@ -1,0 +1,101 @@
+"""A requirement or a case can be looked up: the clause, who obeys it, and what shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.base.home import PROJECT
+from conformance.base.status import Status
+from conformance.explain import run_explain_cli
+from conformance.explain.places import Place, named_in
+
+
+@pytest.fixture
+def explained(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def ask(*arguments: str) -> Any:
+        assert run_explain_cli([*arguments, "--json"]) == Status.OK
+        return json.loads(capsys.readouterr().out)
+
+    return ask
+
+
+def test_a_requirement_tells_its_clause_its_code_and_its_cases(
+    explained: Callable[..., Any],
+) -> None:
+    found = explained("DVDESC-020")
+    assert (found["level"], found["role"]) == ("MUST", "reader")
+    assert found["binds_in"] == ["2025", "upstream"]
+    assert found["link"].endswith("PROTOCOL.md#reader-requirements-for-deletion-vectors")
+    assert "hint-array" not in found["defects"]
+    assert "vector-wrong-cardinality" in found["defects"]
+    assert found["cases"]["golden"]
+    for place in found["code"]:
+        line = (PROJECT / place["path"]).read_text().splitlines()[place["line"] - 1]
+        assert "DVDESC-020" in line
+
+
+def test_a_step_of_a_recipe_is_named_by_what_it_judges(explained: Callable[..., Any]) -> None:
+    assert "row-tracking/write-enable/write step 4" in explained("RT-046")["steps"]
+
+
+def test_a_text_that_is_given_is_quoted(explained: Callable[..., Any], tmp_path: Path) -> None:
+    text = tmp_path / "PROTOCOL.md"
+    text.write_text("## Reconciliation\n\n* A single `metaData` action\n")
+    assert explained("REC-003", "--text", str(text))["quotes"] == {
+        "PROTOCOL.md": "A single `metaData` action"
+    }
+    assert explained("REC-003")["quotes"] == {}
+
+
+def test_a_case_tells_what_it_judges_and_why(explained: Callable[..., Any]) -> None:
+    found = explained("change-metadata/schema-not-json/read-latest")
+    assert found["judges"] == {"2021": "SCH-001", "2025": "SCH-001", "upstream": "SCH-001"}
+    assert found["expects"] == "a refusal (invalid_table) no later than load"
+    assert found["requirements"]["SCH-001"]["level"] == "MUST"
+    assert [each["name"] for each in found["defects"]] == ["schema-not-json"]
+
+
+def test_a_case_without_its_question_tells_of_all_its_questions(
+    explained: Callable[..., Any],
+) -> None:
+    found = explained("change-metadata/schema-not-json")
+    assert {each["id"].rpartition("/")[2] for each in found} >= {"read-latest", "snapshot-latest"}
+
+
+def test_the_text_form_says_the_same_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_explain_cli(["CKPT-007", "mutations/hint-array"]) == Status.OK
+    text = capsys.readouterr().out
+    assert text.startswith("CKPT-007  MUST of checkpoint-writer")
+    assert "  - checkpoints/write-checkpoint/write step 4" in text
+    assert "Judges under 2025: LAST-004 (MUST of reader)" in text
+    assert "Defect hint-array: The hint is a JSON array (reader: contested" in text
+
+
+def test_what_nobody_knows_is_answered_with_what_is_near(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_explain_cli(["CKPT-07"]) == Status.UNKNOWN_ID
+    assert "did you mean CKPT-0" in capsys.readouterr().err
+
+
+def test_a_text_that_cannot_be_read_is_an_error_of_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_explain_cli(["CKPT-007", "--text", str(tmp_path / "none.md")]) == Status.USAGE
+    assert "none.md" in capsys.readouterr().err
+
+
+def test_a_place_is_the_line_and_the_function_around_it(tmp_path: Path) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    source = 'class A:\n    def b(self):\n        return "TOY-001 TOY-002"\n\n\nC = 1  # TOY-001\n'
+    (folder / "toys.py").write_text(source)
+    found = named_in("code", tmp_path)
+    assert found["TOY-001"] == (Place("code/toys.py", 3, "A.b"), Place("code/toys.py", 6, ""))
+    assert str(found["TOY-002"][0]) == "code/toys.py:3 (A.b)"
+    assert named_in("none", tmp_path) == {}

@@ -1,0 +1,360 @@
+"""Edits of a table on disk: of actions wherever the log keeps them, and of files as such."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from breaches.seams import Edit
+
+Action: TypeAlias = dict[str, Any]
+Lines: TypeAlias = list[Action]
+
+COMMIT = r"_delta_log/\d{20}\.json"
+COMPACTION = r"_delta_log/\d{20}\.\d{20}\.compacted\.json"
+CHECKPOINT = r"_delta_log/\d{20}\.checkpoint.*\.parquet"
+JSON_CHECKPOINT = r"_delta_log/\d{20}\.checkpoint\..*\.json"
+SIDECAR = r"_delta_log/_sidecars/.*\.parquet"
+HINT = r"_delta_log/_last_checkpoint"
+CHECKSUM = r"_delta_log/\d{20}\.crc"
+DATA = r"(?!_delta_log/|_change_data/).*\.parquet"
+CHANGES = r"_change_data/.*\.parquet"
+VECTOR = r"(?!_delta_log/).*\.bin"
+COMMITS = f"{COMMIT}"
+LOGS = f"{COMMIT}|{COMPACTION}|{JSON_CHECKPOINT}"
+CHECKPOINTS = f"{CHECKPOINT}|{SIDECAR}|{JSON_CHECKPOINT}"
+EVERYWHERE = f"{LOGS}|{CHECKPOINT}|{SIDECAR}"
+
+
+def matching(pattern: str, fresh: Iterable[str]) -> list[str]:
+    return sorted(name for name in fresh if re.fullmatch(pattern, name))
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Write a file anew, in place, and keep its times: they are part of a log."""
+    facts = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def read_lines(path: Path) -> Lines:
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def lines(change: Callable[[Lines], Lines | None], where: str = EVERYWHERE) -> Edit:
+    """Change the actions of a log file; ``None`` leaves the file as it is."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        for name in matching(where, fresh):
+            path = root / name
+            if name.endswith(".json"):
+                try:
+                    before = path.read_text()
+                    actions = read_lines(path)
+                except ValueError:
+                    continue
+                after = change(actions)
+                if after is not None:
+                    text = "".join(json.dumps(each) + "\n" for each in after)
+                    if [json.loads(x) for x in before.splitlines() if x.strip()] != after:
+                        rewrite(path, text.encode())
+            else:
+                _parquet_lines(path, change)
+
+    return edit
+
+
+def _parquet_lines(path: Path, change: Callable[[Lines], Lines | None]) -> None:
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (pa.ArrowInvalid, OSError):
+        return
+    held = [
+        {key: value for key, value in row.items() if value is not None}
+        for row in table.to_pylist(maps_as_pydicts="strict")
+    ]
+    before = json.dumps(held, default=str)
+    after = change(held)
+    if after is None or json.dumps(after, default=str) == before:
+        return
+    rows = [{key: _as_maps(value) for key, value in row.items()} for row in after]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), sink)
+    rewrite(path, sink.getvalue().to_pybytes())
+
+
+def _as_maps(value: Any) -> Any:
+    """Leave dictionaries alone: pyarrow takes them for structs and for maps."""
+    return value
+
+
+def each(kind: str, change: Callable[[Action], Action | None], where: str = EVERYWHERE) -> Edit:
+    """Change each action of a kind; ``None`` takes it out."""
+
+    def changed(actions: Lines) -> Lines:
+        found = []
+        for action in actions:
+            if kind not in action or action[kind] is None:
+                found.append(action)
+                continue
+            body = change(action[kind])
+            if body is not None:
+                found.append({**action, kind: body})
+        return found
+
+    return lines(changed, where)
+
+
+def without(*kinds: str, where: str = EVERYWHERE) -> Edit:
+    """Take all actions of some kinds out."""
+    return lines(lambda found: [a for a in found if not {*kinds} & a.keys()], where)
+
+
+def setting(kind: str, field: str, value: Any, where: str = EVERYWHERE) -> Edit:
+    """Set a field, dotted for nested ones, of each action of a kind that has its parent."""
+    *parents, last = field.split(".")
+
+    def change(body: Action) -> Action:
+        body = json.loads(json.dumps(body, default=str))
+        place: Any = body
+        for name in parents:
+            place = place.get(name)
+            if place is None:
+                return body
+        found = value(place.get(last)) if callable(value) else value
+        place[last] = found
+        return body
+
+    return each(kind, change, where)
+
+
+def dropping(kind: str, *fields: str, where: str = EVERYWHERE) -> Edit:
+    """Drop fields of each action of a kind."""
+
+    def change(body: Action) -> Action:
+        body = json.loads(json.dumps(body, default=str))
+        for field in fields:
+            *parents, last = field.split(".")
+            place: Any = body
+            for name in parents:
+                place = (place or {}).get(name)
+            if place:
+                place.pop(last, None)
+        return body
+
+    return each(kind, change, where)
+
+
+def adding(*actions: Action, where: str = COMMITS, first: bool = False) -> Edit:
+    """Add actions to each commit."""
+    extra = [*actions]
+    return lines(lambda found: [*extra, *found] if first else [*found, *extra], where)
+
+
+def doubling(kind: str, change: Callable[[Action], Action] = dict, where: str = COMMITS) -> Edit:
+    """Write each action of a kind twice, the second time changed."""
+
+    def changed(found: Lines) -> Lines:
+        return [a for b in found for a in ([b, {kind: change(b[kind])}] if kind in b else [b])]
+
+    return lines(changed, where)
+
+
+def schema(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
+    """Change the schema of each metaData."""
+
+    def changed(body: Action) -> Action:
+        tree = json.loads(body["schemaString"])
+        found = change(tree)
+        return {**body, "schemaString": json.dumps(tree if found is None else found)}
+
+    return each("metaData", changed, where)
+
+
+def _fields(tree: Any) -> Iterable[Any]:
+    if isinstance(tree, dict):
+        if tree.get("type") == "struct":
+            for field in tree["fields"]:
+                yield field
+                yield from _fields(field["type"])
+        for name in ("elementType", "keyType", "valueType"):
+            yield from _fields(tree.get(name))
+
+
+def fields(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
+    """Change each struct field of the schema, at any depth, in place."""
+
+    def changed(tree: Any) -> None:
+        for field in [*_fields(tree)]:
+            change(field)
+
+    return schema(changed, where)
+
+
+def types(kind: str, change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
+    """Change each nested type of a kind (``array``, ``map``, ``struct``) in place."""
+
+    def walk(tree: Any) -> None:
+        if isinstance(tree, dict):
+            for value in [*tree.values()]:
+                walk(value)
+            if tree.get("type") == kind:
+                change(tree)
+        elif isinstance(tree, list):
+            for value in tree:
+                walk(value)
+
+    return schema(walk, where)
+
+
+def properties(change: Callable[[dict[str, str]], Any], where: str = EVERYWHERE) -> Edit:
+    """Change the configuration of each metaData."""
+
+    def changed(body: Action) -> Action:
+        found = dict(body.get("configuration") or {})
+        change(found)
+        return {**body, "configuration": found}
+
+    return each("metaData", changed, where)
+
+
+def statistics(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
+    """Change the statistics of each add that has them; ``None`` as result takes them away."""
+
+    def changed(body: Action) -> Action:
+        if not body.get("stats"):
+            return body
+        found = json.loads(body["stats"])
+        after = change(found)
+        return {**body, "stats": json.dumps(found if after is None else after)}
+
+    return each("add", changed, where)
+
+
+def listed(change: Callable[[list[str]], list[str]], *names: str, where: str = EVERYWHERE) -> Edit:
+    """Change the feature lists of each protocol that has them."""
+    wanted = names or ("readerFeatures", "writerFeatures")
+
+    def changed(body: Action) -> Action:
+        lists = {name: change([*body[name]]) for name in wanted if body.get(name) is not None}
+        return {**body, **lists}
+
+    return each("protocol", changed, where)
+
+
+def unlisted(feature: str, *names: str, where: str = EVERYWHERE) -> Edit:
+    """Take a feature out of each protocol."""
+    return listed(lambda found: [f for f in found if f != feature], *names, where=where)
+
+
+def document(pattern: str, change: Callable[[Any], Any]) -> Edit:
+    """Change a file that is one JSON document."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        for name in matching(pattern, fresh):
+            try:
+                found = json.loads((root / name).read_text())
+            except ValueError:
+                continue
+            after = change(found)
+            rewrite(root / name, json.dumps(found if after is None else after).encode())
+
+    return edit
+
+
+def content(pattern: str, change: Callable[[bytes], bytes]) -> Edit:
+    """Change the bytes of files."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        for name in matching(pattern, fresh):
+            rewrite(root / name, change((root / name).read_bytes()))
+
+    return edit
+
+
+def deleting(pattern: str) -> Edit:
+    """Delete files."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        for name in matching(pattern, fresh):
+            (root / name).unlink(missing_ok=True)
+
+    return edit
+
+
+def renaming(pattern: str, change: Callable[[str], str], *, keep: bool = False) -> Edit:
+    """Rename files, or copy them to another name."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        for name in matching(pattern, fresh):
+            target = root / change(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            data = (root / name).read_bytes()
+            facts = (root / name).stat()
+            if not keep:
+                (root / name).unlink()
+            target.write_bytes(data)
+            os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+    return edit
+
+
+def parquet(change: Callable[[pa.Table], pa.Table], pattern: str = DATA, **options: Any) -> Edit:
+    """Write Parquet files anew, and the sizes that the log gives them."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        sizes: dict[str, int] = {}
+        for name in matching(pattern, fresh):
+            try:
+                table = pq.ParquetFile(root / name).read()
+            except (pa.ArrowInvalid, OSError):
+                continue
+            sink = pa.BufferOutputStream()
+            pq.write_table(change(table), sink, **options)
+            rewrite(root / name, sink.getvalue().to_pybytes())
+            sizes[name] = (root / name).stat().st_size
+        sized(sizes)(root, fresh)
+
+    return edit
+
+
+def sized(sizes: dict[str, int]) -> Edit:
+    """Give files of the log the sizes that they have."""
+
+    def change(field: str) -> Callable[[Action], Action]:
+        return lambda body: (
+            {**body, field: sizes[unquote(body["path"])]}
+            if unquote(body["path"]) in sizes
+            else body
+        )
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        each("add", change("size"))(root, fresh)
+        each("cdc", change("size"))(root, fresh)
+
+    return edit
+
+
+def only_when(found: Callable[[Path], object], edit: Edit) -> Edit:
+    """Edit a table of which something is true, and no other."""
+
+    def edit_then(root: Path, fresh: frozenset[str]) -> None:
+        if found(root):
+            edit(root, fresh)
+
+    return edit_then
+
+
+def log_has(text: str) -> Callable[[Path], bool]:
+    """Tell whether a text occurs in a JSON file of the log."""
+    return lambda root: any(
+        text in path.read_text(errors="replace") for path in (root / "_delta_log").glob("*.json")
+    )

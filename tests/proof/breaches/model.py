@@ -1,0 +1,41 @@
+"""A breach: one requirement broken by an implementation that is right in all else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from conformance.adapter import Answer, Request
+
+Ask: TypeAlias = Callable[[Request], Answer]
+"""Puts a request to an implementation."""
+
+How: TypeAlias = Callable[[Ask], Ask]
+"""Makes a right implementation wrong; the wrapper is made anew for each item that is judged."""
+
+Kind: TypeAlias = Literal["reader", "writer"]
+Where: TypeAlias = Literal["files", "actions", "requests", "answers"]
+"""The seam: files as they lie on disk, actions of the log, what is asked, what is answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A row of the table.
+
+    Attributes:
+        id: slug, unique over all rows.
+        breaks: the requirement.
+        kind: who is wrong.
+        where: the seam at which it goes wrong.
+        how: makes it wrong.
+        case: pattern of the items that are tried, where it is known which one shows it.
+
+    """
+
+    id: str
+    breaks: str
+    kind: Kind
+    where: Where
+    how: How
+    case: str = "*"

@@ -1,0 +1,1 @@
+"""Wrong readers, by what they are about."""

@@ -1,0 +1,402 @@
+"""Wrong readers of actions: paths, reconciliation, changes, transactions, domains, protocols."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from breaches.edits import (
+    CHECKPOINTS,
+    COMMIT,
+    Lines,
+    each,
+    lines,
+    listed,
+    setting,
+    without,
+)
+from breaches.model import Breach, How, Where
+from breaches.seams import answering, documents, refusing, viewing
+from breaches.views import (
+    bodies,
+    by_path_alone,
+    commits_of,
+    first_wins,
+    partition_values,
+    replaying,
+)
+from conformance.adapter import DomainMetadata, Ok, Scan
+from reference_impl.model.features import FEATURES
+
+_KNOWN = frozenset(
+    {"add", "remove", "cdc", "metaData", "protocol", "txn", "commitInfo", "domainMetadata"}
+    | {"sidecar", "checkpointMetadata"}
+)
+_FIELDS = {
+    "add": "path partitionValues size modificationTime dataChange stats tags deletionVector "
+    "baseRowId defaultRowCommitVersion clusteringProvider",
+    "remove": "path deletionTimestamp dataChange extendedFileMetadata partitionValues size stats "
+    "tags deletionVector baseRowId defaultRowCommitVersion",
+    "metaData": "id name description format schemaString partitionColumns configuration "
+    "createdTime",
+    "protocol": "minReaderVersion minWriterVersion readerFeatures writerFeatures",
+    "txn": "appId version lastUpdated",
+}
+
+
+def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+    return Breach(slug, breaks, "reader", where, how, case)
+
+
+def _actions(root: Path) -> Lines:
+    return [action for found in commits_of(root).values() for action in found]
+
+
+def _unknown_action(root: Path) -> bool:
+    return any(not action.keys() <= _KNOWN for action in _actions(root))
+
+
+def _unknown_field(root: Path) -> bool:
+    return any(
+        not {*_FIELDS[kind].split()} >= action[kind].keys()
+        for action in _actions(root)
+        for kind in _FIELDS
+        if isinstance(action.get(kind), dict)
+    )
+
+
+def _null_vector(kind: str) -> Callable[[Path], bool]:
+    return lambda root: any(
+        "deletionVector" in body and body["deletionVector"] is None for body in bodies(root, kind)
+    )
+
+
+def _directory_values(values: dict[str, Any], path: str) -> dict[str, Any]:
+    told = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
+    return {**values, **{name: told[name] for name in values if name in told}}
+
+
+def _undecoded(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "path": body["path"].replace("%", "%25")}
+
+
+def _relative(body: dict[str, Any]) -> dict[str, Any]:
+    path = body["path"]
+    absolute = path.startswith("/") or re.match(r"[a-z][a-z0-9+]*:", path)
+    return {**body, "path": path.rsplit("/", 1)[-1]} if absolute else body
+
+
+def _in_order(actions: Lines, _kept: Any) -> Lines:
+    """Take no metadata once a file was named."""
+    found, files = [], False
+    for action in actions:
+        files = files or "add" in action
+        if not (files and ("metaData" in action or "protocol" in action)):
+            found.append(action)
+    return found
+
+
+def _no_inferred_changes(actions: Lines) -> Lines:
+    if any("cdc" in action for action in actions):
+        return actions
+    return [
+        {k: {**b, "dataChange": False} if k in ("add", "remove") else b for k, b in a.items()}
+        for a in actions
+    ]
+
+
+def _highest_transaction(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    found = []
+    for action in actions:
+        if "txn" in action:
+            name, version = action["txn"]["appId"], action["txn"]["version"]
+            if version < kept.setdefault(name, version):
+                continue
+            kept[name] = version
+        found.append(action)
+    return found
+
+
+def _lower_protocol(body: dict[str, Any]) -> dict[str, Any]:
+    return (
+        {**body, "minReaderVersion": 1}
+        if isinstance(body.get("minReaderVersion"), int) and body["minReaderVersion"] > 3
+        else body
+    )
+
+
+def _removed_stays(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    found = [a for a in actions if "add" not in a or a["add"]["path"] not in kept]
+    kept.update((a["remove"]["path"], 1) for a in actions if "remove" in a)
+    return found
+
+
+def _removed_domain_stays(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    found = [
+        a for a in actions if "domainMetadata" not in a or a["domainMetadata"]["domain"] not in kept
+    ]
+    gone = [a["domainMetadata"] for a in actions if "domainMetadata" in a]
+    kept.update((body["domain"], 1) for body in gone if body.get("removed"))
+    return found
+
+
+def _added_twice(request: Any, answer: Any) -> Any:
+    """Give rows of a file as often as the log adds it."""
+    if not isinstance(answer, Ok) or not isinstance(request, Scan):
+        return answer
+    version = request.version
+    paths = [
+        a["add"]["path"]
+        for number, found in commits_of(Path(request.table)).items()
+        if version is None or number <= version
+        for a in found
+        if isinstance(a.get("add"), dict)
+    ]
+    if len(set(paths)) == len(paths) or not answer.payload.num_rows:
+        return answer
+    return Ok(pa.concat_tables([answer.payload, answer.payload]))
+
+
+def _assumed(kind: str, body: dict[str, Any]) -> Callable[[Path, frozenset[str]], None]:
+    """Take something for what a log lacks."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        held = [*bodies(root, kind)]
+        first = min(commits_of(root), default=None)
+        if not held and first is not None:
+            name = rf"_delta_log/{first:020}\.json"
+            lines(lambda found: [{kind: body}, *found], name)(root, fresh)
+
+    return edit
+
+
+_SCHEMA = json.dumps(
+    {
+        "type": "struct",
+        "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}],
+    }
+)
+_METADATA = {
+    "id": "3f1c0a52-7a5d-4d58-9a01-6f2b8f9f2a10",
+    "format": {"provider": "parquet", "options": {}},
+    "schemaString": _SCHEMA,
+    "partitionColumns": [],
+    "configuration": {},
+}
+
+
+def _hidden_domain(request: Any, payload: Any) -> Any:
+    if isinstance(request, DomainMetadata) and not request.domain.startswith("delta."):
+        return None
+    return payload
+
+
+def _any_domain(request: Any, payload: Any) -> Any:
+    return "{}" if isinstance(request, DomainMetadata) and payload is None else payload
+
+
+def _known(names: list[str]) -> list[str]:
+    return [name for name in names if name in FEATURES]
+
+
+def _in_any_case(names: list[str]) -> list[str]:
+    by_lower = {name.lower(): name for name in FEATURES}
+    return [by_lower.get(name.lower(), name) for name in names]
+
+
+def _unknown_writer_feature(root: Path) -> bool:
+    return any(
+        name not in FEATURES or FEATURES[name].kind != "reader_writer"
+        for body in bodies(root, "protocol")
+        for name in body.get("writerFeatures") or ()
+        if name not in (body.get("readerFeatures") or ())
+    )
+
+
+def _odd_provenance(root: Path) -> bool:
+    return any(
+        not isinstance(action["commitInfo"], dict) or "timestamp" not in action["commitInfo"]
+        for action in _actions(root)
+        if "commitInfo" in action
+    )
+
+
+def _with_empty_texts(request: Any, answer: Any) -> Any:
+    """Give an empty string where a partition value is one."""
+    if not isinstance(answer, Ok) or not isinstance(answer.payload, pa.Table):
+        return answer
+    root = Path(request.table)
+    empty = {
+        name
+        for body in bodies(root, "add")
+        for name, value in body.get("partitionValues", {}).items()
+        if value == ""
+    }
+    table = answer.payload
+    for name in empty & {*table.column_names}:
+        at = table.column_names.index(name)
+        column = table.column(at)
+        if pa.types.is_string(column.type):
+            table = table.set_column(at, name, pc.fill_null(column, ""))
+    return Ok(table)
+
+
+def _same_offset(add: Any, remove: Any) -> bool:
+    one, other = add.get("deletionVector") or {}, remove.get("deletionVector") or {}
+    return bool(one) and one.get("pathOrInlineDv") == other.get("pathOrInlineDv")
+
+
+def _both_inline(add: Any, remove: Any) -> bool:
+    one, other = add.get("deletionVector") or {}, remove.get("deletionVector") or {}
+    return one.get("storageType") == "i" and other.get("storageType") in (None, "i")
+
+
+ROWS = (
+    reader(
+        "takes-partition-values-from-directories",
+        "DATA-003",
+        "actions",
+        viewing(partition_values(_directory_values)),
+    ),
+    reader(
+        "keeps-the-first-add",
+        "FA-003",
+        "actions",
+        viewing(first_wins("add", lambda b: b["path"])),
+    ),
+    reader("goes-by-the-order-of-actions", "FA-015", "actions", viewing(replaying(_in_order))),
+    reader("takes-every-path-for-relative", "ADD-002", "actions", viewing(each("add", _relative))),
+    reader("never-decodes-paths", "ADD-003", "actions", viewing(each("add", _undecoded))),
+    reader("takes-null-for-a-vector", "ADD-012", "actions", refusing(_null_vector("add"))),
+    reader(
+        "takes-null-for-a-removed-vector", "REM-013", "actions", refusing(_null_vector("remove"))
+    ),
+    reader("passes-over-change-files", "CDC-003", "actions", viewing(without("cdc"))),
+    reader("infers-no-changes", "CDC-004", "actions", viewing(lines(_no_inferred_changes, COMMIT))),
+    reader(
+        "never-decodes-paths-of-changes", "CDC-006", "actions", viewing(each("cdc", _undecoded))
+    ),
+    reader(
+        "highest-transaction-wins", "TXN-005", "actions", viewing(replaying(_highest_transaction))
+    ),
+    reader(
+        "reads-any-reader-version",
+        "PROTO-005",
+        "actions",
+        viewing(each("protocol", _lower_protocol)),
+    ),
+    reader("refuses-unknown-actions", "PROTO-008", "actions", refusing(_unknown_action)),
+    reader("refuses-unknown-fields", "PROTO-009", "actions", refusing(_unknown_field)),
+    reader(
+        "refuses-unknown-domains",
+        "PROTO-010",
+        "actions",
+        refusing(
+            lambda root: any(
+                not b["domain"].startswith("delta.") for b in bodies(root, "domainMetadata")
+            )
+        ),
+    ),
+    reader("asks-for-a-usual-commitInfo", "CINFO-003", "actions", refusing(_odd_provenance)),
+    reader(
+        "loses-domains-of-checkpoints",
+        "DOM-012",
+        "actions",
+        viewing(without("domainMetadata", where=CHECKPOINTS)),
+    ),
+    reader("hides-domains-it-does-not-know", "DOM-013", "answers", documents(_hidden_domain)),
+    reader(
+        "first-protocol-wins", "REC-012", "actions", viewing(first_wins("protocol", lambda _: 0))
+    ),
+    reader(
+        "takes-a-protocol-for-granted",
+        "REC-002",
+        "actions",
+        viewing(_assumed("protocol", {"minReaderVersion": 1, "minWriterVersion": 2})),
+    ),
+    reader(
+        "takes-metadata-for-granted", "REC-003", "actions", viewing(_assumed("metaData", _METADATA))
+    ),
+    reader(
+        "first-metadata-wins", "REC-013", "actions", viewing(first_wins("metaData", lambda _: 0))
+    ),
+    reader(
+        "first-txn-wins", "REC-004", "actions", viewing(first_wins("txn", lambda b: b["appId"]))
+    ),
+    reader(
+        "first-txn-after-checkpoints-wins",
+        "REC-004",
+        "actions",
+        viewing(without("txn", where=COMMIT)),
+    ),
+    reader(
+        "first-domain-wins",
+        "REC-014",
+        "actions",
+        viewing(first_wins("domainMetadata", lambda b: b["domain"])),
+    ),
+    reader("reads-a-file-twice", "REC-006", "answers", answering(_added_twice)),
+    reader("removed-stays-removed", "REC-008", "actions", viewing(replaying(_removed_stays))),
+    reader("removes-by-path-alone", "REC-009", "actions", viewing(by_path_alone())),
+    reader("cancels-adds-by-path-alone", "REC-010", "actions", viewing(by_path_alone())),
+    reader("reads-what-was-removed", "REC-011", "actions", viewing(without("remove"))),
+    reader("ignores-removes", "REC-018", "actions", viewing(without("remove"))),
+    reader(
+        "lets-removed-domains-hide-nothing",
+        "REC-015",
+        "actions",
+        viewing(each("domainMetadata", lambda b: None if b.get("removed") else b)),
+    ),
+    reader(
+        "gives-removed-domains",
+        "REC-016",
+        "actions",
+        viewing(setting("domainMetadata", "removed", value=False)),
+    ),
+    reader(
+        "removed-domains-stay-removed",
+        "REC-017",
+        "actions",
+        viewing(replaying(_removed_domain_stays)),
+    ),
+    reader("reads-without-unknown-features", "TF-001", "actions", viewing(listed(_known))),
+    reader("asks-for-features-of-writers", "TF-002", "actions", refusing(_unknown_writer_feature)),
+    reader("folds-the-case-of-features", "FEAT-003", "actions", viewing(listed(_in_any_case))),
+    reader(
+        "ignores-lists-of-features",
+        "RVER-002",
+        "actions",
+        refusing(lambda root: any(b.get("readerFeatures") == [] for b in bodies(root, "protocol"))),
+    ),
+    reader(
+        "reads-version-3-without-its-list",
+        "RVER-002",
+        "actions",
+        viewing(
+            each(
+                "protocol",
+                lambda b: (
+                    b if b.get("readerFeatures") is not None else {**b, "minReaderVersion": 1}
+                ),
+            )
+        ),
+    ),
+    reader(
+        "takes-vectors-of-one-file-for-one",
+        "DVDESC-014",
+        "actions",
+        viewing(by_path_alone(_same_offset)),
+    ),
+    reader(
+        "takes-inline-vectors-for-one",
+        "DVDESC-013",
+        "actions",
+        viewing(by_path_alone(_both_inline)),
+    ),
+)

@@ -1,0 +1,275 @@
+"""Wrong readers of the log: commits, checkpoints, sidecars, compactions, hints, checksums."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from breaches.edits import (
+    CHECKPOINT,
+    CHECKPOINTS,
+    COMMIT,
+    COMPACTION,
+    SIDECAR,
+    Lines,
+    content,
+    deleting,
+    each,
+    lines,
+    only_when,
+    renaming,
+    without,
+)
+from breaches.model import Breach, How, Where
+from breaches.seams import asking, refusing, rows, viewing
+from breaches.views import bodies, commits_of, log_of
+from conformance.adapter import Scan
+
+
+def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+    return Breach(slug, breaks, "reader", where, how, case)
+
+
+def _latest(request: Any) -> Any:
+    if isinstance(request, Scan) and request.version is not None:
+        return replace(request, version=None)
+    return request
+
+
+def _after(request: Any) -> Any:
+    version = getattr(request, "version", None)
+    if version is None:
+        return request
+    there = commits_of(Path(request.table)).keys()
+    return replace(request, version=version + 1) if version + 1 in there else request
+
+
+def _with_orphans(root: Path, fresh: frozenset[str]) -> None:
+    commits = commits_of(root)
+    if not commits:
+        return
+    named = {b["path"] for kind in ("add", "remove", "cdc") for b in bodies(root, kind)}
+    extra: Lines = [
+        {
+            "add": {
+                "path": name,
+                "partitionValues": {},
+                "size": (root / name).stat().st_size,
+                "modificationTime": 0,
+                "dataChange": True,
+            }
+        }
+        for name in sorted(fresh)
+        if name.endswith(".parquet") and not name.startswith("_") and name not in named
+    ]
+    first, last = min(commits), max(commits)
+
+    def change(actions: Lines) -> Lines:
+        return [*actions, *extra]
+
+    for version in {first, last}:
+        lines(change, rf"_delta_log/{version:020}\.json")(root, fresh)
+
+
+def _no_nulls(table: pa.Table) -> pa.Table:
+    keep = None
+    for column in table.columns:
+        valid = pc.is_valid(column)
+        keep = valid if keep is None else pc.and_(keep, valid)
+    return table if keep is None else table.filter(keep)
+
+
+def _object_lines(data: bytes) -> bytes:
+    kept = []
+    for line in data.splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        files = [found[k] for k in ("add", "remove") if isinstance(found, dict) and k in found]
+        whole = isinstance(found, dict) and all(isinstance(v, dict) for v in found.values())
+        if whole and all("path" in file for file in files):
+            kept.append(line)
+    return b"\n".join(kept) + b"\n"
+
+
+def _checkpoints(table: str | Path) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for path in log_of(Path(table)).glob("*.checkpoint*"):
+        found.setdefault(int(path.name[:20]), []).append(path.name)
+    return found
+
+
+def _from_newer(request: Any) -> Any:
+    """Start from the first checkpoint at or after the version that is asked for."""
+    version = getattr(request, "version", None)
+    if version is None:
+        return request
+    newer = [v for v in _checkpoints(request.table) if v > version]
+    return replace(request, version=min(newer)) if newer else request
+
+
+def _complete_parts(root: Path, _fresh: frozenset[str]) -> None:
+    """Take a missing part for an empty one."""
+    parts: dict[tuple[str, str], set[str]] = {}
+    for path in log_of(root).glob("*.checkpoint.*.*.parquet"):
+        version, _, number, count, _ = path.name.split(".")
+        if number.isdigit() and count.isdigit():
+            parts.setdefault((version, count), set()).add(number)
+    for (version, count), there in parts.items():
+        name = f"{version}.checkpoint.{{}}.{count}.parquet"
+        held = pq.read_table(log_of(root) / name.format(min(there)))
+        for number in range(1, int(count) + 1):
+            text = f"{number:010}"
+            if text not in there:
+                pq.write_table(held.slice(0, 0), log_of(root) / name.format(text))
+
+
+def _merged(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    for action in actions:
+        if "metaData" in action:
+            body, old = action["metaData"], kept.get("metaData", {})
+            configuration = {**old.get("configuration", {}), **body.get("configuration", {})}
+            kept["metaData"] = {**old, **body, "configuration": configuration}
+            action["metaData"] = kept["metaData"]
+    return [{**a} for a in actions]
+
+
+def _merging(root: Path, fresh: frozenset[str]) -> None:
+    kept: dict[Any, Any] = {}
+    for version in commits_of(root):
+        lines(partial(_merged, kept=kept), rf"_delta_log/{version:020}\.json")(root, fresh)
+
+
+def _first_sidecar(actions: Lines) -> Lines:
+    seen: list[Any] = []
+    return [a for a in actions if "sidecar" not in a or (not seen and not seen.append(1))]  # type: ignore[func-returns-value]
+
+
+def _trusting_the_hint(request: Any) -> Any:
+    hint = log_of(Path(request.table)) / "_last_checkpoint"
+    if getattr(request, "version", 0) is None and getattr(request, "timestamp", None) is None:
+        try:
+            return replace(request, version=int(json.loads(hint.read_bytes())["version"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return request
+    return request
+
+
+def _two_kinds(root: Path) -> bool:
+    return any(
+        len({n.split(".")[-2] for n in names if n.count(".") == 4} | {n.count(".") for n in names})
+        > 1
+        for names in _checkpoints(root).values()
+    )
+
+
+def _lacks_newest_checksum(root: Path) -> bool:
+    checksums = sorted(int(p.stem) for p in log_of(root).glob("*.crc"))
+    return bool(checksums) and checksums[-1] < max(commits_of(root), default=-1)
+
+
+def _backwards(root: Path, fresh: frozenset[str]) -> None:
+    """Replay what follows the first commit in the wrong order."""
+    commits = commits_of(root)
+    order = sorted(commits)[1:]
+    for version, other in zip(order, reversed(order), strict=True):
+        actions = commits[other]
+        lines(lambda _, found=actions: found, rf"_delta_log/{version:020}\.json")(root, fresh)  # type: ignore[misc]
+
+
+def _no_hint(root: Path) -> bool:
+    return not (log_of(root) / "_last_checkpoint").exists()
+
+
+def _past_gaps(root: Path, _fresh: frozenset[str]) -> None:
+    """Count commits, and not go by their numbers."""
+    if _checkpoints(root):
+        return
+    for number, path in enumerate(sorted(log_of(root).glob("*.json"))):
+        if re.fullmatch(r"\d{20}\.json", path.name):
+            path.rename(path.with_name(f"{number:020}.json"))
+
+
+ROWS = (
+    reader("reads-the-latest-rows", "SNAP-002", "requests", asking(_latest)),
+    reader("reads-the-version-after", "SNAP-002", "requests", asking(_after)),
+    reader("reads-files-that-lie-around", "SNAP-003", "files", viewing(_with_orphans)),
+    reader("loses-rows-with-nulls", "SNAP-007", "answers", rows(_no_nulls)),
+    reader("loses-the-last-row", "SNAP-007", "answers", rows(lambda t: t.slice(0, t.num_rows - 1))),
+    reader(
+        "gives-a-row-twice",
+        "SNAP-007",
+        "answers",
+        rows(lambda t: pa.concat_tables([t, t.slice(0, 1)])),
+    ),
+    reader("skips-gaps-of-versions", "SNAP-001", "files", viewing(_past_gaps)),
+    reader("passes-over-broken-lines", "LOG-006", "files", viewing(content(COMMIT, _object_lines))),
+    reader("starts-from-a-newer-checkpoint", "CKPT-004", "requests", asking(_from_newer)),
+    reader("takes-missing-parts-for-empty", "CKPT-030", "files", viewing(_complete_parts)),
+    reader(
+        "takes-no-dataChange-for-no-change",
+        "CKC-027",
+        "actions",
+        viewing(
+            each("add", lambda b: b if b.get("dataChange") else None),
+            each("remove", lambda b: b if b.get("dataChange") else None),
+        ),
+    ),
+    reader("refuses-racing-checkpoints", "CKPT-N-001", "files", refusing(_two_kinds)),
+    reader("leaves-sidecars-out", "SIDE-005", "actions", viewing(without("sidecar"))),
+    reader(
+        "reads-one-sidecar-alone",
+        "SIDE-005",
+        "actions",
+        viewing(lines(_first_sidecar, CHECKPOINTS)),
+    ),
+    reader(
+        "reads-nothing-but-sidecars",
+        "SIDE-005",
+        "actions",
+        viewing(without("txn", "domainMetadata", where=CHECKPOINT)),
+    ),
+    reader(
+        "takes-no-removes-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("remove", where=COMPACTION)),
+    ),
+    reader(
+        "takes-no-adds-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("add", where=COMPACTION)),
+    ),
+    reader("takes-the-hint-for-the-end", "LAST-003", "files", asking(_trusting_the_hint)),
+    reader(
+        "finds-no-checkpoint-without-hint",
+        "LAST-004",
+        "files",
+        viewing(only_when(_no_hint, deleting(f"{CHECKPOINT}|_delta_log/.*checkpoint.*json"))),
+    ),
+    reader(
+        "asks-for-the-hint",
+        "LAST-004",
+        "files",
+        refusing(lambda root: _no_hint(root) and log_of(root).is_dir()),
+    ),
+    reader("asks-for-checksums", "CRC-042", "files", refusing(_lacks_newest_checksum)),
+    reader("merges-metadata", "META-002", "actions", viewing(_merging)),
+    reader("replays-backwards", "REC-001", "files", viewing(_backwards)),
+    reader(
+        "looks-for-sidecars-elsewhere",
+        "SCA-004",
+        "files",
+        viewing(renaming(SIDECAR, lambda name: name.replace("_sidecars/", ""))),
+    ),
+)

@@ -1,0 +1,156 @@
+"""Edits that wrong readers share: replays gone wrong, vectors changed, tables looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+import pyroaring
+
+from breaches.edits import COMMIT, Lines, each, matching, read_lines, rewrite
+from breaches.seams import Edit
+from conformance.audit.grammar.z85 import decode_z85
+from generators.materialise.data.deletion_vectors import (
+    decode_uuid_name,
+    serialize_vector,
+    vector_file_name,
+)
+
+
+def log_of(root: Path) -> Path:
+    return root / "_delta_log"
+
+
+def commits_of(root: Path) -> dict[int, Lines]:
+    """Give the actions of each commit whose lines are JSON."""
+    found = {}
+    for path in sorted(log_of(root).glob("*.json")):
+        if re.fullmatch(r"\d{20}\.json", path.name):
+            try:
+                found[int(path.stem)] = [a for a in read_lines(path) if isinstance(a, dict)]
+            except ValueError:
+                continue
+    return found
+
+
+def bodies(root: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """Give the actions of a kind in all commits, oldest first."""
+    for actions in commits_of(root).values():
+        yield from (a[kind] for a in actions if isinstance(a.get(kind), dict))
+
+
+def replaying(change: Callable[[Lines, dict[Any, Any]], Lines]) -> Edit:
+    """Change commits in the order of their versions, with what is kept from one to the next."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        kept: dict[Any, Any] = {}
+        for name in matching(COMMIT, fresh):
+            path = root / name
+            try:
+                actions = read_lines(path)
+            except ValueError:
+                continue
+            after = change(actions, kept)
+            if after != actions:
+                rewrite(path, "".join(json.dumps(a) + "\n" for a in after).encode())
+
+    return edit
+
+
+def first_wins(kind: str, key: Callable[[Any], Any]) -> Edit:
+    """Take the first action of a key, and none after it."""
+
+    def change(actions: Lines, kept: dict[Any, Any]) -> Lines:
+        found = []
+        for action in actions:
+            if kind in action and kept.setdefault(key(action[kind]), action) is not action:
+                continue
+            found.append(action)
+        return found
+
+    return replaying(change)
+
+
+def by_path_alone(wanted: Callable[[Any, Any], bool] = lambda *_: True) -> Edit:
+    """Let a remove cancel an add of its path in the same commit, whatever their vectors."""
+
+    def change(actions: Lines, _kept: dict[Any, Any]) -> Lines:
+        gone = {a["remove"]["path"]: a["remove"] for a in actions if "remove" in a}
+        return [
+            a
+            for a in actions
+            if "add" not in a
+            or a["add"]["path"] not in gone
+            or not wanted(a["add"], gone[a["add"]["path"]])
+        ]
+
+    return replaying(change)
+
+
+def partition_values(change: Callable[[dict[str, Any], str], dict[str, Any]]) -> Edit:
+    """Change the partition values of each add: gets them, and the path."""
+    return each(
+        "add",
+        lambda b: {**b, "partitionValues": change(dict(b["partitionValues"]), b["path"])},
+    )
+
+
+def _payload(root: Path, vector: dict[str, Any]) -> bytes:
+    kind, text = vector["storageType"], vector["pathOrInlineDv"]
+    if kind == "i":
+        return decode_z85(text)[: vector["sizeInBytes"]]
+    if kind == "p":
+        path = Path(unquote(re.sub(r"^file:(//)?", "", text)))
+    else:
+        prefix, number = decode_uuid_name(text)
+        path = root / prefix / Path(vector_file_name(number)).name
+    at = (vector.get("offset") or 1) + 4
+    return path.read_bytes()[at : at + vector["sizeInBytes"]]
+
+
+def rows_of(root: Path, vector: dict[str, Any]) -> set[int]:
+    """Give the rows that a vector marks."""
+    return {*pyroaring.BitMap64.deserialize(_payload(root, vector)[4:])}
+
+
+def vectors(change: Callable[[set[int], Path], set[int]], where: str | None = None) -> Edit:
+    """Change the rows that vectors mark: gets them, and the data file."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        def changed(body: dict[str, Any]) -> dict[str, Any]:
+            vector = body.get("deletionVector")
+            if not vector:
+                return body
+            rows = change(rows_of(root, vector), root / unquote(body["path"]))
+            return {**body, "deletionVector": stored(root, rows)}
+
+        each("add", changed, where or COMMIT)(root, fresh)
+
+    return edit
+
+
+def stored(root: Path, rows: set[int]) -> dict[str, Any]:
+    """Store a vector in a file of its own, and describe it."""
+    payload = serialize_vector(sorted(rows))
+    path = root / f"vector-{zlib.crc32(payload)}.bin"
+    size, crc = (n.to_bytes(4, "big") for n in (len(payload), zlib.crc32(payload)))
+    path.write_bytes(b"\x01" + size + payload + crc)
+    return {
+        "storageType": "p",
+        "pathOrInlineDv": f"file://{path}",
+        "offset": 1,
+        "sizeInBytes": len(payload),
+        "cardinality": len(rows),
+    }
+
+
+def groups_of(path: Path) -> list[int]:
+    """Give the numbers of rows of a file's row groups."""
+    footer = pq.read_metadata(path)
+    return [footer.row_group(n).num_rows for n in range(footer.num_row_groups)]

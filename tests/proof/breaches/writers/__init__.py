@@ -1,0 +1,1 @@
+"""Wrong writers, by what they are about."""

@@ -1,0 +1,472 @@
+"""Wrong writers of actions and rules: fields, rows, protocols, statistics, partition values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from breaches.edits import (
+    CHANGES,
+    COMMIT,
+    doubling,
+    dropping,
+    each,
+    parquet,
+    renaming,
+    setting,
+    statistics,
+    unlisted,
+    without,
+)
+from breaches.model import Breach, How, Where
+from breaches.seams import asking, carrying_out, leaving
+from breaches.writers.features import after_step, doing_nothing
+from conformance.adapter import Write
+from reference_impl import Table
+
+
+def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+    return Breach(slug, breaks, "writer", where, how, case)
+
+
+def _bringing(change: Any) -> How:
+    """Change the rows that a step brings."""
+
+    def changed(request: Any) -> Any:
+        if isinstance(request, Write) and request.rows is not None:
+            return replace(request, rows=change(request.rows))
+        return request
+
+    return asking(changed)
+
+
+def _without_nulls_columns(table: pa.Table) -> pa.Table:
+    """Take a column of nulls for one that was not given."""
+    return table.drop_columns(
+        [n for n in table.column_names if table.column(n).null_count == len(table)]
+    )
+
+
+def _encoded(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "path": body["path"].replace("%", "")}
+
+
+def _partition(change: Any) -> Any:
+    def changed(body: dict[str, Any]) -> dict[str, Any]:
+        values = body.get("partitionValues") or {}
+        return {
+            **body,
+            "partitionValues": {k: v if v is None else change(v) for k, v in values.items()},
+        }
+
+    return each("add", changed, COMMIT)
+
+
+def _bounds(name: str, change: Any) -> Any:
+    def changed(found: Any) -> None:
+        found[name] = {
+            k: change(v) if isinstance(v, int) else v for k, v in found.get(name, {}).items()
+        }
+
+    return statistics(changed)
+
+
+def _nulls_for_the_rest(request: Any) -> Any:
+    """Bring nulls for the columns that rows lack."""
+    if not isinstance(request, Write) or request.rows is None or request.operation != "append":
+        return request
+    rows = request.rows
+    for column in Table(request.table).snapshot().schema.fields:
+        if column.name not in rows.column_names:
+            kind = pa.string() if str(column.type) == "string" else pa.int64()
+            rows = rows.append_column(column.name, pa.nulls(len(rows), kind))
+    return replace(request, rows=rows)
+
+
+LINEAR = "delta-log-entries/write-linear*"
+CREATED = "delta-log-entries/write-create-with-rows*"
+DELETED = "add-file-and-remove-file/write-delete-all*"
+FEED = "change-data-files/write-changes/*"
+PARTS = "partition-value-serialization/write-"
+NESTED = "data-files/write-nested*"
+
+_CARRIED = {
+    "APP-002": "append-only-tables/write-delete*",
+    "CHK-006": "check-constraints/write-false*",
+    "CHK-009": "check-constraints/write-add-false*",
+    "CHK-010": "check-constraints/write-add-null*",
+    "DFT-008": "default-columns/write-add-with-default*",
+    "DOM-015": "domain-metadata/write-system-set*",
+    "DOM-016": "domain-metadata/write-system-remove*",
+    "GEN-004": "generated-columns/write-other-value*",
+    "INV-005": "column-invariants/write-false*",
+    "INV-006": "column-invariants/write-null*",
+    "PROTO-006": "protocol-evolution/write-unknown-version*",
+    "SCH-025": "schema-serialization-format/write-null-refused*",
+    "SCH-001": "schema-serialization-format/write-add-taken-name*",
+    "TF-003": "table-features/write-unknown-feature*",
+    "VPC-002": "vacuum-protocol-check/write-unknown-feature*",
+    "WVER-007": "version-requirements/write-constraint-6*",
+    "WVER-002": "version-requirements/write-constraint-3*",
+    "WVER-001": "version-requirements/write-append-only-4*",
+    "TW-002": "type-widening/write-not-enabled*",
+    "TW-003": "type-widening/write-refused-narrower*",
+    "CAT-011": "catalog-managed-tables/write-append*",
+}
+"""What has to be refused: the row that it breaks, and the recipe."""
+
+ROWS = (
+    *(
+        writer(f"carries-out-{row.lower()}", row, "answers", carrying_out(), case)
+        for row, case in _CARRIED.items()
+    ),
+    writer(
+        "creates-without-metadata",
+        "META-001",
+        "actions",
+        leaving(without("metaData", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-the-id-out",
+        "META-004",
+        "actions",
+        leaving(dropping("metaData", "id", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-the-format-out",
+        "META-007",
+        "actions",
+        leaving(dropping("metaData", "format", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-the-schema-out",
+        "META-008",
+        "actions",
+        leaving(dropping("metaData", "schemaString", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-partition-columns-out",
+        "META-009",
+        "actions",
+        leaving(dropping("metaData", "partitionColumns", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-the-configuration-out",
+        "META-011",
+        "actions",
+        leaving(dropping("metaData", "configuration", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "names-another-format",
+        "META-012",
+        "actions",
+        leaving(setting("metaData", "format.provider", 7, COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-options-a-list",
+        "META-013",
+        "actions",
+        leaving(setting("metaData", "format.options", [1], COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "forgets-properties",
+        "META-011",
+        "requests",
+        doing_nothing("set_properties"),
+        "change-metadata/write-properties*",
+    ),
+    *(
+        writer(
+            f"leaves-{name}-of-adds-out",
+            row,
+            "actions",
+            leaving(dropping("add", name, where=COMMIT)),
+            LINEAR,
+        )
+        for row, name in (
+            ("ADD-001", "path"),
+            ("ADD-005", "partitionValues"),
+            ("ADD-006", "size"),
+            ("ADD-007", "modificationTime"),
+            ("ADD-008", "dataChange"),
+        )
+    ),
+    *(
+        writer(
+            f"leaves-{name}-of-removes-out",
+            row,
+            "actions",
+            leaving(dropping("remove", name, where=COMMIT)),
+            DELETED,
+        )
+        for row, name in (("REM-001", "path"), ("REM-004", "dataChange"), ("REM-007", "size"))
+    ),
+    writer(
+        "tells-wrong-sizes",
+        "ADD-006",
+        "actions",
+        leaving(setting("add", "size", 3, COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "changes-rows-as-a-move",
+        "ADD-009",
+        "actions",
+        leaving(setting("add", "dataChange", value=False, where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "removes-rows-as-a-move",
+        "REM-005",
+        "actions",
+        leaving(setting("remove", "dataChange", value=False, where=COMMIT)),
+        DELETED,
+    ),
+    writer(
+        "adds-a-file-twice-in-a-commit",
+        "FA-012",
+        "actions",
+        leaving(doubling("add", lambda b: {**b, "modificationTime": 5})),
+        LINEAR,
+    ),
+    writer(
+        "leaves-partition-values-out",
+        "WCON-002",
+        "actions",
+        leaving(setting("add", "partitionValues", {}, COMMIT)),
+        f"{PARTS}string*",
+    ),
+    writer(
+        "leaves-change-files-out", "CDC-012", "actions", leaving(without("cdc", where=COMMIT)), FEED
+    ),
+    writer(
+        "feeds-on-old-versions-nothing",
+        "CDC-011",
+        "actions",
+        after_step(1, leaving(without("cdc", where=COMMIT))),
+        "version-requirements/write-feed-4*",
+    ),
+    writer(
+        "feeds-version-4-nothing",
+        "WVER-003",
+        "actions",
+        leaving(without("cdc", where=COMMIT)),
+        "version-requirements/write-feed-4*",
+    ),
+    writer(
+        "keeps-change-files-elsewhere",
+        "CDFF-001",
+        "files",
+        leaving(
+            renaming(CHANGES, lambda n: n.replace("_change_data", "changes")),
+            each("cdc", lambda b: {**b, "path": b["path"].replace("_change_data", "changes")}),
+        ),
+        FEED,
+    ),
+    writer(
+        "tells-no-kind-of-change",
+        "CDFF-007",
+        "files",
+        leaving(parquet(lambda t: t.drop_columns(["_change_type"]), CHANGES)),
+        FEED,
+    ),
+    writer(
+        "tells-other-kinds-of-changes",
+        "CDFF-008",
+        "files",
+        leaving(
+            parquet(
+                lambda t: t.set_column(
+                    t.column_names.index("_change_type"),
+                    "_change_type",
+                    pa.array(["update"] * len(t)),
+                ),
+                CHANGES,
+            )
+        ),
+        FEED,
+    ),
+    writer(
+        "tells-wrong-sizes-of-changes",
+        "CDC-008",
+        "actions",
+        leaving(setting("cdc", "size", 3, COMMIT)),
+        FEED,
+    ),
+    writer(
+        "leaves-values-of-changes-out",
+        "CDC-007",
+        "actions",
+        leaving(dropping("cdc", "partitionValues", where=COMMIT)),
+        FEED,
+    ),
+    writer(
+        "forgets-txn",
+        "TXN-004",
+        "actions",
+        leaving(without("txn")),
+        "transaction-identifiers/write-progress*",
+    ),
+    writer(
+        "names-no-application",
+        "TXN-001",
+        "actions",
+        leaving(dropping("txn", "appId", where=COMMIT)),
+        "transaction-identifiers/write-progress*",
+    ),
+    writer(
+        "tells-versions-of-txn-as-text",
+        "TXN-002",
+        "actions",
+        leaving(setting("txn", "version", str, COMMIT)),
+        "transaction-identifiers/write-progress*",
+    ),
+    writer(
+        "leaves-the-reader-version-out",
+        "PROTO-001",
+        "actions",
+        leaving(dropping("protocol", "minReaderVersion", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-the-writer-version-out",
+        "PROTO-002",
+        "actions",
+        leaving(dropping("protocol", "minWriterVersion", where=COMMIT)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-reader-features-out",
+        "PROTO-003",
+        "actions",
+        leaving(dropping("protocol", "readerFeatures", where=COMMIT)),
+        "table-features/write-created-for-readers*",
+    ),
+    writer(
+        "leaves-writer-features-out",
+        "PROTO-004",
+        "actions",
+        leaving(dropping("protocol", "writerFeatures", where=COMMIT)),
+        "table-features/write-created-for-writers*",
+    ),
+    writer(
+        "creates-with-one-list",
+        "TF-008",
+        "actions",
+        leaving(dropping("protocol", "readerFeatures", where=COMMIT)),
+        "table-features/write-created-for-readers*",
+    ),
+    writer(
+        "creates-with-reader-list",
+        "TF-007",
+        "actions",
+        leaving(setting("protocol", "readerFeatures", [], COMMIT)),
+        "table-features/write-created-for-writers*",
+    ),
+    writer(
+        "creates-on-3-and-6",
+        "TF-009",
+        "actions",
+        leaving(
+            each(
+                "protocol",
+                lambda _b: {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
+                COMMIT,
+            )
+        ),
+        LINEAR,
+    ),
+    writer(
+        "writes-3-without-7",
+        "RVER-003",
+        "actions",
+        leaving(
+            each(
+                "protocol",
+                lambda _b: {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
+                COMMIT,
+            )
+        ),
+        LINEAR,
+    ),
+    writer(
+        "lists-for-readers-alone",
+        "TF-020",
+        "actions",
+        leaving(unlisted("deletionVectors", "writerFeatures")),
+        "table-features/write-created-for-readers*",
+    ),
+    writer(
+        "loses-features-when-it-upgrades",
+        "TF-012",
+        "actions",
+        leaving(unlisted("changeDataFeed")),
+        "table-features/write-upgrade*",
+    ),
+    writer(
+        "names-no-domain",
+        "DOM-001",
+        "actions",
+        leaving(dropping("domainMetadata", "domain", where=COMMIT)),
+        "domain-metadata/write-domains*",
+    ),
+    writer(
+        "configures-domains-by-objects",
+        "DOM-002",
+        "actions",
+        leaving(setting("domainMetadata", "configuration", {"a": 1}, COMMIT)),
+        "domain-metadata/write-domains*",
+    ),
+    writer(
+        "tells-removed-as-text",
+        "DOM-003",
+        "actions",
+        leaving(setting("domainMetadata", "removed", "false", COMMIT)),
+        "domain-metadata/write-domains*",
+    ),
+    writer(
+        "loses-domains",
+        "DOM-014",
+        "actions",
+        leaving(without("domainMetadata")),
+        "domain-metadata/write-domains*",
+    ),
+    writer(
+        "loses-unknown-domains-at-checkpoints",
+        "DOM-014",
+        "actions",
+        leaving(without("domainMetadata", where=r"_delta_log/\d{20}\.checkpoint.*")),
+        "domain-metadata/write-unknown-kept*",
+    ),
+    writer(
+        "ignores-defaults",
+        "DFT-005",
+        "requests",
+        asking(_nulls_for_the_rest),
+        "default-columns/write-default*",
+    ),
+    writer(
+        "takes-null-for-no-value",
+        "DFT-006",
+        "requests",
+        _bringing(_without_nulls_columns),
+        "default-columns/write-default*",
+    ),
+    writer(
+        "keeps-the-lock",
+        "APP-004",
+        "requests",
+        doing_nothing("delete"),
+        "append-only-tables/write-after-unlocking*",
+    ),
+)

@@ -1,0 +1,287 @@
+"""Wrong writers of partition values, statistics and schemas."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from breaches.edits import (
+    dropping,
+    fields,
+    parquet,
+    schema,
+    statistics,
+    types,
+    unlisted,
+)
+from breaches.seams import leaving
+from breaches.writers.features import after_step, doing_nothing
+from breaches.writers.rules import LINEAR, NESTED, PARTS, _bounds, _partition, writer
+
+ROWS = (
+    writer(
+        "records-no-widening",
+        "TW-006",
+        "actions",
+        leaving(fields(lambda f: f["metadata"].pop("delta.typeChanges", None))),
+        "type-widening/write-widen/*",
+    ),
+    writer(
+        "lists-no-timestamps-without-zone",
+        "NTZ-002",
+        "actions",
+        leaving(unlisted("timestampNtz")),
+        "timestamp-ntz/write-data*",
+    ),
+    writer(
+        "keeps-numbers-for-partition-values",
+        "PART-001",
+        "actions",
+        leaving(_partition(lambda v: int(v) if re.fullmatch(r"-?\d+", v) else v)),
+        f"{PARTS}integer*",
+    ),
+    writer(
+        "pads-partition-texts",
+        "PART-003",
+        "actions",
+        leaving(_partition(lambda v: f"{v} ")),
+        f"{PARTS}string*",
+    ),
+    writer(
+        "keeps-numbers-in-hexadecimal",
+        "PART-004",
+        "actions",
+        leaving(_partition(lambda v: f"0x{v}")),
+        f"{PARTS}integer*",
+    ),
+    writer(
+        "keeps-dates-with-slashes",
+        "PART-005",
+        "actions",
+        leaving(_partition(lambda v: v.replace("-", "/"))),
+        f"{PARTS}date*",
+    ),
+    writer(
+        "keeps-instants-otherwise",
+        "PART-011",
+        "actions",
+        leaving(_partition(lambda v: v.replace(" ", "T"))),
+        f"{PARTS}timestamp-ntz*",
+    ),
+    writer(
+        "keeps-booleans-in-capitals",
+        "PART-013",
+        "actions",
+        leaving(_partition(str.upper)),
+        f"{PARTS}boolean*",
+    ),
+    writer(
+        "keeps-bytes-otherwise",
+        "PART-014",
+        "actions",
+        leaving(_partition(lambda v: v.encode().hex())),
+        f"{PARTS}binary*",
+    ),
+    writer(
+        "counts-too-few-rows",
+        "STAT-001",
+        "actions",
+        leaving(statistics(lambda s: s.update(numRecords=s["numRecords"] - 1))),
+        LINEAR,
+    ),
+    writer(
+        "raises-lower-bounds",
+        "STAT-012",
+        "actions",
+        leaving(_bounds("minValues", lambda v: v + 1)),
+        "data-files/write-append-types*",
+    ),
+    writer(
+        "lowers-upper-bounds",
+        "STAT-012",
+        "actions",
+        leaving(_bounds("maxValues", lambda v: v - 1)),
+        "data-files/write-append-types*",
+    ),
+    writer(
+        "raises-wide-bounds",
+        "STAT-013",
+        "actions",
+        leaving(_bounds("minValues", lambda v: v + 1000)),
+        "deletion-vectors/write-changes*",
+    ),
+    writer(
+        "flattens-statistics",
+        "STAT-007",
+        "actions",
+        leaving(statistics(lambda s: s.update(minValues=[1]))),
+        NESTED,
+    ),
+    writer(
+        "calls-structs-otherwise",
+        "SCH-021",
+        "actions",
+        leaving(schema(lambda t: t.update(type="record"))),
+        LINEAR,
+    ),
+    writer(
+        "leaves-fields-out",
+        "SCH-022",
+        "actions",
+        leaving(schema(lambda t: t.pop("fields") and None)),
+        LINEAR,
+    ),
+    writer(
+        "leaves-names-out",
+        "SCH-023",
+        "actions",
+        leaving(fields(lambda f: f.pop("name", None))),
+        LINEAR,
+    ),
+    writer(
+        "leaves-types-out",
+        "SCH-024",
+        "actions",
+        leaving(fields(lambda f: f.pop("type", None))),
+        LINEAR,
+    ),
+    writer(
+        "leaves-nullable-out",
+        "SCH-025",
+        "actions",
+        leaving(fields(lambda f: f.pop("nullable", None))),
+        LINEAR,
+    ),
+    writer(
+        "leaves-metadata-out",
+        "SCH-026",
+        "actions",
+        leaving(fields(lambda f: f.pop("metadata", None))),
+        LINEAR,
+    ),
+    writer(
+        "keeps-own-keys-under-delta",
+        "SCH-027",
+        "actions",
+        leaving(fields(lambda f: f["metadata"].update({"delta.mine": 1}))),
+        LINEAR,
+    ),
+    writer(
+        "leaves-elementType-out",
+        "SCH-030",
+        "actions",
+        leaving(types("array", lambda t: t.pop("elementType"))),
+        NESTED,
+    ),
+    writer(
+        "leaves-containsNull-out",
+        "SCH-031",
+        "actions",
+        leaving(types("array", lambda t: t.pop("containsNull"))),
+        NESTED,
+    ),
+    writer(
+        "leaves-keyType-out",
+        "SCH-033",
+        "actions",
+        leaving(types("map", lambda t: t.pop("keyType"))),
+        NESTED,
+    ),
+    writer(
+        "leaves-valueType-out",
+        "SCH-034",
+        "actions",
+        leaving(types("map", lambda t: t.pop("valueType"))),
+        NESTED,
+    ),
+    writer(
+        "leaves-valueContainsNull-out",
+        "SCH-035",
+        "actions",
+        leaving(types("map", lambda t: t.pop("valueContainsNull"))),
+        NESTED,
+    ),
+    writer(
+        "keeps-instants-without-zone",
+        "SCH-015",
+        "files",
+        leaving(
+            parquet(
+                lambda t: t.cast(
+                    pa.schema(
+                        [
+                            f.with_type(pa.timestamp("us")) if pa.types.is_timestamp(f.type) else f
+                            for f in t.schema
+                        ]
+                    )
+                )
+            )
+        ),
+        "data-files/write-append-types*",
+    ),
+    writer(
+        "keeps-zoneless-instants-with-zone",
+        "SCH-019",
+        "files",
+        leaving(
+            parquet(
+                lambda t: t.cast(
+                    pa.schema(
+                        [
+                            f.with_type(pa.timestamp("us", "UTC"))
+                            if pa.types.is_timestamp(f.type)
+                            else f
+                            for f in t.schema
+                        ]
+                    )
+                )
+            )
+        ),
+        "timestamp-ntz/write-data*",
+    ),
+    writer(
+        "loses-what-is-said-of-columns",
+        "SCH-037",
+        "actions",
+        after_step(2, leaving(fields(lambda f: f.update(metadata={})))),
+        "schema-serialization-format/write-*",
+    ),
+    writer(
+        "fills-nulls-of-generated-columns",
+        "GEN-005",
+        "requests",
+        doing_nothing("append"),
+        "generated-columns/write-generated*",
+    ),
+    writer(
+        "checkpoints-no-reader-features",
+        "CKSCH-008",
+        "actions",
+        leaving(dropping("protocol", "readerFeatures", where=r"_delta_log/\d{20}\.checkpoint.*")),
+        "checkpoints/write-everything*",
+    ),
+    writer(
+        "checkpoints-no-writer-features",
+        "CKSCH-009",
+        "actions",
+        leaving(dropping("protocol", "writerFeatures", where=r"_delta_log/\d{20}\.checkpoint.*")),
+        "checkpoints/write-everything*",
+    ),
+    writer(
+        "knows-no-identity-at-6",
+        "WVER-005",
+        "requests",
+        doing_nothing("append"),
+        "version-requirements/write-identity-6*",
+    ),
+    writer(
+        "maps-nothing-at-5",
+        "WVER-004",
+        "files",
+        after_step(
+            1, leaving(parquet(lambda t: t.rename_columns([f"x{n}" for n in t.column_names])))
+        ),
+        "column-mapping/write-turn-on-legacy*",
+    ),
+)

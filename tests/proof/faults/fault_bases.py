@@ -1,0 +1,484 @@
+"""The sound tables that faults are planted in, written by the builders of `generators/`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from generators.materialise.builder import TableBuilder
+from generators.materialise.data.data_files import ExtraColumn, FileLayout
+from generators.materialise.log.checkpoints import CheckpointStyle
+from generators.materialise.log.files import drop_commits
+from generators.materialise.log.protocols import Protocol
+from generators.materialise.staging import StageOptions
+from generators.mutations.bases import BASES
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+
+__all__ = ["TABLES"]
+
+_SCHEMA = struct(field("id", "long"), field("name", "string"))
+_NESTED = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "integer"), field("b", "string"))),
+    field("l", array("long")),
+    field("m", map_of("string", "long")),
+)
+_KEPT = {"delta.deletedFileRetentionDuration": "interval 5000 weeks"}
+_STRUCT = CheckpointStyle(stats_parsed=True)
+_AS_STRUCT = {"delta.checkpoint.writeStatsAsStruct": "true"}
+
+_MOMENT = datetime(2024, 2, 29, 12, 30, 15, 250_000, UTC)
+_LOCAL = _MOMENT.replace(tzinfo=None)
+
+
+def _rows(start: int, count: int) -> list[dict[str, Any]]:
+    return [{"id": each, "name": f"row {each}"} for each in range(start, start + count)]
+
+
+def _nested_rows(count: int) -> list[dict[str, Any]]:
+    return [{"id": n, "s": {"a": n, "b": "x"}, "l": [n, None], "m": {"k": n}} for n in range(count)]
+
+
+def _filled(root: Path, schema: Struct = _SCHEMA, **options: Any) -> TableBuilder:
+    """Make a table of two appends, the second of two files."""
+    builder = TableBuilder(root, schema, seed="faults", **options)
+    builder.create()
+    builder.append(_rows(0, 3))
+    builder.append(_rows(3, 4), StageOptions(rows_per_file=2))
+    return builder
+
+
+def _typed(root: Path) -> TableBuilder:
+    names = ("d", "date"), ("t", "timestamp"), ("z", "timestamp_ntz"), ("b", "boolean")
+    more = ("n", "integer"), ("c", "decimal(6,2)"), ("s", "string"), ("y", "byte"), ("f", "double")
+    columns = [field(name, of) for name, of in (*names, *more)]
+    schema = struct(field("id", "long"), *columns)
+    partitions = [each.name for each in columns]
+    builder = TableBuilder(root, schema, partition_columns=partitions, seed="typed", hive=False)
+    builder.create()
+    builder.append([
+        {
+            "id": 1, "d": _LOCAL.date(), "t": _MOMENT, "z": _LOCAL, "b": True,
+            "n": 7, "c": Decimal("12.50"), "s": "a b", "y": 1, "f": 0.5,
+        }
+    ])  # fmt: skip
+    return builder
+
+
+def _valued(root: Path) -> TableBuilder:
+    """Make a table of many types with statistics of each, and required parts."""
+    schema = struct(
+        field("id", "long", nullable=False),
+        field("n", "integer"),
+        field("x", "double"),
+        field("r", "float"),
+        field("t", "timestamp"),
+        field("z", "timestamp_ntz"),
+        field("d", "date"),
+        field("c", "decimal(12,3)"),
+        field("s", "string"),
+        field("b", "boolean"),
+        field("h", "short"),
+        field("y", "byte"),
+        field("i", "binary"),
+        field("p", struct(field("a", "integer", nullable=False), field("b", "string"))),
+        field("l", array("long", contains_null=False)),
+        field("m", map_of("string", "long", value_contains_null=False)),
+    )
+    builder = TableBuilder(root, schema, seed="valued")
+    builder.create()
+    builder.append([
+        {
+            "id": n, "n": n, "x": n / 2, "r": n / 4, "t": _MOMENT.replace(minute=n),
+            "z": _LOCAL.replace(minute=n), "d": date(2024, 1, 1 + n), "c": Decimal(n) / 8,
+            "s": f"s{n}" if n else None, "b": n == 1, "h": n, "y": n, "i": b"x",
+            "p": {"a": n, "b": "x"}, "l": [n], "m": {"k": n},
+        }
+        for n in range(4)
+    ])  # fmt: skip
+    return builder
+
+
+def _rich(root: Path, **options: Any) -> TableBuilder:
+    """Make a table with something of every action: vectors, tombstones, txns, domains."""
+    schema = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
+    properties = {"delta.enableDeletionVectors": "true", **_KEPT, **options.pop("properties", {})}
+    features = ["domainMetadata", "deletionVectors", *options.pop("features", ())]
+    builder = TableBuilder(
+        root,
+        schema,
+        partition_columns=["p"],
+        properties=properties,
+        features=features,
+        seed="rich",
+        **options,
+    )
+    builder.create()
+    builder.append([{"id": n, "name": f"row {n}", "p": n % 2} for n in range(8)])
+    builder.append([{"id": n, "name": f"row {n}", "p": 2} for n in range(8, 12)])
+    builder.delete_rows(lambda row: row["id"] in (1, 3))
+    builder.remove(lambda row: row["p"] == 2)
+    builder.set_transaction("app", 1)
+    builder.set_transaction("app", 2)
+    builder.set_transaction("other", 5)
+    builder.set_domain("app.kept", "first")
+    builder.set_domain("app.kept", "second")
+    builder.set_domain("app.gone", "x")
+    builder.set_domain("app.gone", "x", removed=True)
+    return builder
+
+
+def _checkpointed(root: Path) -> TableBuilder:
+    builder = _rich(root, properties=_AS_STRUCT)
+    builder.checkpoint(style=_STRUCT, hint=False)
+    return builder
+
+
+def _checkpointed_legacy(root: Path) -> TableBuilder:
+    builder = _filled(root)
+    builder.remove([next(iter(builder.files.values()))])
+    builder.checkpoint(hint=False)
+    return builder
+
+
+def _checkpointed_early(root: Path) -> TableBuilder:
+    builder = _filled(root)
+    builder.checkpoint(version=1, hint=False)
+    return builder
+
+
+def _checkpointed_mapped(root: Path) -> TableBuilder:
+    mode = {"delta.columnMapping.mode": "name"}
+    schema = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
+    builder = TableBuilder(
+        root, schema, partition_columns=["p"], properties=mode | _AS_STRUCT, seed="mapped"
+    )
+    builder.create()
+    builder.append([{"id": n, "name": "x", "p": n % 2} for n in range(4)])
+    builder.checkpoint(style=_STRUCT, hint=False)
+    return builder
+
+
+def _checkpointed_tracked(root: Path) -> TableBuilder:
+    builder = _filled(root, properties={"delta.enableRowTracking": "true", **_KEPT})
+    builder.remove([next(iter(builder.files.values()))])
+    builder.checkpoint(hint=False)
+    return builder
+
+
+def _v2(kind: Any, **options: Any) -> Callable[[Path], TableBuilder]:
+    def build(root: Path) -> TableBuilder:
+        builder = _rich(root, features=["v2Checkpoint"])
+        builder.checkpoint(kind, hint=False, **options)
+        return builder
+
+    return build
+
+
+def _v2_twins(root: Path) -> TableBuilder:
+    builder = _v2("v2-json")(root)
+    builder.checkpoint("v2-classic", hint=False)
+    return builder
+
+
+def _parts(root: Path) -> TableBuilder:
+    builder = _filled(root)
+    builder.checkpoint("multi-part", hint=False)
+    return builder
+
+
+def _parts_with_vectors(root: Path) -> TableBuilder:
+    builder = _rich(root)
+    builder.checkpoint("multi-part", hint=False)
+    return builder
+
+
+def _compacted(root: Path) -> TableBuilder:
+    builder = _rich(root)
+    builder.compact_log(1, builder.version)
+    return builder
+
+
+def _compacted_later(root: Path) -> TableBuilder:
+    """Compact commits that remove what came before the range."""
+    builder = _rich(root)
+    builder.compact_log(3, 6)
+    return builder
+
+
+def _cleaned(root: Path) -> TableBuilder:
+    builder = _rich(root)
+    builder.checkpoint(version=4, hint=False)
+    drop_commits(root, 4)
+    return builder
+
+
+def _summed(root: Path) -> TableBuilder:
+    builder = _rich(root, properties={"delta.enableInCommitTimestamps": "true"})
+    builder.checksum(all_files=True)
+    return builder
+
+
+def _summed_plainly(root: Path) -> TableBuilder:
+    builder = _filled(root)
+    builder.checksum()
+    return builder
+
+
+def _hinted(root: Path) -> TableBuilder:
+    builder = _filled(root)
+    builder.checkpoint()
+    return builder
+
+
+def _hinted_richly(root: Path) -> TableBuilder:
+    """Have a hint in which every rule of the canonical form matters."""
+    builder = _filled(root)
+    builder.checkpoint()
+    path = root / "_delta_log/_last_checkpoint"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["later"] = {"b c": [1, None, {"checksum": "x"}], "ä~": True}
+    document["tags"] = {"a-b": "50 % /", "_": "ü"}
+    del document["checksum"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return builder
+
+
+def _changed(root: Path) -> TableBuilder:
+    builder = _filled(root, properties={"delta.enableChangeDataFeed": "true"})
+    builder.update(lambda row: row["id"] == 2, {"name": "changed"})
+    return builder
+
+
+def _rearranged(root: Path) -> TableBuilder:
+    builder = _filled(root)
+    builder.compact()
+    return builder
+
+
+def _deleted(storage: Any) -> Callable[[Path], TableBuilder]:
+    def build(root: Path) -> TableBuilder:
+        builder = _filled(root, properties={"delta.enableDeletionVectors": "true"})
+        builder.delete_rows(lambda row: row["id"] == 1, storage)
+        return builder
+
+    return build
+
+
+def _deleted_twice(root: Path) -> TableBuilder:
+    builder = _deleted("file")(root)
+    builder.delete_rows(lambda row: row["id"] == 2)
+    return builder
+
+
+def _mapped(mode: str) -> Callable[[Path], TableBuilder]:
+    def build(root: Path) -> TableBuilder:
+        schema = _NESTED.with_fields(field("q", "integer"))
+        builder = TableBuilder(
+            root,
+            schema,
+            partition_columns=["q"],
+            properties={"delta.columnMapping.mode": mode},
+            seed=mode,
+        )
+        builder.create()
+        builder.append([{**row, "q": 1} for row in _nested_rows(3)])
+        wider = builder.schema.with_fields(field("new", "long"))
+        builder.change_table(schema=wider)
+        builder.append([{**_nested_rows(1)[0], "q": 1, "new": 4}])
+        return builder
+
+    return build
+
+
+def _tracked(root: Path) -> TableBuilder:
+    builder = _filled(root, properties={"delta.enableRowTracking": "true"})
+    builder.update(lambda row: row["id"] == 4, {"name": "changed"})
+    return builder
+
+
+def _tracked_with_vectors(root: Path) -> TableBuilder:
+    properties = {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}
+    builder = _filled(root, properties=properties)
+    builder.delete_rows(lambda row: row["id"] == 1)
+    return builder
+
+
+def _tracked_by_support(root: Path) -> TableBuilder:
+    return _filled(root, features=["rowTracking"])
+
+
+def _timed_later(root: Path) -> TableBuilder:
+    builder = _filled(root, features=["domainMetadata"])
+    builder.change_table(properties={"delta.enableInCommitTimestamps": "true"})
+    builder.append(_rows(9, 1))
+    return builder
+
+
+def _iceberg(version: int) -> Callable[[Path], TableBuilder]:
+    def build(root: Path) -> TableBuilder:
+        columns = [field("id", "long"), field("q", "integer"), field("t", "timestamp")]
+        if version == 2:
+            ids = {"delta.columnMapping.nested.ids": {"c-4.element": 5}}
+            columns.append(field("l", array("long"), metadata={**_names(4), **ids}))
+            columns[:3] = [
+                field(each.name, each.type, metadata=_names(number))
+                for number, each in enumerate(columns[:3], 1)
+            ]
+        inside = pa.field("element", pa.int64(), metadata={"PARQUET:field_id": "5"})
+        lists = ExtraColumn("c-4", pa.array([[1]], pa.list_(inside)), field_id=4)
+        properties = {
+            "delta.columnMapping.mode": "name",
+            f"delta.enableIcebergCompatV{version}": "true",
+        }
+        if version == 2:
+            properties["delta.columnMapping.maxColumnId"] = "5"
+        builder = TableBuilder(
+            root,
+            Struct(tuple(columns)),
+            partition_columns=["q"],
+            properties=properties,
+            seed="iceberg",
+            layout=FileLayout(
+                partitions_inside=True,
+                order=("id", "t"),
+                extra=() if version == 1 else (lists,),
+            ),
+        )
+        builder.create()
+        row: dict[str, Any] = {"id": 1, "q": 1, "t": datetime(2024, 1, 1, tzinfo=UTC)}
+        builder.append([row | ({"l": [1]} if version == 2 else {})])
+        return builder
+
+    return build
+
+
+def _names(number: int) -> dict[str, Any]:
+    return {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"c-{number}"}
+
+
+def _clustered(root: Path) -> TableBuilder:
+    builder = TableBuilder(root, _SCHEMA, features=["clustering"], seed="clustered")
+    configuration = json.dumps({"clusteringColumns": [["id"]]})
+    domain = {"domain": "delta.clustering", "configuration": configuration, "removed": False}
+    builder.create(actions=[{"domainMetadata": domain}])
+    builder.append(_rows(0, 3))
+    return builder
+
+
+def _ruled(root: Path) -> TableBuilder:
+    """Make a table with a constraint, an invariant, a generated, an identity, a default column."""
+    invariant = json.dumps({"expression": {"expression": "id >= 0"}})
+    identity = {"start": 1, "step": 2, "highWaterMark": 5, "allowExplicitInsert": False}
+    schema = struct(
+        field("id", "long", metadata={"delta.invariants": invariant}),
+        field("name", "string", metadata={"CURRENT_DEFAULT": "'x'"}),
+        field("g", "long", metadata={"delta.generationExpression": "id * 2"}),
+        field("k", "long", metadata={f"delta.identity.{k}": v for k, v in identity.items()}),
+    )
+    names = ["checkConstraints", "invariants", "generatedColumns", "identityColumns"]
+    builder = TableBuilder(
+        root,
+        schema,
+        properties={"delta.constraints.small": "id < 100"},
+        features=[*names, "allowColumnDefaults"],
+        seed="ruled",
+    )
+    builder.create()
+    builder.append([{"id": n, "name": "x", "g": 2 * n, "k": 1 + 2 * n} for n in range(3)])
+    return builder
+
+
+def _append_only(root: Path) -> TableBuilder:
+    return _filled(root, properties={"delta.appendOnly": "true"})
+
+
+def _variants(root: Path) -> TableBuilder:
+    schema = struct(field("id", "long"), field("v", "variant"))
+    builder = TableBuilder(root, schema, seed="variants")
+    builder.create()
+    builder.append([{"id": n, "v": None} for n in range(2)])
+    return builder
+
+
+def _void(root: Path) -> TableBuilder:
+    schema = struct(field("id", "long"), field("u", "void"))
+    builder = TableBuilder(root, schema, seed="void")
+    builder.create()
+    builder.append([{"id": 1, "u": None}])
+    return builder
+
+
+def _catalogued(root: Path) -> TableBuilder:
+    properties = {"delta.enableInCommitTimestamps": "true"}
+    return _filled(root, properties=properties, features=["catalogManaged"])
+
+
+def _legacy(reader: int, writer: int, **options: Any) -> Callable[[Path], TableBuilder]:
+    def build(root: Path) -> TableBuilder:
+        return _filled(root, protocol=Protocol(reader, writer), **options)
+
+    return build
+
+
+def _featured(*features: str) -> Callable[[Path], TableBuilder]:
+    return lambda root: _filled(root, features=features)
+
+
+TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
+    **{base.name: base.build for base in BASES},
+    "filled": _filled,
+    "typed": _typed,
+    "valued": _valued,
+    "rich": _rich,
+    "checkpoint": _checkpointed,
+    "checkpoint-legacy": _checkpointed_legacy,
+    "checkpoint-early": _checkpointed_early,
+    "checkpoint-mapped": _checkpointed_mapped,
+    "checkpoint-tracked": _checkpointed_tracked,
+    "v2-json": _v2("v2-json"),
+    "v2-json-sidecar": _v2("v2-json", sidecars=1),
+    "v2-parquet": _v2("v2-parquet"),
+    "v2-parquet-sidecar": _v2("v2-parquet", sidecars=1),
+    "v2-classic": _v2("v2-classic"),
+    "v2-twins": _v2_twins,
+    "parts": _parts,
+    "parts-vectors": _parts_with_vectors,
+    "compaction": _compacted,
+    "compaction-later": _compacted_later,
+    "cleaned": _cleaned,
+    "summed": _summed,
+    "summed-plainly": _summed_plainly,
+    "hinted": _hinted,
+    "hinted-richly": _hinted_richly,
+    "changed": _changed,
+    "rearranged": _rearranged,
+    "deleted": _deleted("file"),
+    "deleted-inline": _deleted("inline"),
+    "deleted-twice": _deleted_twice,
+    "by-name": _mapped("name"),
+    "by-id": _mapped("id"),
+    "tracked": _tracked,
+    "tracked-vectors": _tracked_with_vectors,
+    "tracked-support": _tracked_by_support,
+    "timed-later": _timed_later,
+    "iceberg-1": _iceberg(1),
+    "iceberg-2": _iceberg(2),
+    "clustered": _clustered,
+    "ruled": _ruled,
+    "append-only": _append_only,
+    "variants": _variants,
+    "voids": _void,
+    "catalogued": _catalogued,
+    "legacy-2-5": _legacy(2, 5),
+    "legacy-1-7": _featured("appendOnly"),
+    "features-3-7": _featured("vacuumProtocolCheck"),
+    "domains": _featured("domainMetadata"),
+}
+"""Builders of sound tables, by name."""

@@ -1,0 +1,57 @@
+"""Checksums of a hint over forms that break one rule of the canonical form each."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+__all__ = ["wrong_checksum"]
+
+
+def _text(value: str, how: Mapping[str, Any]) -> str:
+    data = value.encode(how.get("encoding", "utf-8"))
+    text = quote(data, safe="-._~" + how.get("unescaped", ""))
+    if how.get("every"):
+        text = "".join(f"%{byte:02X}" for byte in data)
+    if how.get("lower case"):
+        text = re.sub("%..", lambda found: found[0].lower(), text)
+    return text if how.get("bare") else f'"{text}"'
+
+
+def _scalar(value: Any, how: Mapping[str, Any]) -> str:
+    if isinstance(value, bool) or value is None:
+        word = {True: "true", False: "false", None: "null"}[value]
+        return f'"{word}"' if how.get("quoted words") else word
+    if isinstance(value, str):
+        return _text(value, how)
+    return f"{value}.0" if how.get("fractions") else str(value)
+
+
+def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            if key != "checksum" or (path and not how.get("drop deep")):
+                name = key if how.get("bare keys") else _text(key, {**how, "bare": False})
+                yield from _pairs(child, (*path, name), how)
+    elif isinstance(value, list):
+        for at, child in enumerate(value):
+            number = f'"{at}"' if how.get("quoted positions") else str(at)
+            yield from _pairs(child, (*path, number), how)
+    else:
+        yield how.get("plus", "+").join(path), _scalar(value, how)
+
+
+def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
+    """Give the digest of a form, told by the rules that it breaks."""
+    pairs = [*_pairs(dict(document), (), how)]
+    if how.get("keep top"):
+        pairs.append(('"checksum"', '""'))
+    if not how.get("unsorted"):
+        pairs.sort(key=lambda pair: pair[0].encode())
+    text = how.get("comma", ",").join(
+        f"{key}{how.get('equals', '=')}{value}" for key, value in pairs
+    )
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
