@@ -33,6 +33,9 @@ def _asked(folder: Path) -> dict[str, list[str]]:
         "drift": [odd],
         "report": [odd],
         "diff": [odd, odd],
+        "explain": [odd],
+        "merge": [odd, f"--output={odd}"],
+        "pipeline": [odd],
     }
 
 
