@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from conformance.audit.findings import Findings
 from conformance.audit.grammar.types import BITS, decimal_of
@@ -60,8 +61,12 @@ def unescaped(step: Step) -> Mask:
 
 def doubled_paths(step: Step) -> Mask:
     """Show every action of a path that the commit names more than once."""
-    codes = step.before.store.path_codes(step.codes)
-    return np.asarray((np.bincount(codes) > 1)[codes], np.bool_)
+    return step.memo("doubled", lambda: _doubled(step.before.store.path_codes(step.codes)))
+
+
+def _doubled(codes: Codes) -> Mask:
+    _, of, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.asarray((counts > 1)[of.reshape(-1)], np.bool_)
 
 
 def shared_paths(step: Step) -> Mask:

@@ -200,6 +200,8 @@ class Store:
     def know(self, rows: Rows, shown: Mask) -> None:
         """Keep the codes of some rows at hand, because they are looked at now."""
         codes = self._codes[id(rows)][shown]
+        if not len(codes):
+            return
         self._keys.know(codes)
         if self._paths is not self._keys:
             self._paths.know(self.path_codes(codes))
