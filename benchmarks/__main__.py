@@ -8,11 +8,12 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks import opening, scanning, writing
+from benchmarks import auditing, opening, scanning, writing
 from benchmarks.measure import Limit, Row, machine, render, save
 
 _RESULTS = Path(__file__).parent / "results"
 _GROUPS: dict[str, Callable[[Path, argparse.Namespace], Iterable[Row | Limit]]] = {
+    "auditing": lambda root, given: auditing.rows(root, given.files, given.runs),
     "opening": lambda root, given: opening.rows(root, given.files, given.runs),
     "scanning": lambda root, given: scanning.rows(
         root, given.scan_files, given.scan_rows, given.runs

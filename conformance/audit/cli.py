@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Final, TextIO
 
 from conformance.audit.engine import CHECKS, audit
-from conformance.audit.findings import SEVERITIES, Finding
+from conformance.audit.forms import FORMS
 from conformance.audit.read.log import AuditError
-from conformance.base.terminal import emit, one_line, warn
-from conformance.requirements.registry import SELECTIONS, load_registry
+from conformance.base.terminal import emit, warn
+from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
 from reference_impl.places import OUTSIDE, SAME_STORE
@@ -45,9 +42,6 @@ _STATUSES: Final = (
 _SECONDS: Final = 3600
 """How long an audit may take unless told otherwise: a table must not hold up who checks it."""
 
-_SHOWN: Final = 10
-"""Places of one requirement that the text form shows; JSON has more."""
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -57,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("table", metavar="TABLE", nargs="?", help="path or URL of the table root")
     parser.add_argument("--checks", action="store_true", help="list what is checked and stop")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output form")
+    parser.add_argument("--format", choices=FORMS, default="text", help="output form")
     parser.add_argument(
         "--no-data", action="store_true", help="check the log alone, without opening data files"
     )
@@ -111,44 +105,6 @@ def _limits(options: argparse.Namespace) -> Limits:
     return Limits(seconds=options.time_limit or None, **given)
 
 
-def _counts(findings: Sequence[Finding]) -> dict[str, int]:
-    counted: Counter[str] = Counter()
-    for finding in findings:
-        counted[finding.severity] += finding.count
-    return {severity: counted[severity] for severity in SEVERITIES}
-
-
-def _write_json(table: str, findings: Sequence[Finding], out: TextIO) -> None:
-    document = {
-        "table": table,
-        "counts": _counts(findings),
-        "findings": [asdict(finding) for finding in findings],
-    }
-    # Escapes whatever is not ASCII: a path may have no other spelling.
-    json.dump(document, out, indent=2)
-    out.write("\n")
-
-
-def _write_text(table: str, findings: Sequence[Finding], out: TextIO) -> None:
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.severity, finding.requirement), []).append(finding)
-    for (severity, requirement), members in groups.items():
-        row = load_registry()[requirement]
-        emit(out, f"{severity}: {requirement} ({row.section}): {row.statement}\n")
-        shown = 0
-        for member in members:
-            hint = f" ({member.hint})" if member.hint else ""
-            for place in (member.places or (member.place,))[: max(_SHOWN - shown, 0)]:
-                shown += 1
-                emit(out, f"  {one_line(f'{place}: {member.message}{hint}')}\n")
-        found = sum(member.count for member in members)
-        if found > shown:
-            emit(out, f"  … and {found - shown} more\n")
-    told = ", ".join(f"{count} {severity}" for severity, count in _counts(findings).items())
-    emit(out, f"{one_line(table)}: {told}\n")
-
-
 def _write_checks(out: TextIO) -> None:
     for check in CHECKS:
         summary = (check.run.__doc__ or "").partition("\n")[0]
@@ -196,8 +152,7 @@ def _audit(options: argparse.Namespace) -> int:
         outside=options.outside,
         revision=options.revision,
     )
-    write = _write_json if options.format == "json" else _write_text
-    write(options.table, findings, sys.stdout)
+    FORMS[options.format]([(options.table, findings)], sys.stdout)
     if any(finding.severity == "error" for finding in findings):
         return NONCONFORMING
     return LIMITED if any(finding.limit for finding in findings) else CLEAN

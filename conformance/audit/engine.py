@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.commits import COMMIT_CHECKS
@@ -16,8 +16,9 @@ from conformance.audit.checks.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.checks.protocols import PROTOCOL_CHECKS
 from conformance.audit.checks.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
-from conformance.audit.checks.transitions import STEP_CHECKS
+from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
 from conformance.audit.checks.values import VALUE_CHECKS
+from conformance.audit.columnar.keys import Store
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
@@ -28,7 +29,7 @@ from conformance.audit.stored.files import FILE_CHECKS
 from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Step, VersionView
 from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
-from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView
+from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.summaries.columns import COLUMN_CHECKS
 from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
 from conformance.audit.summaries.pointers import POINTER_CHECKS
@@ -37,9 +38,9 @@ from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-__all__ = ["CHECKS", "audit"]
+__all__ = ["CHECKS", "CHECKS_OF_FILES", "CHECKS_OF_LOG", "Run", "audit"]
 
-_BY_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
+CHECKS_OF_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
 _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *COMMIT_CHECKS,
     *PROTOCOL_CHECKS,
@@ -53,16 +54,13 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
-_RECONCILED: Final = (
-    "protocol", "metadata", "adds", "vectors", "seen", "ids", "stamped", "removed", "txns",
-    "domains",
-)  # fmt: skip
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,
     *FEATURE_VERSION_CHECKS,
     *DESCRIBED_VERSION_CHECKS,
 )
-_BY_FILE: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
+_BY_CHANGE: Final[tuple[Check[ChangeView], ...]] = (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS)
+CHECKS_OF_FILES: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
 
 _TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
 _ACTIVE: Final = (
@@ -72,7 +70,7 @@ _ACTIVE: Final = (
 """Features that ask something of the files that come while they are active."""
 
 CHECKS: Final[tuple[Check[Any], ...]] = (
-    *_BY_LOG,
+    *CHECKS_OF_LOG,
     *_BY_STEP,
     *_BY_VERSION,
     *READING_CHECKS,
@@ -81,50 +79,99 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *CONTENT_CHECKS,
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
-    *_BY_FILE,
+    *CHECKS_OF_FILES,
     *CHANGE_FILE_CHECKS,
     *VECTOR_HISTORY_CHECKS,
 )
 """Every check that an audit runs."""
 
 
-def _content(checkpoint: Checkpoint) -> State:
-    state = State()
-    state.apply(checkpoint.version, checkpoint.all.lines)
+def _content(checkpoint: Checkpoint, store: Store) -> State:
+    state = State(store)
+    state.apply(checkpoint.version, checkpoint.all)
     return state
+
+
+def _screened(check: Check[Any], subject: Any) -> Findings:
+    """Run a check over what its screen shows of the subject, odd rows always among it."""
+    if check.screen is not None and SCREENS and subject.rows.plain:
+        subject = subject.only(check.screen(subject) | subject.rows.odd)
+    yield from check.run(subject)
+
+
+SCREENS: Final = True
+"""Whether screens are used; without them every check sees every row, and finds the same."""
 
 
 def _starts(log: Log) -> tuple[State, bool]:
     """Give the state before the first commit that can be replayed, and whether it is known."""
     first = min(log.commits, default=None)
     if first == 0:
-        return State(), True
+        return State(log.store), True
     for checkpoint in log.checkpoints:
         usable = first is None or checkpoint.version >= first - 1
         if checkpoint.complete and usable and not checkpoint.all.damaged:
-            return _content(checkpoint), True
-    return State(known=False), False
+            return _content(checkpoint, log.store), True
+    return State(log.store, known=False), False
 
 
-class _Audit:
-    """One run over one table."""
+_CHANGING: Final = frozenset({"cdc", "metaData", "protocol"})
+"""Small actions that are judged beside the files that a part of the table has."""
 
-    def __init__(self, storage: Storage, *, data: bool) -> None:
+
+class Run:
+    """One run over the log of one table, or over those of its file actions that a log was given.
+
+    Over a part of the file actions, checks that are :attr:`~Check.whole` are left to whoever has
+    all of them; what they need of the part is kept in the attributes.
+
+    Attributes:
+        measures: numbers of the files of each version that has a checksum.
+        balances: rows that each commit brings and takes away.
+        latest: the latest version; ``None`` where the log does not tell its state.
+
+    """
+
+    def __init__(  # noqa: PLR0913  each is one thing that a run is told
+        self,
+        storage: Storage,
+        log: Log,
+        *,
+        data: bool,
+        whole: bool = True,
+        first: bool = True,
+        now: int | None = None,
+    ) -> None:
+        """Take a log.
+
+        Args:
+            storage: where the table is.
+            log: of the table.
+            data: also look at data files; over a part of the table, at change files alone.
+            whole: the log has all file actions.
+            first: also look at commits without any of its file actions.
+            now: current time in ms since the epoch.
+
+        """
+        self.measures: dict[int, Measure] = {}
+        self.balances: dict[int, Balance] = {}
+        self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
-        self._log = open_log(storage)
+        self._log = log
+        self._whole = whole
+        self._first = first
         self._layouts = Layouts()
         self._visited: set[Checkpoint] = set()
         self._complete: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete:
                 self._complete.setdefault(checkpoint.version, []).append(checkpoint)
-        self._now = int(time.time() * 1000)
+        self._now = int(time.time() * 1000) if now is None else now
 
     def run(self) -> Findings:
         """Yield every finding, log first, then version by version, then the files."""
-        for log_check in _BY_LOG:
-            yield from log_check.run(LogView(self._storage, self._log))
+        yield from self._of(CHECKS_OF_LOG, LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
             # What a checkpoint has may be older than what is active in it.
@@ -135,18 +182,25 @@ class _Audit:
                 continue  # older than the checkpoint that the replay starts from
             state.known = state.known and version == state.version + 1
             step = Step(commit, state, self._layouts)
-            for step_check in _BY_STEP:
-                yield from step_check.run(step)
-            if self._data:
-                for change_check in (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS):
-                    yield from change_check.run(ChangeView(step, self._storage))
-            state.apply(version, commit.content.lines)
+            # What changes the table may be wrong because of files that are in this part alone.
+            mine = (
+                self._first or len(step.rows) > 0 or any(x.action in _CHANGING for x in step.small)
+            )
+            if mine:
+                yield from self._of(_BY_STEP, step)
+                if self._data:
+                    yield from self._of(_BY_CHANGE, ChangeView(step, self._storage))
+                if not self._whole and (balance := balance_of(step)):
+                    self.balances[version] = balance
+            state.apply(version, commit.content)
+            commit.content.rows.forget()
             self._note(state, version)
             yield from self._version(state, replayed=state.known)
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete and checkpoint not in self._visited:
                 # Older than the replay, or newer than every commit: judged by itself.
-                yield from self._checkpoint(checkpoint, _content(checkpoint), replayed=False)
+                content = _content(checkpoint, state.store)
+                yield from self._checkpoint(checkpoint, content, replayed=False)
         yield from self._latest(state, known=known)
 
     def _note(self, state: State, version: int) -> None:
@@ -169,27 +223,25 @@ class _Audit:
         for checkpoint in self._complete.get(state.version, ()):
             yield from self._checkpoint(checkpoint, state, replayed=replayed)
             if not state.known and not checkpoint.all.damaged:
-                self._adopt(state, _content(checkpoint))
+                state.adopt(_content(checkpoint, state.store))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
-            for checksum_check in CHECKSUM_CHECKS:
-                yield from checksum_check.run(ChecksumView(document, view))
+            subject = ChecksumView(document, view)
+            if not self._whole:
+                self.measures[state.version] = subject.measure
+            yield from self._of(CHECKSUM_CHECKS, subject)
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
         view = self._view(state, last=False)
-        subject = CheckpointView(checkpoint, _content(checkpoint), view, replayed)
+        subject = CheckpointView(checkpoint, _content(checkpoint, state.store), view, replayed)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
         checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
-            yield from check.run(subject)
-
-    @staticmethod
-    def _adopt(state: State, content: State) -> None:
-        """Go on from a checkpoint when the commits before it are not all there."""
-        for name in _RECONCILED:
-            setattr(state, name, getattr(content, name))
-        state.known = True
+            # What the whole has to tell of one is told without its file actions.
+            if self._first or not check.whole:
+                yield from _screened(check, subject)
+        checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:
         if not known and not state.known:
@@ -202,11 +254,15 @@ class _Audit:
             if body is None:
                 yield finding(requirement, place, f"the latest version has no {action}")
         view = self._view(state, last=True)
-        for version_check in _BY_VERSION:
-            yield from version_check.run(view)
-        if self._data:
-            for file_check in _BY_FILE:
-                yield from file_check.run(view)
+        self.latest = view
+        yield from self._of(_BY_VERSION, view)
+        if self._data and self._whole:
+            yield from self._of(CHECKS_OF_FILES, view)
+
+    def _of(self, checks: Iterable[Check[Any]], subject: Any) -> Findings:
+        for check in checks:
+            if self._whole or not check.whole:
+                yield from _screened(check, subject)
 
 
 def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
@@ -246,6 +302,6 @@ def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
     except PlaceRefused as error:
         raise AuditError(location, error.message) from error
     with within_limits(limits):
-        run = _Audit(storage, data=data).run()
+        run = Run(storage, open_log(storage), data=data).run()
         findings = collect(run if revision is None else in_revision(run, revision))
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

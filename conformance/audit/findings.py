@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
@@ -80,11 +80,16 @@ class Check(Generic[_Subject]):
     Attributes:
         run: takes the subject, yields findings, raises nothing on a bad table.
         requirements: every id that a finding of it can carry.
+        screen: tells which rows of file actions the check has to see, see
+            :mod:`conformance.audit.screens`; all of them for ``None``.
+        whole: has to see all files of a version at once, and not those of some paths.
 
     """
 
     run: Callable[[_Subject], Findings]
     requirements: tuple[str, ...]
+    screen: Callable[[_Subject], Any] | None = None
+    whole: bool = False
 
 
 def severity_of(requirement: str) -> Severity:
@@ -127,7 +132,7 @@ def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
 _PLACES: Final = 100
 """Places that are kept of what is found again and again."""
 
-_DISTINCT: Final = 100_000
+_DISTINCT: Final = 20_000
 """Findings of one requirement and severity that are kept; the rest is counted."""
 
 
@@ -153,8 +158,9 @@ def collect(findings: Iterable[Finding]) -> list[Finding]:
         known = places.setdefault(key, {})
         if found.place in known:
             continue  # two checks see the same
-        if len(known) < _PLACES:
-            known[found.place] = None
+        for place in found.places or (found.place,):
+            if len(known) < _PLACES:
+                known[place] = None
         counts[key] += found.count
     return [
         replace(found, count=counts[key], places=tuple(places[key]) if len(places[key]) > 1 else ())

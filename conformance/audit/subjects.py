@@ -5,10 +5,14 @@ Serves "Action Reconciliation": a step has the state before a commit and the one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Final
 
+from conformance.audit.columnar.keys import Codes
+from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Commit, Log
 from conformance.audit.read.raw import Line
@@ -31,6 +35,8 @@ class Layouts:
 
     def __init__(self) -> None:
         """Begin with none."""
+        self._of: tuple[Layout, Layout] | None = None
+        self._verdicts: dict[Any, bool] = {}
         self._last: tuple[Body | None, Body | None] | None = None
         self._layout = layout_of(None, None)
 
@@ -42,6 +48,18 @@ class Layouts:
             self._last = (protocol, metadata)
         return self._layout
 
+    def verdicts(self, old: Layout, new: Layout) -> dict[Any, bool]:
+        """Keep what was found of values that come again, as long as the layouts stay."""
+        if self._of is None or self._of[0] is not old or self._of[1] is not new:
+            self._of, self._verdicts = (old, new), {}
+        if len(self._verdicts) > _VERDICTS:
+            self._verdicts.clear()
+        return self._verdicts
+
+
+_VERDICTS: Final = 100_000
+"""Values of which it is kept what was found."""
+
 
 class Step:
     """A commit between the state before it and the protocol and metadata after it.
@@ -51,6 +69,9 @@ class Step:
 
     def __init__(self, commit: Commit, before: State, layouts: Layouts) -> None:
         """Derive protocol and metadata after the commit."""
+        self._layouts = layouts
+        self.shown: Mask | None = None
+        self._masks: dict[str, Mask] = {}
         self.commit = commit
         self.version = commit.version
         self.before = before
@@ -61,8 +82,45 @@ class Step:
         self.new = layouts.get(self.protocol, self.metadata)
 
     def of(self, *actions: str) -> Iterator[Line]:
-        """Yield the commit's lines of some actions."""
-        return self.commit.content.of(*actions)
+        """Yield the commit's lines of some actions, less what the check's screen leaves out."""
+        return self.commit.content.of(*actions, shown=self.shown)
+
+    def every(self) -> Iterator[Line]:
+        """Yield all of the commit's lines, less what the check's screen leaves out."""
+        return self.commit.content.every(self.shown)
+
+    @property
+    def rows(self) -> Rows:
+        """The commit's file actions as columns, for screens."""
+        return self.commit.content.rows
+
+    @property
+    def small(self) -> list[Line]:
+        """The commit's other lines."""
+        return [line for _, line in self.commit.content.small]
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The codes of the keys of :attr:`rows`."""
+        return self.before.store.placed(self.rows)[1]
+
+    @property
+    def verdicts(self) -> dict[Any, bool]:
+        """What was found of values that come again, for screens."""
+        return self._layouts.verdicts(self.old, self.new)
+
+    def memo(self, name: str, make: Callable[[], Mask]) -> Mask:
+        """Make a mask that several screens share."""
+        if name not in self._masks:
+            self._masks[name] = make()
+        return self._masks[name]
+
+    def only(self, shown: Mask) -> Step:
+        """Give the step with some of its file actions."""
+        found = copy(self)
+        found.shown = shown
+        self.before.store.know(self.rows, shown)
+        return found
 
     def _last(self, action: str) -> Body | None:
         found = None

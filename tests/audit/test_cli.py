@@ -89,3 +89,30 @@ def test_the_module_runs(lake: Any) -> None:
     command = [sys.executable, "-m", "conformance.audit", str(lake.root)]
     ran = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  our own module
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_sarif_has_a_result_for_each_finding_with_all_of_its_places(
+    lake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.basic().commit(*(lake.file(f"c {n}.parquet", size=1) for n in range(14)))
+    assert run_audit_cli([str(lake.root), "--format=sarif"]) == 1
+    log = json.loads(capsys.readouterr().out)
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    (sizes,) = (each for each in run["results"] if each["ruleId"] == "ADD-006")
+    assert (sizes["level"], sizes["occurrenceCount"], len(sizes["locations"])) == ("error", 14, 14)
+    assert run["tool"]["driver"]["rules"][sizes["ruleIndex"]]["id"] == "ADD-006"
+    paths = (each for each in run["results"] if each["ruleId"] == "ADD-004")
+    physical = next(paths)["locations"][0]["physicalLocation"]
+    assert physical["artifactLocation"]["uri"] == f"_delta_log/{3:020d}.json"
+    assert physical["region"] == {"startLine": 1}
+
+
+def test_a_finding_at_many_places_is_told_once(
+    lake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.basic().commit(*(lake.file(f"c{n}.parquet", size=1) for n in range(3)))
+    assert run_audit_cli([str(lake.root)]) == 1
+    out = capsys.readouterr().out
+    assert out.count("add.size says 1") == 1
+    assert "add.size says 1: at 3 places\n    c0.parquet\n    c1.parquet\n    c2.parquet\n" in out

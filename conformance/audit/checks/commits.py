@@ -22,6 +22,7 @@ from conformance.audit.findings import (
 from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.read.raw import Fault
 from conformance.audit.read.state import dv_id, file_key, row_count
+from conformance.audit.screens import doubled_paths, nothing, of_changes, unescaped
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
@@ -104,7 +105,7 @@ def readable(step: Step) -> Findings:
 
 def valid_actions(step: Step) -> Findings:
     """Report actions that break their schemas."""
-    documents = ((line.document, line.place) for line in step.commit.content.lines)
+    documents = ((line.document, line.place) for line in step.every())
     yield from line_findings("log/commit-line", documents, "LOG-004")
 
 
@@ -229,15 +230,15 @@ def vectors_need_row_counts(step: Step) -> Findings:
 
 COMMIT_CHECKS: Final = (
     Check(readable, ("LOG-004", "LOG-007")),
-    Check(valid_actions, schemas.requirements("log/commit-line")),
-    Check(one_file_action_per_path, ("FA-012", "WLOG-001")),
-    Check(added_or_removed, ("WLOG-001",)),
-    Check(one_action_without_vectors, ("FA-016",)),
-    Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE)),
-    Check(change_files_in_their_directory, ("CDFF-001",)),
-    Check(changes_need_their_feature, ("CDC-013",)),
-    Check(actions_of_checkpoints, ("SCA-001", "CKM-001")),
-    Check(escaped_paths, ("ADD-004",)),
-    Check(vectors_need_row_counts, ("DVDESC-022",)),
+    Check(valid_actions, schemas.requirements("log/commit-line"), nothing),
+    Check(one_file_action_per_path, ("FA-012", "WLOG-001"), doubled_paths),
+    Check(added_or_removed, ("WLOG-001",), doubled_paths),
+    Check(one_action_without_vectors, ("FA-016",), doubled_paths),
+    Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE), nothing),
+    Check(change_files_in_their_directory, ("CDFF-001",), of_changes),
+    Check(changes_need_their_feature, ("CDC-013",), nothing),
+    Check(actions_of_checkpoints, ("SCA-001", "CKM-001"), nothing),
+    Check(escaped_paths, ("ADD-004",), unescaped),
+    Check(vectors_need_row_counts, ("DVDESC-022",), nothing),
 )
 """Checks of a commit that need no other version."""

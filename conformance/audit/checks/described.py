@@ -14,6 +14,7 @@ from conformance.audit.findings import Check, Findings, Severity, finding
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Line
+from conformance.audit.screens import broken_statistics
 from conformance.audit.subjects import Step, VersionView
 
 __all__ = ["DESCRIBED_CHECKS", "DESCRIBED_VERSION_CHECKS"]
@@ -144,9 +145,9 @@ def required_partitions(view: VersionView) -> Findings:
 
 
 DESCRIBED_CHECKS: Final = (
-    Check(statistics_name_columns, ("CM-017", "STAT-007")),
-    Check(bounds_have_types, ("STAT-012",)),
-    Check(partition_statistics, ("STAT-008",)),
+    Check(statistics_name_columns, ("CM-017", "STAT-007"), broken_statistics),
+    Check(bounds_have_types, ("STAT-012",), broken_statistics),
+    Check(partition_statistics, ("STAT-008",), broken_statistics),
 )
 """Checks of what statistics say, commit by commit."""
 

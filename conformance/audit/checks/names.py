@@ -197,14 +197,16 @@ def files_below_the_log(view: VersionView) -> Findings:
             yield finding(requirement, entry.path, message, "readers do not find it there")
 
 
-STRAY_CHECKS: Final = (Check(files_below_the_log, ("CRC-004", "COMP-001", "LOG-001", "CAT-002")),)
+STRAY_CHECKS: Final = (
+    Check(files_below_the_log, ("CRC-004", "COMP-001", "LOG-001", "CAT-002"), whole=True),
+)
 """Checks of where files are, which list the whole table."""
 
 LOG_CHECKS: Final = (
-    Check(misnamed, tuple(requirement for _, requirement, _ in _LIKE)),
-    Check(contiguous, ("SNAP-001", "LOG-003")),
-    Check(covered, ("CKPT-011",)),
-    Check(checkpoints_follow_commits, ("CKPT-030", "CKPT-031")),
-    Check(checksums_follow_commits, ("CRC-038",)),
+    Check(misnamed, tuple(requirement for _, requirement, _ in _LIKE), whole=True),
+    Check(contiguous, ("SNAP-001", "LOG-003"), whole=True),
+    Check(covered, ("CKPT-011",), whole=True),
+    Check(checkpoints_follow_commits, ("CKPT-030", "CKPT-031"), whole=True),
+    Check(checksums_follow_commits, ("CRC-038",), whole=True),
 )
 """Checks of a log as a set of files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -13,7 +14,13 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
 
-__all__ = ["ROW_TRACKING_CHECKS", "ROW_TRACKING_VERSION_CHECKS"]
+__all__ = [
+    "ROW_TRACKING_CHECKS",
+    "ROW_TRACKING_VERSION_CHECKS",
+    "highest_id",
+    "id_ranges",
+    "overlaps",
+]
 
 _DOMAIN: Final = "delta.rowTracking"
 _ENABLED: Final = "delta.enableRowTracking"
@@ -26,6 +33,11 @@ _COLUMNS: Final = (
 def _last_id(body: Body) -> int | None:
     base, count = body.get("baseRowId"), row_count(body)
     return base + count - 1 if type(base) is int and count is not None else None
+
+
+def highest_id(adds: Iterable[Body]) -> int:
+    """Give the highest row id that adds assign; -1 for none."""
+    return max((last for body in adds if (last := _last_id(body)) is not None), default=-1)
 
 
 def _supported(step: Step) -> bool:
@@ -102,7 +114,9 @@ def marks_are_valid(step: Step) -> Findings:
                 yield from schema_findings(
                     "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
                 )
-    highest = max((i for x in step.of("add") if (i := _last_id(x.body)) is not None), default=-1)
+    highest = step.commit.content.facts.get("highest")
+    if highest is None:
+        highest = highest_id(line.body for line in step.of("add"))
     domains = dict(step.before.domains)
     domains.update({str(x.body.get("domain")): x.body for x in step.of("domainMetadata")})
     mark = row_id_mark(domains)
@@ -154,21 +168,34 @@ def _recommitted(step: Step) -> Findings:
 
 
 def live_files_have_ids(view: VersionView) -> Findings:
-    """Report ranges of row ids that overlap, and files without ids while tracking is enabled."""
-    if "rowTracking" not in view.layout.features:
+    """Report files without ids while tracking is enabled."""
+    if not view.layout.active("rowTracking", _ENABLED):
         return
-    enabled = view.layout.active("rowTracking", _ENABLED)
-    ranges = []
     for (path, _), body in view.state.adds.items():
         base = body.get("baseRowId")
         if type(base) is not int or type(body.get("defaultRowCommitVersion")) is not int:
-            if not enabled:
-                continue
             message = "row tracking is enabled, but the live file has no ids"
             yield finding("RT-045", path, message)
-        elif (last := _last_id(body)) is not None and last >= base:
-            ranges.append((base, last, path))
-    for (_, last, path), (base, _, other) in pairwise(sorted(ranges)):
+
+
+def ids_do_not_overlap(view: VersionView) -> Findings:
+    """Report ranges of row ids that overlap."""
+    yield from overlaps(sorted(id_ranges(view)))
+
+
+def id_ranges(view: VersionView) -> Iterator[tuple[int, int, str]]:
+    """Yield the first and the last row id of each live file that has some, and its path."""
+    if "rowTracking" not in view.layout.features:
+        return
+    for (path, _), body in view.state.adds.items():
+        base, last = body.get("baseRowId"), _last_id(body)
+        if type(body.get("defaultRowCommitVersion")) is int and last is not None and last >= base:
+            yield base, last, path
+
+
+def overlaps(ranges: Iterable[tuple[int, int, str]]) -> Findings:
+    """Report ranges that overlap, of ranges in their order."""
+    for (_, last, path), (base, _, other) in pairwise(ranges):
         if base <= last:
             message = f"row ids overlap with those of {path}: {base} to {last} occur twice"
             yield finding("RT-029", other, message)
@@ -185,5 +212,8 @@ ROW_TRACKING_CHECKS: Final = (
 )
 """Checks of row tracking, commit by commit."""
 
-ROW_TRACKING_VERSION_CHECKS: Final = (Check(live_files_have_ids, ("RT-029", "RT-045")),)
+ROW_TRACKING_VERSION_CHECKS: Final = (
+    Check(live_files_have_ids, ("RT-045",)),
+    Check(ids_do_not_overlap, ("RT-029",), whole=True),
+)
 """Checks of row tracking at the latest version."""

@@ -32,7 +32,7 @@ def every_commit_has_one(step: Step) -> Findings:
     if step.commit_info is None:
         yield finding("ICT-005", step.place, "in-commit timestamps are on: commitInfo is missing")
         return
-    if step.commit.content.lines[0] is not step.commit_info:
+    if step.commit.content.first is not step.commit_info:
         message = "in-commit timestamps are on: commitInfo is not the first action"
         yield finding("ICT-006", step.commit_info.place, message)
     if _stamp(step) is None:

@@ -7,14 +7,27 @@ and "Domain Metadata".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
+import numpy as np
+
+from conformance.audit.columnar.keys import Codes, Store
+from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
+from conformance.audit.screens import (
+    nothing,
+    of_append_only,
+    of_removes,
+    rearranged,
+    renamed,
+    shared_paths,
+)
 from conformance.audit.subjects import Step
 
-__all__ = ["STEP_CHECKS"]
+__all__ = ["STEP_CHECKS", "Balance", "balance_of", "unbalanced"]
 
 
 def _is_empty(body: Body) -> bool:
@@ -79,16 +92,16 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
     """Report ``dataChange`` false where rows can only appear or vanish."""
     if not step.before.known:
         return
-    adds, removes = list(step.of("add")), list(step.of("remove"))
-    if not removes:
-        for line in adds:
+    counts = step.commit.content.counts()
+    if not counts["remove"]:
+        for line in step.of("add"):
             key = file_key(line.body)
             new = key is not None and key not in step.before.adds and not _is_empty(line.body)
             if line.body.get("dataChange") is False and new:
                 message = "a new file is added with dataChange false and nothing is removed"
                 yield finding("ADD-009", line.place, message)
-    if not adds:
-        for line in removes:
+    if not counts["add"]:
+        for line in step.of("remove"):
             key = file_key(line.body)
             old = step.before.adds.get(key) if key else None
             if line.body.get("dataChange") is False and old and not _is_empty(old):
@@ -96,36 +109,91 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
                 yield finding("REM-005", line.place, message)
 
 
-def rearrangements_keep_rows(step: Step) -> Findings:
-    """Report rows that a commit adds or loses though all it says is that it rearranges."""
-    adds, removes = list(step.of("add")), list(step.of("remove"))
-    if not step.before.known or not adds or not removes:
-        return
-    if any(line.body.get("dataChange") is not False for line in (*adds, *removes)):
-        return
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Rows that file actions of one commit bring and take away: those of parts of it add up.
+
+    Attributes:
+        changes: one of the actions does not say that it changes no data.
+        rows: brought, and taken away; ``None`` where a file does not tell.
+        first: line of the first add and of the first remove, from 0; ``None`` for none.
+
+    """
+
+    changes: bool
+    rows: tuple[int | None, int | None]
+    first: tuple[int | None, int | None]
+
+    def __add__(self, other: Balance) -> Balance:
+        """Add another part of the same commit."""
+        new, old = (
+            None if a is None or b is None else a + b
+            for a, b in zip(self.rows, other.rows, strict=True)
+        )
+        add, remove = (
+            min((n for n in pair if n is not None), default=None)
+            for pair in zip(self.first, other.first, strict=True)
+        )
+        return Balance(self.changes or other.changes, (new, old), (add, remove))
+
+
+def balance_of(step: Step) -> Balance | None:
+    """Weigh a commit, or the part of it that there is; ``None`` where that cannot be done."""
+    rows, store, live = step.rows, step.before.store, step.before.adds.rows
+    if not step.before.known or not len(rows):
+        return None
+    odd = step.commit.content.of("add", "remove", shown=rows.odd)
+    if rows.change.any() or any(line.body.get("dataChange") is not False for line in odd):
+        return Balance(changes=True, rows=(None, None), first=(None, None))
+    start, codes = store.placed(rows)
+    added = rows.kind == ADD
+    gone = np.unique(codes[~added])
     # An add of a file that stays restates what is there.
-    gone = {file_key(line.body) for line in removes}
-    fresh = [x for x in adds if (k := file_key(x.body)) in gone or k not in step.before.adds]
-    left = [step.before.adds.get(key) for key in gone if key]
-    new, old = _rows(line.body for line in fresh), _rows(left)
-    if new is None or old is None or new == old:
-        return
-    place = (adds if new > old else removes)[0].place
-    message = f"dataChange is false, and {old} rows become {new}"
-    yield finding("ADD-009" if new > old else "REM-005", place, message)
+    fresh = np.flatnonzero(added & (np.isin(codes, gone) | (live[codes] < 0)))
+    left = live[gone]
+    return Balance(
+        changes=False,
+        rows=(_rows(store, start + fresh), None if (left < 0).any() else _rows(store, left)),
+        first=(_first(rows, ADD), _first(rows, REMOVE)),
+    )
 
 
-def _rows(bodies: Iterable[Body | None]) -> int | None:
+def _first(rows: Rows, kind: int) -> int | None:
+    order = rows.order[rows.kind == kind]
+    return int(order.min()) if len(order) else None
+
+
+def _rows(store: Store, numbers: Codes) -> int | None:
     """Count the rows of files less those that vectors delete; ``None`` where one is not told."""
+    if not len(numbers):
+        return 0
+    odd = store.flags("odd")[numbers]
+    texts = store.values("stats", numbers[~odd])  # a plain row has no vector
     total = 0
-    for body in bodies:
-        count = row_count(body) if body else None
-        vector = body.get("deletionVector") if body else None
+    for body in chain(({"stats": text} for text in texts), store.bodies(numbers[odd])):
+        count, vector = row_count(body), body.get("deletionVector")
         deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
         if count is None or type(deleted) is not int:
             return None
         total += count - deleted
     return total
+
+
+def unbalanced(place: str, balance: Balance | None) -> Findings:
+    """Report the rows that a commit at a place adds or loses though it changes no data."""
+    if balance is None or balance.changes:
+        return
+    (new, old), (add, remove) = balance.rows, balance.first
+    if new is None or old is None or new == old or add is None or remove is None:
+        return
+    message = f"dataChange is false, and {old} rows become {new}"
+    line = (add if new > old else remove) + 1
+    yield finding("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
+
+
+def rearrangements_keep_rows(step: Step) -> Findings:
+    """Report rows that a commit adds or loses though all it says is that it rearranges."""
+    yield from unbalanced(step.place, balance_of(step))
 
 
 def names_are_new(step: Step) -> Findings:
@@ -244,13 +312,13 @@ def reserved_domains(step: Step) -> Findings:
 
 
 STEP_CHECKS: Final = (
-    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018")),
-    Check(one_vector_per_path, ("FA-019",)),
-    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005")),
-    Check(rearrangements_keep_rows, ("ADD-009", "REM-005")),
-    Check(names_are_new, ("DATA-004", "DATA-005")),
-    Check(append_only, ("APP-002",)),
-    Check(vectors_need_their_feature, ("DV-001", "DV-002")),
+    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018"), of_removes),
+    Check(one_vector_per_path, ("FA-019",), shared_paths),
+    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005"), rearranged),
+    Check(rearrangements_keep_rows, ("ADD-009", "REM-005"), nothing, whole=True),
+    Check(names_are_new, ("DATA-004", "DATA-005"), renamed),
+    Check(append_only, ("APP-002",), of_append_only),
+    Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
     Check(protocol_keeps_its_promises, ("TF-016",)),
     Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
     Check(domains_need_their_feature, ("DOM-008", "DOM-009")),

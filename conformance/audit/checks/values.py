@@ -15,6 +15,7 @@ from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import Line, parse_json
 from conformance.audit.read.state import dv_id
+from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step
 
 __all__ = ["VALUE_CHECKS", "statistics_of"]
@@ -122,10 +123,12 @@ VALUE_CHECKS: Final = (
     Check(
         partition_values,
         ("WCON-002", "ADD-005", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
+        by_partition_values(partition_values),
     ),
     Check(
         valid_statistics,
         ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
+        broken_statistics,
     ),
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )

@@ -6,10 +6,11 @@ Checkpoint File".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance.audit.columnar.keys import Store
 from conformance.audit.grammar.log_files import (
     LAST_CHECKPOINT,
     LOG_DIR,
@@ -29,7 +30,17 @@ from conformance.audit.read.raw import (
 from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.storage import Entry, Storage
 
-__all__ = ["AuditError", "Checkpoint", "Commit", "Log", "open_log", "sidecar_path"]
+__all__ = [
+    "AuditError",
+    "Checkpoint",
+    "Commit",
+    "Listing",
+    "Log",
+    "list_log",
+    "open_log",
+    "read_log",
+    "sidecar_path",
+]
 
 
 class AuditError(Exception):
@@ -107,14 +118,13 @@ class Checkpoint:
     @cached_property
     def top(self) -> Lines:
         """The rows of the checkpoint itself, without its sidecars."""
-        return _merged(
-            [
-                read_lines(self._storage, entry.path)
-                if entry.path.endswith(".json")
-                else read_parquet_rows(self._storage, entry.path)
-                for entry in self.entries
-            ]
-        )
+        return Lines.merged([self.read(entry.path) for entry in self.entries])
+
+    def read(self, path: str, *, sidecar: bool = False) -> Lines:
+        """Read a file of the checkpoint, or a sidecar of it."""
+        if path.endswith(".json") and not sidecar:
+            return read_lines(self._storage, path)
+        return read_parquet_rows(self._storage, path)
 
     @cached_property
     def sidecars(self) -> Mapping[str, Lines]:
@@ -134,23 +144,21 @@ class Checkpoint:
                 except OSError:
                     found[path] = Lines(faults=(Fault(where, "does not exist"),))
                 else:
-                    found[path] = read_parquet_rows(self._storage, where)
+                    found[path] = self.read(where, sidecar=True)
         return found
+
+    def forget(self) -> None:
+        """Let go of what was read; it is read again when it is asked for again."""
+        for name in ("top", "sidecars", "all"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def all(self) -> Lines:
         """The rows of the checkpoint and of its sidecars."""
-        return _merged([self.top, *self.sidecars.values()])
+        return Lines.merged([self.top, *self.sidecars.values()])
 
 
-def _merged(parts: list[Lines]) -> Lines:
-    return Lines(
-        tuple(line for part in parts for line in part.lines),
-        tuple(fault for part in parts for fault in part.faults),
-    )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Log:
     """Every file of a log.
 
@@ -161,6 +169,7 @@ class Log:
         compactions: name and content.
         checksums: by version.
         hint: ``_last_checkpoint``; ``None`` when there is none.
+        store: the file actions of commits and compactions.
 
     """
 
@@ -171,8 +180,21 @@ class Log:
     checksums: Mapping[int, Document]
     hint: Document | None
 
+    @cached_property
+    def store(self) -> Store:
+        """The file actions of commits and compactions, by number."""
+        contents = (
+            *(commit.content for commit in self.commits.values()),
+            *(content for _, content in self.compactions),
+        )
+        return Store().with_rows([content.rows for content in contents])
 
-def _checkpoints(storage: Storage, files: list[tuple[LogFile, Entry]]) -> tuple[Checkpoint, ...]:
+
+def _checkpoints(
+    storage: Storage,
+    files: Iterable[tuple[LogFile, Entry]],
+    make: Callable[..., Checkpoint],
+) -> tuple[Checkpoint, ...]:
     groups: dict[tuple[object, ...], list[tuple[LogFile, Entry]]] = {}
     for file, entry in files:
         if file.kind == "multipart_checkpoint":
@@ -180,14 +202,38 @@ def _checkpoints(storage: Storage, files: list[tuple[LogFile, Entry]]) -> tuple[
         elif file.kind.endswith("checkpoint"):
             groups[(file.name,)] = [(file, entry)]
     found = [
-        Checkpoint(storage, tuple(f for f, _ in group), tuple(e for _, e in group))
+        make(storage, tuple(f for f, _ in group), tuple(e for _, e in group))
         for group in groups.values()
     ]
     return tuple(sorted(found, key=lambda checkpoint: checkpoint.version))
 
 
-def open_log(storage: Storage) -> Log:
-    """List a log and read its commits, compactions, checksums and hint.
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The listing of a log.
+
+    Attributes:
+        entries: everything, sorted by name.
+        files: those that are files of a log, with what their names say.
+
+    """
+
+    entries: tuple[Entry, ...]
+    files: tuple[tuple[LogFile, Entry], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files of the log that are named so."""
+        return sum(entry.size for _, entry in self.files)
+
+    def of(self, kind: str) -> list[tuple[LogFile, Entry]]:
+        """Give the files of a kind by version."""
+        found = [(file, entry) for file, entry in self.files if file.kind == kind]
+        return sorted(found, key=lambda pair: pair[0].version)
+
+
+def list_log(storage: Storage) -> Listing:
+    """List a log.
 
     Raises:
         AuditError: the location cannot be listed, or has no commit and no checkpoint.
@@ -197,28 +243,49 @@ def open_log(storage: Storage) -> Log:
         entries = tuple(storage.list_from(LOG_DIR))
     except Exception as error:  # whatever a storage raises, the table cannot be reached
         raise AuditError(storage.location, f"cannot be listed: {error}") from error
-    files = [(file, entry) for entry in entries if (file := name_of(entry.name))]
+    files = tuple((file, entry) for entry in entries if (file := name_of(entry.name)))
     if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
         raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")
+    return Listing(entries, files)
+
+
+def read_log(
+    storage: Storage,
+    listing: Listing,
+    lines: Callable[[str], Lines],
+    checkpoints: Callable[..., Checkpoint] = Checkpoint,
+) -> Log:
+    """Make a log of its listing.
+
+    Args:
+        storage: where the table is; checksums and the hint are read from there.
+        listing: of the log.
+        lines: gives what a commit or a compaction holds, by its path.
+        checkpoints: makes a checkpoint of a storage, its files and their entries.
+
+    """
     return Log(
-        entries=entries,
+        entries=listing.entries,
         commits={
-            file.version: Commit(
-                file.version, entry.path, entry.mtime, read_lines(storage, entry.path)
-            )
-            for file, entry in sorted(files, key=lambda pair: pair[0].version)
-            if file.kind == "commit"
+            file.version: Commit(file.version, entry.path, entry.mtime, lines(entry.path))
+            for file, entry in listing.of("commit")
         },
-        checkpoints=_checkpoints(storage, files),
-        compactions=tuple(
-            (file, read_lines(storage, entry.path))
-            for file, entry in files
-            if file.kind == "compaction"
-        ),
+        checkpoints=_checkpoints(storage, listing.files, checkpoints),
+        compactions=tuple((f, lines(e.path)) for f, e in listing.files if f.kind == "compaction"),
         checksums={
             file.version: document
-            for file, entry in files
+            for file, entry in listing.files
             if file.kind == "checksum" and (document := read_document(storage, entry.path))
         },
         hint=read_document(storage, f"{LOG_DIR}/{LAST_CHECKPOINT}"),
     )
+
+
+def open_log(storage: Storage) -> Log:
+    """List a log and read its commits, compactions, checksums and hint.
+
+    Raises:
+        AuditError: the location cannot be listed, or has no commit and no checkpoint.
+
+    """
+    return read_log(storage, list_log(storage), lambda path: read_lines(storage, path))

@@ -7,13 +7,19 @@ is kept, so that one broken line does not hide the next.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from conformance.audit.columnar.json_rows import FEW, JsonRows
+from conformance.audit.columnar.parquet_rows import file_rows
+from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from reference_impl import untrusted
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, out_of_memory
@@ -27,7 +33,11 @@ __all__ = [
     "Fault",
     "Line",
     "Lines",
+    "batch_lines",
+    "json_lines",
+    "parquet_parts",
     "parse_json",
+    "read_document",
     "read_lines",
     "read_parquet_rows",
 ]
@@ -99,21 +109,117 @@ class Line:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
 class Lines:
-    """What a file of actions holds, readable and not."""
+    """What files of actions hold, readable and not, in their order.
 
-    lines: tuple[Line, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    Adds and removes are rows of columns; they become lines when somebody asks for them.
+
+    Attributes:
+        small: place in the order and line of everything but those.
+        rows: the adds and removes.
+        faults: what cannot be read.
+        facts: what is known of a whole file of which this is a part: ``counts`` of its lines by
+            action, ``highest`` row id of its adds, and ``added``, the place of the first of them.
+            Empty for a whole file.
+
+    """
+
+    __slots__ = ("facts", "faults", "rows", "small")
+
+    def __init__(
+        self,
+        small: Sequence[tuple[int, Line]] = (),
+        faults: tuple[Fault, ...] = (),
+        rows: Rows | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take what a file holds."""
+        self.facts = facts or {}
+        self.small = small
+        self.faults = faults
+        self.rows = Rows.none() if rows is None else rows
+
+    @classmethod
+    def merged(cls, parts: Sequence[Lines]) -> Lines:
+        """Put the lines of several files one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            [(at + (n << _FILE), line) for n, part in enumerate(parts) for at, line in part.small],
+            tuple(fault for part in parts for fault in part.faults),
+            Rows.joined(
+                [
+                    replace(part.rows, order=part.rows.order + (n << _FILE))
+                    for n, part in enumerate(parts)
+                ]
+            ),
+            {"counts": sum((part.counts() for part in parts), Counter())}
+            if any(part.facts for part in parts)
+            else None,
+        )
 
     @property
     def damaged(self) -> bool:
         """Whether something may be missing; blank lines lose nothing."""
         return any(fault.kind != "blank" for fault in self.faults)
 
-    def of(self, *actions: str) -> Iterator[Line]:
-        """Yield the lines of some actions, in file order."""
-        return (line for line in self.lines if line.action in actions)
+    def counts(self) -> Counter[str | None]:
+        """Count the lines of each action, of the whole file."""
+        if "counts" in self.facts:
+            return Counter(self.facts["counts"])
+        counted = Counter(line.action for _, line in self.small)
+        adds = int((self.rows.kind == ADD).sum())
+        for action, count in (("add", adds), ("remove", len(self.rows) - adds)):
+            if count:
+                counted[action] += count
+        return counted
+
+    def of(self, *actions: str, shown: Mask | None = None) -> Iterator[Line]:
+        """Yield the lines of some actions, in file order; of rows those that are ``shown``."""
+        small = ((at, line) for at, line in self.small if line.action in actions)
+        return self._merge(small, self._wanted(actions, shown))
+
+    def every(self, shown: Mask | None = None) -> Iterator[Line]:
+        """Yield all lines, in file order; of rows those that are ``shown``."""
+        return self._merge(iter(self.small), self._wanted(("add", "remove"), shown))
+
+    @property
+    def first(self) -> Line | None:
+        """The first line."""
+        return next(self.every(), None)
+
+    @property
+    def first_add(self) -> str | None:
+        """The place of the first add of the whole file."""
+        if "added" in self.facts:
+            place: str | None = self.facts["added"]
+            return place
+        shown = np.zeros(len(self.rows), np.bool_)
+        shown[np.flatnonzero(self.rows.kind == ADD)[:1]] = True
+        return next((line.place for line in self.of("add", shown=shown)), None)
+
+    def _wanted(self, actions: Sequence[str], shown: Mask | None) -> npt.NDArray[np.int64]:
+        if not len(self.rows) or ("add" not in actions and "remove" not in actions):
+            return _NO_ROWS
+        if "add" in actions and "remove" in actions:
+            return np.arange(len(self.rows)) if shown is None else np.flatnonzero(shown)
+        of = self.rows.kind == (ADD if "add" in actions else REMOVE)
+        return np.flatnonzero(of if shown is None else of & shown)
+
+    def _merge(
+        self, small: Iterator[tuple[int, Line]], at: npt.NDArray[np.int64]
+    ) -> Iterator[Line]:
+        if not len(at):
+            return (line for _, line in small)
+        rows = zip(self.rows.order[at].tolist(), self.rows.read(at), strict=True)
+        both = heapq.merge(small, rows, key=lambda pair: pair[0])
+        return (line for _, line in both)
+
+
+_FILE: Final = 40
+"""Bits for the place of a line in its file; those above number the files."""
+
+_NO_ROWS: Final = np.zeros(0, np.int64)
 
 
 def _refuse_constant(name: str) -> Any:
@@ -154,7 +260,7 @@ def _line(place: str, document: Any) -> Line:
 
 
 def read_lines(storage: Storage, path: str) -> Lines:
-    """Read newline-delimited JSON."""
+    """Read newline-delimited JSON; file actions become columns where they are not few."""
     try:
         data = storage.get(path)
     except LimitExceeded as error:
@@ -163,27 +269,39 @@ def read_lines(storage: Storage, path: str) -> Lines:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
         return Lines(faults=(Fault(path, "the file is empty", "empty"),))
-    lines: list[Line] = []
+    return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
+
+
+def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
+    """Make lines of texts of a file with their places in it, from 0."""
+    small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
+    rows = JsonRows(lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value))
+    held = list(texts)
     blank = 0
-    for number, text in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+    for at, text in held:
         if not text or text.isspace():
             blank += 1
             continue
         if blank:
-            faults.append(_blank(path, number - blank, blank))
+            faults.append(_blank(path, at + 1 - blank, blank))
             blank = 0
-        place = f"{path}:{number}"
+        if len(held) >= FEW and rows.take(at, text):
+            continue
+        place = f"{path}:{at + 1}"
         parsed = parse_json(text)
         if parsed.limit is not None:
             faults.append(Fault(place, parsed.limit.message, limit=parsed.limit))
         elif parsed.fault is not None:
             faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
         else:
-            lines.append(_line(place, parsed.value))
+            line = _line(place, parsed.value)
+            files = line.action in ("add", "remove")
+            if not files or not rows.odd(at, text, str(line.action), line.body):
+                small.append((at, line))
     if blank:
-        faults.append(_blank(path, number - blank + 1, blank))
-    return Lines(tuple(lines), tuple(faults))
+        faults.append(_blank(path, held[-1][0] + 2 - blank, blank))
+    return Lines(small, tuple(faults), rows.rows())
 
 
 def _blank(path: str, number: int, count: int) -> Fault:
@@ -216,31 +334,76 @@ def _plain(value: Any, of: pa.DataType) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows of a checkpoint as they were read, with their numbers in it."""
+
+    path: str
+    numbers: npt.NDArray[np.int64]
+    batch: pa.RecordBatch
+
+    def read(self, at: Sequence[int]) -> list[Line]:
+        """Give rows as lines, by their numbers in the batch."""
+        batch = self.batch
+        some = batch if len(at) == len(batch) else batch.take(pa.array(at, pa.int64()))
+        types = [some.schema.field(name).type for name in some.schema.names]
+        columns = [column.to_pylist() for column in some.columns]
+        return [
+            _line(
+                f"{self.path}#{self.numbers[row]}",
+                {
+                    name: _plain(value, of)
+                    for name, value, of in zip(batch.schema.names, values, types, strict=True)
+                },
+            )
+            for row, values in zip(at, zip(*columns, strict=True), strict=True)
+        ]
+
+    def packed(self, at: Sequence[int]) -> bytes:
+        """Give rows as a stream of Arrow."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.batch.schema) as writer:
+            writer.write_batch(self.batch.take(pa.array(at, pa.int64())))
+        return bytes(sink.getvalue())
+
+
+def batch_lines(
+    path: str, numbers: npt.NDArray[np.int64], batch: pa.RecordBatch
+) -> tuple[list[tuple[int, Line]], Rows]:
+    """Make lines and rows of a batch of a checkpoint, whose rows have these numbers in it."""
+    held = _Batch(path, numbers, batch)
+    rows, taken = file_rows(batch, numbers, held)
+    others = np.flatnonzero(~taken)
+    return list(zip(numbers[others].tolist(), held.read(others.tolist()), strict=True)), rows
+
+
 def read_parquet_rows(storage: Storage, path: str) -> Lines:
     """Read a checkpoint or sidecar; a row without any known action is kept as such."""
-    lines: list[Line] = []
+    parts = list(parquet_parts(storage, path))
+    return Lines(
+        [each for part in parts for each in part.small],
+        tuple(fault for part in parts for fault in part.faults),
+        Rows.joined([part.rows for part in parts]),
+    )
+
+
+def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
+    """Read a checkpoint or sidecar some rows at a time; a fault of the file comes last."""
     try:
         with storage.open_input(path) as source:
             file = open_parquet(source)
             names = [name for name in ACTIONS if name in file.schema_arrow.names]
-            row = 0
+            start = 0
             refuse_bomb(file.metadata, source.size())
             for batch in bounded(source, file, names, use_threads=True):
                 budget().check_time()
-                types = [batch.schema.field(name).type for name in batch.schema.names]
-                columns = [column.to_pylist() for column in batch.columns]
-                for values in zip(*columns, strict=True):
-                    document = {
-                        name: _plain(value, of)
-                        for name, value, of in zip(batch.schema.names, values, types, strict=True)
-                    }
-                    lines.append(_line(f"{path}#{row}", document))
-                    row += 1
+                small, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)
+                yield Lines(small, (), rows)
+                start += len(batch)
     except MemoryError as error:  # Arrow's is one as well
-        return Lines(tuple(lines), (Fault(path, "no memory", limit=out_of_memory(error, path)),))
+        yield Lines(faults=(Fault(path, "no memory", limit=out_of_memory(error, path)),))
     except LimitExceeded as error:
-        return Lines(tuple(lines), (Fault(path, error.message, limit=error),))
+        yield Lines(faults=(Fault(path, error.message, limit=error),))
     except (OSError, pa.ArrowException, ValueError, KeyError, RecursionError) as error:
         fault = Fault(path, f"cannot be read as Parquet: {str(error)[:200]}")
-        return Lines(tuple(lines), (fault,))
-    return Lines(tuple(lines))
+        yield Lines(faults=(fault,))

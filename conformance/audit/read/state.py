@@ -6,39 +6,20 @@ the audit judges that one's tables too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from conformance.audit.grammar.uris import lenient_path
-from conformance.audit.read.raw import Line, parse_json
+import numpy as np
+
+from conformance.audit.columnar.files import Files, Ids, Seen, Vectors, resized
+from conformance.audit.columnar.keys import Body, Key, Store, dv_id, file_key
+from conformance.audit.columnar.rows import ADD
+from conformance.audit.read.raw import Lines, parse_json
 
 __all__ = ["Body", "Key", "State", "dv_id", "file_key", "row_count"]
 
-Body: TypeAlias = dict[str, Any]
-Key: TypeAlias = tuple[str, str | None]
-"""A logical file: decoded path and the unique id of its deletion vector."""
 
-
-def dv_id(body: Body) -> str | None:
-    """Give the unique id of a file action's deletion vector ("Derived Fields")."""
-    vector = body.get("deletionVector")
-    if not isinstance(vector, dict):
-        return None
-    name = f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}"
-    offset = vector.get("offset")
-    return name if offset is None else f"{name}@{offset}"
-
-
-def file_key(body: Body) -> Key | None:
-    """Give the key of a file action; ``None`` when it has no path."""
-    path = body.get("path")
-    if not isinstance(path, str) or not path:
-        return None
-    return lenient_path(path), dv_id(body)
-
-
-def row_count(body: Body) -> int | None:
+def row_count(body: Mapping[str, Any]) -> int | None:
     """Give ``numRecords`` of a file action's statistics, when it has them."""
     text = body.get("stats")
     stats = parse_json(text).value if isinstance(text, str) else None
@@ -46,55 +27,65 @@ def row_count(body: Body) -> int | None:
     return count if type(count) is int else None
 
 
-@dataclass(slots=True)
 class State:
     """What a table is at one version; the bodies are those of the log.
 
     Attributes:
         known: whether everything before is known; false for a log that starts in the middle.
         version: the version; -1 before the first commit.
+        adds: live files.
         vectors: path of each live file to the ids of the vectors that it is live with.
         seen: every path that was ever added or removed, to the version that did so first.
         since: what is active to the first version that had it so, and every one since then.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
-
         stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
             log tells.
         ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
 
     """
 
-    known: bool = True
-    version: int = -1
-    protocol: Body | None = None
-    metadata: Body | None = None
-    adds: dict[Key, Body] = field(default_factory=dict)
-    vectors: dict[str, set[str | None]] = field(default_factory=dict)
-    removed: dict[Key, Body] = field(default_factory=dict)
-    txns: dict[str, Body] = field(default_factory=dict)
-    domains: dict[str, Body] = field(default_factory=dict)
-    timestamp: int | None = None
-    seen: dict[str, int] = field(default_factory=dict)
-    since: dict[str, int] = field(default_factory=dict)
-    stamped: tuple[int, int | None, bool] | None = None
-    ids: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    def __init__(self, store: Store | None = None, *, known: bool = True) -> None:
+        """Begin before the first commit, over the rows that a store has."""
+        self.store = Store() if store is None else store
+        self.known = known
+        self.version = -1
+        self.protocol: Body | None = None
+        self.metadata: Body | None = None
+        self.adds = Files(self.store)
+        self.removed = Files(self.store)
+        self.seen = Seen(self.store)
+        self.ids = Ids(self.store)
+        self.txns: dict[str, Body] = {}
+        self.domains: dict[str, Body] = {}
+        self.timestamp: int | None = None
+        self.since: dict[str, int] = {}
+        self.stamped: tuple[int, int | None, bool] | None = None
 
-    def apply(self, version: int, lines: Iterable[Line]) -> None:
+    @property
+    def vectors(self) -> Vectors:
+        """The vectors of each live path."""
+        return Vectors(self.adds)
+
+    def know(self, store: Store) -> None:
+        """Go on over a store that has more rows."""
+        if store is self.store:
+            return
+        self.store = store
+        for files in (self.adds, self.removed):
+            files.store, files.rows = store, resized(files.rows, store.keys)
+        self.seen.store, self.seen.versions = store, resized(self.seen.versions, store.paths)
+        self.ids.store, self.ids.rows = store, resized(self.ids.rows, store.paths)
+
+    def apply(self, version: int, lines: Lines) -> None:
         """Move to a version by its actions; their order does not matter."""
+        self.know(self.store.with_rows([lines.rows]))
         self.version = version
         self.timestamp = None
-        later: list[tuple[Key, Body]] = []
-        for line in lines:
+        for _, line in lines.small:
             body = line.body
             match line.action:
-                case "add" if key := file_key(body):
-                    later.append((key, body))
-                case "remove" if key := file_key(body):
-                    self._drop(key)
-                    self.removed[key] = body
-                    self.seen.setdefault(key[0], version)
                 case "metaData":
                     self.metadata = body
                 case "protocol":
@@ -108,26 +99,38 @@ class State:
                     self.timestamp = stamp if type(stamp) is int else None
                 case _:
                     pass
-        for key, body in later:
-            self._add(key, body)
+        if len(lines.rows):
+            self._files(version, lines)
 
-    def _add(self, key: Key, body: Body) -> None:
-        self.removed.pop(key, None)
-        self.adds[key] = body
-        self.vectors.setdefault(key[0], set()).add(key[1])
-        self.seen.setdefault(key[0], self.version)
-        if body.get("baseRowId") is not None:
-            self.ids[key[0]] = body["baseRowId"], body.get("defaultRowCommitVersion")
+    def _files(self, version: int, lines: Lines) -> None:
+        rows = lines.rows
+        start, codes = self.store.placed(rows)
+        numbers = np.arange(start, start + len(rows))
+        added = rows.kind == ADD
+        gone, new = codes[~added], codes[added]
+        # Of several actions of one key the last one counts, as numpy assigns them in order.
+        self.adds.rows[gone] = -1
+        self.removed.rows[gone] = numbers[~added]
+        self.removed.rows[new] = -1
+        self.adds.rows[new] = numbers[added]
+        paths = self.store.path_codes(codes)
+        self.seen.versions[paths[self.seen.versions[paths] < 0]] = version
+        based = added & rows.based
+        if based.any():
+            self.ids.rows[paths[based]] = numbers[based]
 
     def note(self, active: Collection[str], version: int) -> None:
         """Keep what is active from a version on."""
         self.since = {name: self.since.get(name, version) for name in active}
 
-    def _drop(self, key: Key) -> None:
-        if self.adds.pop(key, None) is not None:
-            self.vectors[key[0]].discard(key[1])
-            if not self.vectors[key[0]]:
-                del self.vectors[key[0]]
+    def adopt(self, content: State) -> None:
+        """Go on from what a checkpoint has, when the commits before it are not all there."""
+        self.store = content.store
+        for name in (
+            "protocol", "metadata", "adds", "removed", "seen", "ids", "stamped", "txns", "domains",
+        ):  # fmt: skip
+            setattr(self, name, getattr(content, name))
+        self.known = True
 
     @property
     def live_domains(self) -> dict[str, Body]:
@@ -135,3 +138,13 @@ class State:
         return {
             name: body for name, body in self.domains.items() if body.get("removed") is not True
         }
+
+    def deleted(self) -> list[int]:
+        """Give how many rows the vectors of live files delete, file by file."""
+        rows = self.adds.rows[self.adds.rows >= 0]
+        if not len(rows):
+            return []
+        odd = self.store.flags("odd")[rows]  # a plain row has no vector
+        vectors = (body.get("deletionVector") for body in self.store.bodies(rows[odd]))
+        counts = [v.get("cardinality") for v in vectors if isinstance(v, dict)]
+        return [count if type(count) is int else 0 for count in counts]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
@@ -34,6 +35,15 @@ class ChangeView:
 
     step: Step
     storage: Storage
+
+    @property
+    def rows(self) -> Rows:
+        """The commit's file actions as columns, for screens."""
+        return self.step.rows
+
+    def only(self, shown: Mask) -> ChangeView:
+        """Give the view with some of the commit's file actions."""
+        return replace(self, step=self.step.only(shown))
 
 
 def change_files(view: ChangeView) -> Findings:

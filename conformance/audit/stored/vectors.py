@@ -8,6 +8,7 @@ from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.state import file_key
+from conformance.audit.screens import nothing
 from conformance.audit.stored.changes import ChangeView
 from reference_impl.errors import DeltaError
 from reference_impl.storage import Storage
@@ -51,5 +52,5 @@ def _rows(storage: Storage, descriptor: Any) -> Rows | None:
         return None
 
 
-VECTOR_HISTORY_CHECKS: Final = (Check(vectors_keep_rows, ("DVD-017",)),)
+VECTOR_HISTORY_CHECKS: Final = (Check(vectors_keep_rows, ("DVD-017",), nothing),)
 """Checks of the vectors that a commit adds."""

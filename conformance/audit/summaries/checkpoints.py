@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings
+from conformance.audit.columnar.files import unlike
+from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.log import Checkpoint, sidecar_path
+from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, State, file_key
+from conformance.audit.screens import nothing
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, remove_differences
 from reference_impl.errors import DeltaError
 
-__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView"]
+__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "repeated"]
 
 _DAY: Final = 86_400_000
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
@@ -52,6 +58,39 @@ class CheckpointView:
     content: State
     view: VersionView
     replayed: bool
+    shown: Mask | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """The file actions as columns, for screens."""
+        return self.checkpoint.all.rows
+
+    def every(self) -> Iterator[Line]:
+        """Yield all lines, less what the check's screen leaves out."""
+        return self.checkpoint.all.every(self.shown)
+
+    def of(self, *actions: str) -> Iterator[Line]:
+        """Yield the lines of some actions, less what the check's screen leaves out."""
+        return self.checkpoint.all.of(*actions, shown=self.shown)
+
+    def only(self, shown: Mask) -> CheckpointView:
+        """Give the subject with some of its file actions."""
+        self.content.store.know(self.rows, shown)
+        return replace(self, shown=shown)
+
+
+def repeated(subject: CheckpointView) -> Mask:
+    """Show every action of a path that the checkpoint has more than once."""
+    store = subject.content.store
+    codes = store.path_codes(store.placed(subject.rows)[1])
+    return np.asarray((np.bincount(codes) > 1)[codes], np.bool_)
+
+
+def without_statistics(subject: CheckpointView) -> Mask:
+    """Show adds that lack statistics, and all where the table asks for typed copies of them."""
+    if subject.view.layout.is_true("delta.checkpoint.writeStatsAsStruct"):
+        return np.ones(len(subject.rows), np.bool_)
+    return subject.rows.missing("stats")
 
 
 def readable(subject: CheckpointView) -> Findings:
@@ -67,14 +106,14 @@ def readable(subject: CheckpointView) -> Findings:
 
 def valid_rows(subject: CheckpointView) -> Findings:
     """Report rows that break the schema of a checkpoint row."""
-    documents = ((line.document, line.place) for line in subject.checkpoint.all.lines)
+    documents = ((line.document, line.place) for line in subject.every())
     yield from line_findings("log/checkpoint-row", documents, "CKC-001")
 
 
 def exactly_one(subject: CheckpointView) -> Findings:
     """Report a checkpoint without, or with several of, protocol, metaData and marks of V2."""
     checkpoint = subject.checkpoint
-    counts = Counter(line.action for line in checkpoint.all.lines)
+    counts = checkpoint.all.counts()
     for action, requirement in (("protocol", "CKC-002"), ("metaData", "CKC-003")):
         if counts[action] != 1:
             message = f"the checkpoint has {counts[action]} {action} actions instead of one"
@@ -115,7 +154,7 @@ def v2_form(subject: CheckpointView) -> Findings:
         ),
         (multipart and supported, "CKPT-N-009", "a multi-part checkpoint with the V2 feature"),
         (
-            bool(sidecars) and any(checkpoint.top.of("add", "remove")),
+            bool(sidecars) and len(checkpoint.top.rows) > 0,
             "CKPT-V2-004",
             "file actions both in sidecars and in the checkpoint itself",
         ),
@@ -148,7 +187,7 @@ def sidecar_files(subject: CheckpointView) -> Findings:
             message = f"sidecar {path} has {stored} bytes, sizeInBytes says {size}"
             yield finding("SCA-005", line.place, message)
     for lines in checkpoint.sidecars.values():
-        for line in lines.lines:
+        for _, line in lines.small:
             if line.action not in (None, "add", "remove"):
                 message = f"a sidecar holds a {line.action} action"
                 yield finding("CKPT-V2-003", line.place, message)
@@ -210,11 +249,11 @@ def files_are_copied(subject: CheckpointView) -> Findings:
         return
     place, want, have = subject.checkpoint.place, subject.view.state, subject.content
     layout = subject.view.layout
-    for key in sorted(want.adds.keys() & have.adds.keys(), key=str):
+    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
         pair = want.adds[key], have.adds[key]
         for requirement, message in add_differences(*pair, layout, "CKPT-005", "RT-031"):
             yield finding(requirement, place, f"{key[0]}: {message}")
-    for key in sorted(want.removed.keys() & have.removed.keys(), key=str):
+    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
         pair = want.removed[key], have.removed[key]
         for requirement, message in remove_differences(*pair, "CKPT-005", "RT-031"):
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
@@ -281,9 +320,9 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
     log = subject.view.state.adds
     left_out: set[tuple[str, str | None] | None] | None = None
-    for line in subject.checkpoint.all.of("add"):
+    for line in subject.of("add"):
         have, key = line.body, file_key(line.body)
-        counted = key in log and bool(log[key].get("stats"))
+        counted = key is not None and key in log and bool(log[key].get("stats"))
         path = key[0] if key else ""
         rules = (
             (
@@ -306,7 +345,7 @@ READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-004", "SIDE-005")),)
 """Checks of whether a checkpoint can be read."""
 
 CONTENT_CHECKS: Final = (
-    Check(valid_rows, schemas.requirements("log/checkpoint-row")),
+    Check(valid_rows, schemas.requirements("log/checkpoint-row"), nothing),
     Check(exactly_one, ("CKC-002", "CKC-003", "CKPT-006")),
     Check(
         v2_form,
@@ -334,6 +373,6 @@ CONTENT_CHECKS: Final = (
     ),
     Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),
     Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
-    Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021")),
+    Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
 )
 """Checks of one complete checkpoint that can be read."""

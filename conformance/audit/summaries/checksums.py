@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,11 +12,11 @@ from conformance.audit.checks.commits import schema_findings
 from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.read.raw import Document
-from conformance.audit.read.state import Body, file_key
+from conformance.audit.read.state import State, file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences
 
-__all__ = ["CHECKSUM_CHECKS", "ChecksumView"]
+__all__ = ["CHECKSUM_CHECKS", "ChecksumView", "Measure", "measure"]
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
 """First deleted-record count of each bin of the deleted record counts histogram."""
@@ -28,6 +28,12 @@ class ChecksumView:
 
     document: Document
     view: VersionView
+    given: Measure | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """The numbers of the version's files."""
+        return self.given or measure(self.fields, self.view.state)
 
     @property
     def place(self) -> str:
@@ -54,31 +60,18 @@ def valid(subject: ChecksumView) -> Findings:
     )
 
 
-def _deleted(body: Body) -> int:
-    vector = body.get("deletionVector")
-    count = vector.get("cardinality") if isinstance(vector, dict) else 0
-    return count if type(count) is int else 0
-
-
-def _sizes(adds: Iterable[Body]) -> list[int]:
-    return [body["size"] for body in adds if type(body.get("size")) is int]
-
-
 # Fields that may be left out must be right where they are there: CRC-037 binds, whatever the
 # level of the field's own requirement.
 
 
 def totals(subject: ChecksumView) -> Findings:
     """Report numbers that the state of the version does not have."""
-    adds = subject.view.state.adds.values()
+    found = subject.measure
     right = {
-        "tableSizeBytes": (sum(_sizes(adds)), "CRC-007"),
-        "numFiles": (len(adds), "CRC-008"),
-        "numDeletedRecordsOpt": (sum(map(_deleted, adds)), "CRC-019"),
-        "numDeletionVectorsOpt": (
-            sum(isinstance(body.get("deletionVector"), dict) for body in adds),
-            "CRC-020",
-        ),
+        "tableSizeBytes": (found.size, "CRC-007"),
+        "numFiles": (found.files, "CRC-008"),
+        "numDeletedRecordsOpt": (found.deleted, "CRC-019"),
+        "numDeletionVectorsOpt": (found.vectors, "CRC-020"),
     }
     for field, (value, requirement) in right.items():
         stated = subject.fields.get(field)
@@ -170,29 +163,85 @@ def timestamp(subject: ChecksumView) -> Findings:
 
 def histograms(subject: ChecksumView) -> Findings:
     """Report histograms that do not count the live files."""
-    adds = list(subject.view.state.adds.values())
-    for field in ("fileSizeHistogram", "histogramOpt"):
+    found = subject.measure
+    for field in _HISTOGRAMS:
         stated = subject.fields.get(field)
         bounds = _bounds(stated)
         if not isinstance(stated, dict) or not bounds or not _as_long(stated, len(bounds)):
             continue  # the schema reports it
-        counts, totals_ = [0] * len(bounds), [0] * len(bounds)
-        for size in _sizes(adds):
-            at = max(bisect_right(bounds, size) - 1, 0)
-            counts[at] += 1
-            totals_[at] += size
-        if (stated.get("fileCounts"), stated.get("totalBytes")) != (counts, totals_):
+        counts, sizes = ([n for n, _ in found.bins[field]], [n for _, n in found.bins[field]])
+        if (stated.get("fileCounts"), stated.get("totalBytes")) != (counts, sizes):
             message = f"{field} does not count the live files of the version"
             yield finding("CRC-028", subject.place, message)
     stated = subject.fields.get("deletedRecordCountsHistogramOpt")
     listed = stated.get("deletedRecordCounts") if isinstance(stated, dict) else None
     if isinstance(listed, list):
-        deleted = [0] * len(_BINS)
-        for body in adds:
-            deleted[bisect_right(_BINS, _deleted(body)) - 1] += 1
+        deleted = [count for count, _ in found.bins[_DELETED]]
         if listed != deleted and len(listed) == len(_BINS):
             message = f"deletedRecordCounts is {listed}, the version has {deleted}"
             yield finding("CRC-030", subject.place, message, severity="error")
+
+
+_HISTOGRAMS: Final = ("fileSizeHistogram", "histogramOpt")
+_DELETED: Final = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Numbers of the files of a version, or of some of them: those of parts add up.
+
+    Attributes:
+        files: how many there are.
+        size: their bytes.
+        vectors: how many have a deletion vector.
+        deleted: rows that those delete.
+        bins: count and bytes in each bin of each histogram that a checksum has.
+
+    """
+
+    files: int
+    size: int
+    vectors: int
+    deleted: int
+    bins: Mapping[str, list[tuple[int, int]]]
+
+    def __add__(self, other: Measure) -> Measure:
+        """Add the numbers of other files."""
+        return Measure(
+            self.files + other.files,
+            self.size + other.size,
+            self.vectors + other.vectors,
+            self.deleted + other.deleted,
+            {
+                name: [
+                    (a + c, b + d) for (a, b), (c, d) in zip(held, other.bins[name], strict=True)
+                ]
+                for name, held in self.bins.items()
+            },
+        )
+
+
+def measure(fields: Mapping[str, Any], state: State) -> Measure:
+    """Measure the live files of a version for the checksum that has these fields."""
+    sizes, deleted = state.adds.numbers("size"), state.deleted()
+    bins = {
+        name: _binned(bounds, sizes)
+        for name in _HISTOGRAMS
+        if (bounds := _bounds(fields.get(name)))
+    }
+    bins[_DELETED] = _binned(_BINS, deleted)
+    first, total = bins[_DELETED][0]
+    bins[_DELETED][0] = first + len(state.adds) - len(deleted), total
+    return Measure(len(state.adds), sum(sizes), len(deleted), sum(deleted), bins)
+
+
+def _binned(bounds: Sequence[int], numbers: Iterable[int]) -> list[tuple[int, int]]:
+    counts, totals_ = [0] * len(bounds), [0] * len(bounds)
+    for number in numbers:
+        at = max(bisect_right(bounds, number) - 1, 0)
+        counts[at] += 1
+        totals_[at] += number
+    return list(zip(counts, totals_, strict=True))
 
 
 def _as_long(histogram: dict[str, Any], count: int) -> bool:
@@ -210,11 +259,11 @@ def _bounds(histogram: Any) -> list[int]:
 
 CHECKSUM_CHECKS: Final = (
     Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
-    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020")),
+    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020"), whole=True),
     Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016")),
     Check(files, ("CRC-018",)),
     Check(transaction, ("CRC-006",)),
     Check(timestamp, ("CRC-011",)),
-    Check(histograms, ("CRC-028", "CRC-030")),
+    Check(histograms, ("CRC-028", "CRC-030"), whole=True),
 )
 """Checks of one version checksum."""

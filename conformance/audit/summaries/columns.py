@@ -73,7 +73,7 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
 
 
 def _without_action(checkpoint: Checkpoint) -> Findings:
-    for line in checkpoint.all.lines:
+    for _, line in checkpoint.all.small:  # a row of a file action has that
         held = line.document if isinstance(line.document, dict) else {}
         if not any(value is not None for value in held.values()):
             message = "the row holds no action"
@@ -135,16 +135,16 @@ def _fits(stored: str, declared: str) -> bool:
 def one_column_each(subject: CheckpointView) -> Findings:
     """Report rows of sidecars that add and remove at once."""
     for lines in subject.checkpoint.sidecars.values():
-        for line in lines.lines:
+        for line in lines.every(lines.rows.odd):  # a plain row has one action
             held = line.document if isinstance(line.document, dict) else {}
             if all(held.get(name) is not None for name in _FILE_ACTIONS):
                 yield finding("SIDE-003", line.place, "a row of a sidecar adds and removes")
 
 
 COLUMN_CHECKS: Final = (
-    Check(are_parquet, ("CKC-026", "CKPT-N-002", "SIDE-001")),
-    Check(actions_are_structs, ("CKC-001", "CKC-010", "SIDE-003")),
+    Check(are_parquet, ("CKC-026", "CKPT-N-002", "SIDE-001"), whole=True),
+    Check(actions_are_structs, ("CKC-001", "CKC-010", "SIDE-003"), whole=True),
     Check(one_column_each, ("SIDE-003",)),
-    Check(typed_values, ("CKC-016",)),
+    Check(typed_values, ("CKC-016",), whole=True),
 )
 """Checks of a complete checkpoint, whether it can be read or not."""

@@ -12,7 +12,7 @@ from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
-from conformance.audit.summaries.checkpoints import CheckpointView
+from conformance.audit.summaries.checkpoints import CheckpointView, repeated
 
 __all__ = ["FORM_CHECKS", "SPEC_CHECKS"]
 
@@ -76,7 +76,7 @@ def parts_split_by_key(subject: CheckpointView) -> Findings:
         return
     vectors = "deletionVectors" in subject.view.layout.features
     where: dict[Any, set[str]] = {}
-    for line in checkpoint.top.of("add", "remove"):
+    for line in subject.of("add", "remove"):
         key = file_key(line.body)
         if key is not None:
             where.setdefault(key if vectors else key[0], set()).add(_part(line))
@@ -101,18 +101,18 @@ def same_content(subject: CheckpointView) -> Findings:
         return
     for other in subject.view.log.checkpoints:
         twin = (other.version, other.kind) == (checkpoint.version, "uuid_checkpoint")
-        if twin and not other.all.damaged and _told(other) != _told(checkpoint):
+        if twin and not other.all.damaged and _told(other, subject) != _told(checkpoint, subject):
             message = f"the classic checkpoint differs from {other.place}"
             yield finding("CKPT-N-011", checkpoint.place, message)
 
 
-def _told(checkpoint: Checkpoint) -> Any:
+def _told(checkpoint: Checkpoint, subject: CheckpointView) -> Any:
     """Give what a checkpoint says, less where it says it."""
-    state = State()
-    state.apply(checkpoint.version, checkpoint.all.lines)
+    state = State(subject.content.store)
+    state.apply(checkpoint.version, checkpoint.all)
     return (
-        sorted(map(repr, state.adds)),
-        sorted(map(repr, state.removed)),
+        set(state.adds),
+        set(state.removed),
         sorted((name, repr(body.get("version"))) for name, body in state.txns.items()),
         sorted((name, repr(body.get("configuration"))) for name, body in state.domains.items()),
         (state.metadata or {}).get("schemaString"),
@@ -126,7 +126,7 @@ SPEC_CHECKS: Final = (Check(first_spec, ("CKPT-V1-001", "CKPT-V1-002", "CKC-009"
 FORM_CHECKS: Final = (
     Check(feature_lists, ("CKSCH-008", "CKSCH-009", "CKSCH-011")),
     Check(sidecars_once, ("SIDE-002",)),
-    Check(parts_split_by_key, ("CKPT-N-004", "CKPT-N-005", "CKPT-N-006")),
+    Check(parts_split_by_key, ("CKPT-N-004", "CKPT-N-005", "CKPT-N-006"), repeated),
     Check(same_content, ("CKPT-N-011",)),
 )
 """Checks of the form of one complete checkpoint that can be read."""

@@ -5,18 +5,23 @@ Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
+from conformance.audit.columnar.files import unlike
+from conformance.audit.columnar.keys import Store
+from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Lines
-from conformance.audit.read.state import Key, State, file_key
+from conformance.audit.read.state import Key, State
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
@@ -89,15 +94,15 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
 def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings:
     if checkpoint.top.faults:
         return
-    known = [line for line in checkpoint.all.lines if line.action]
-    adds = sum(line.action == "add" for line in known)
+    counted = checkpoint.all.counts()
+    known = counted.total() - counted[None]
     sizes = [sum(entry.size for entry in checkpoint.entries)]
-    counts = [len(known), len(checkpoint.top.lines)]
+    counts = [known, checkpoint.top.counts().total()]
     sizes.append(sizes[0] + sum(_sidecar_bytes(checkpoint)))
     for field, right, requirement in (
         ("size", counts, "LASTS-003"),
         ("sizeInBytes", sizes, "LASTS-005"),
-        ("numOfAddFiles", [adds], "LASTS-006"),
+        ("numOfAddFiles", [counted["add"]], "LASTS-006"),
     ):
         stated = document.get(field)
         if type(stated) is int and stated not in right:
@@ -119,7 +124,8 @@ def compactions(view: LogView) -> Findings:
         place = f"{LOG_DIR}/{file.name}"
         for fault in content.faults:
             yield fault_finding("COMP-005", fault)
-        documents = ((line.document, line.place) for line in content.lines)
+        odd = content.rows.odd  # a plain row breaks no rule of the schema
+        documents = ((line.document, line.place) for line in content.every(odd))
         for found in line_findings("log/commit-line", documents, "COMP-005"):
             ours = found.requirement == "LOG-004"
             yield replace(found, requirement="COMP-005") if ours else found
@@ -129,13 +135,12 @@ def compactions(view: LogView) -> Findings:
         commits = [view.log.commits.get(v) for v in range(file.version, _end(view, file) + 1)]
         if content.damaged or any(commit is None or commit.content.damaged for commit in commits):
             continue  # a commit is gone, or something is broken and reported
-        want = State()
+        want = State(view.log.store)
         for commit in commits:
             if commit is not None:
-                want.apply(commit.version, commit.content.lines)
+                want.apply(commit.version, commit.content)
         layout = layout_of(want.protocol, want.metadata)
-        added = {key for c in commits if c for key in _added(c.content)}
-        yield from _same(place, want, content, (layout, added))
+        yield from _same(place, want, content, (layout, [c.content for c in commits if c]))
 
 
 def _end(view: LogView, file: LogFile) -> int:
@@ -144,37 +149,45 @@ def _end(view: LogView, file: LogFile) -> int:
     return min(file.end, latest + 1)
 
 
-def _added(content: Lines) -> Iterator[Key]:
-    return (key for line in content.of("add") if (key := file_key(line.body)))
+def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
+    """Give those of some files that one of the commits adds."""
+    codes = [store.placed(lines.rows)[1][lines.rows.kind == ADD] for lines in commits]
+    added = set(np.concatenate(codes).tolist()) if keys and codes else set()
+    return {key for key in keys if store.code(key) in added}
 
 
 def _same(
-    place: str, want: State, content: Lines, within: tuple[Layout, Collection[Key]]
+    place: str, want: State, content: Lines, within: tuple[Layout, Sequence[Lines]]
 ) -> Findings:
-    """Compare a compaction with its commits, given their layout and the files that they add."""
-    (layout, added), have = within, State()
-    have.apply(0, content.lines)
+    """Compare a compaction with its commits, given their layout and what they hold."""
+    (layout, commits), have = within, State(want.store)
+    have.apply(0, content)
     yield from _repeated(content)
     lost = want.removed.keys() - have.removed.keys()
-    older = lost - set(added)
-    if older:
-        message = f"the compaction lacks the tombstone of {min(map(str, older))}, a file of before"
+    older = lost - _added(lost, commits, want.store)
+    for file in sorted(map(str, older)):
+        message = f"the compaction lacks the tombstone of {file}, a file of before"
         yield finding("COMP-007", place, message, "readers bring its rows back")
-    rules = (
+    txns, domains = (
+        [_frozen(items.items()) for items in pair]
+        for pair in ((want.txns, have.txns), (want.domains, have.domains))
+    )
+    others = (lost - older) | (have.removed.keys() - want.removed.keys())
+    rules: tuple[tuple[Any, Any, str, str], ...] = (
         (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
-        (want.removed.keys() - older, have.removed.keys(), "COMP-006", "tombstones"),
-        (want.txns.items(), have.txns.items(), "COMP-008", "transactions"),
-        (want.domains.items(), have.domains.items(), "COMP-004", "domains"),
+        (others, set(), "COMP-006", "tombstones"),
+        (txns[0], txns[1], "COMP-008", "transactions"),
+        (domains[0], domains[1], "COMP-004", "domains"),
     )
     for a, b, requirement, what in rules:
-        if _frozen(a) != _frozen(b):
+        if a != b:
             message = f"the {what} of the compaction differ from those of its commits"
             yield finding(requirement, place, message)
-    for key in sorted(want.adds.keys() & have.adds.keys(), key=str):
+    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
         pair = want.adds[key], have.adds[key]
         for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
             yield finding(requirement, place, f"{key[0]}: {message}")
-    for key in sorted(want.removed.keys() & have.removed.keys(), key=str):
+    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
         pair = want.removed[key], have.removed[key]
         for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
@@ -210,7 +223,11 @@ def _frozen(items: Any) -> set[str]:
 
 
 POINTER_CHECKS: Final = (
-    Check(valid_hint, ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint"))),
+    Check(
+        valid_hint,
+        ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")),
+        whole=True,
+    ),
     Check(
         hint_checksum,
         (
@@ -231,10 +248,12 @@ POINTER_CHECKS: Final = (
             "SUM-017",
             "SUM-018",
         ),
+        whole=True,
     ),
     Check(
         hint_describes_its_checkpoint,
         ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),
+        whole=True,
     ),
     Check(
         compactions,

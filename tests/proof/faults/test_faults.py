@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,11 @@ from fault_bases import TABLES
 from fault_planting import plant
 from fault_records import Fault, load_faults
 
-from conformance.audit import Finding, audit
+from conformance.audit import Finding, audit, engine
 from conformance.audit.findings import severity_of
+from conformance.audit.read import raw
+from conformance.pipeline.audit.buckets import Options
+from conformance.pipeline.audit.large import in_parts
 from conformance.requirements.registry import load_registry
 
 FAULTS = load_faults()
@@ -57,6 +61,33 @@ def test_the_audit_names_a_planted_fault(
     told = {each.severity for each in findings if each.requirement == fault.breaks}
     binding = severity_of(fault.breaks) == "error"
     assert ("error" in told) == (binding and not fault.warned) or not binding, findings
+
+
+def _compared(findings: list[Finding]) -> list[Any]:
+    """Give findings less their order, and that of their places."""
+    return sorted(
+        (x.requirement, x.severity, x.message, x.hint, x.count, sorted(x.places or [x.place]))
+        for x in findings
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+def test_columns_and_buckets_hide_no_planted_fault(
+    fault: Fault,
+    sound: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = tmp_path / "table"
+    shutil.copytree(sound(fault.table), root)
+    plant(fault, root)
+    monkeypatch.setattr(raw, "FEW", 1 << 62)
+    monkeypatch.setattr(engine, "SCREENS", False)
+    by_line = _compared(audit(str(root)))
+    monkeypatch.setattr(raw, "FEW", 0)
+    monkeypatch.setattr(engine, "SCREENS", True)
+    assert _compared(audit(str(root))) == by_line
+    assert _compared(in_parts(str(root), Options(), 3)) == by_line
 
 
 def test_every_fault_breaks_a_row_of_the_registry_and_has_a_table() -> None:

@@ -1,0 +1,253 @@
+"""Which rows of a log are in force, as mappings from key or path to action.
+
+Serves "Action Reconciliation". They look like dictionaries to a check, hold one number for each
+file, and read an action again when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.audit.columnar.keys import Body, Codes, Key, Store
+from conformance.audit.columnar.rows import Mask
+
+__all__ = ["Files", "Ids", "Seen", "Vectors", "resized", "unlike"]
+
+_AT_ONCE: Final = 4096
+"""Actions that are read again at a time."""
+
+_ADDS: Final = ("size", "modificationTime", "baseRowId", "defaultRowCommitVersion",
+                "partitionValues", "stats")  # fmt: skip
+_REMOVES: Final = ("deletionTimestamp", "baseRowId", "defaultRowCommitVersion",
+                   "partitionValues", "size")  # fmt: skip
+
+
+def resized(numbers: Codes, count: int) -> Codes:
+    """Give numbers room for more codes, which have none."""
+    if len(numbers) >= count:
+        return numbers
+    return np.concatenate([numbers, np.full(count - len(numbers), -1, np.int64)])
+
+
+class Files(Mapping[Key, Body]):
+    """Actions by key.
+
+    Attributes:
+        store: of the rows.
+        rows: the number of the row of each code; -1 for none.
+
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Begin with none."""
+        self.store = store
+        self.rows = np.full(store.keys, -1, np.int64)
+
+    def row(self, key: Key) -> int:
+        """Give the number of the row of a key; -1 for none."""
+        code = self.store.code(key)
+        return int(self.rows[code]) if 0 <= code < len(self.rows) else -1
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a key has an action."""
+        return isinstance(key, tuple) and self.row(key) >= 0
+
+    def __getitem__(self, key: Key) -> Body:
+        """Read the action of a key."""
+        row = self.row(key) if isinstance(key, tuple) else -1
+        if row < 0:
+            raise KeyError(key)
+        return self.store.bodies(np.array([row], np.int64))[0]
+
+    def __len__(self) -> int:
+        """Count the keys."""
+        return int((self.rows >= 0).sum())
+
+    def codes(self) -> Codes:
+        """Give the codes of the keys, in the order of their rows."""
+        held = np.flatnonzero(self.rows >= 0)
+        return held[np.argsort(self.rows[held], kind="stable")]
+
+    def __iter__(self) -> Iterator[Key]:
+        """Yield the keys, in the order of their rows."""
+        codes = self.codes()
+        for start in range(0, len(codes), _AT_ONCE):
+            yield from self.store.key_list(codes[start : start + _AT_ONCE])
+
+    def keys(self) -> _Keys:  # type: ignore[override]
+        """Give the keys as a set."""
+        return _Keys(self)
+
+    def items(self) -> Any:
+        """Yield keys and actions, some at a time."""
+        return self.of(self.codes())
+
+    def values(self) -> Any:
+        """Yield actions, some at a time."""
+        return (body for _, body in self.items())
+
+    def of(self, codes: Codes) -> Iterator[tuple[Key, Body]]:
+        """Yield keys and actions of some codes."""
+        for start in range(0, len(codes), _AT_ONCE):
+            some = codes[start : start + _AT_ONCE]
+            yield from zip(
+                self.store.key_list(some), self.store.bodies(self.rows[some]), strict=True
+            )
+
+    def numbers(self, name: str) -> list[int]:
+        """Give the whole numbers that a field has, of all actions that have one."""
+        rows = self.rows[self.rows >= 0]
+        if not len(rows):
+            return []
+        odd = self.store.flags("odd")[rows]
+        read = (body.get(name) for body in self.store.bodies(rows[odd]))
+        plain: list[int] = self.store.column(name, rows[~odd]).drop_null().to_pylist()
+        return [*plain, *(value for value in read if type(value) is int)]
+
+
+class _Keys(AbstractSet[Key]):
+    """The keys of :class:`Files`; those of one log are compared by their codes."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
+        return set(it)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.files
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __sub__(self, other: AbstractSet[Any]) -> Any:
+        if not isinstance(other, _Keys):
+            return super().__sub__(other)
+        mine, theirs, store = _paired(self.files, other.files)
+        return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
+
+    def __and__(self, other: AbstractSet[Any]) -> Any:
+        if not isinstance(other, _Keys):
+            return super().__and__(other)
+        mine, theirs, store = _paired(self.files, other.files)
+        return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs >= 0))))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Keys):
+            return super().__eq__(other)
+        mine, theirs, _ = _paired(self.files, other.files)
+        return bool(((mine >= 0) == (theirs >= 0)).all())
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:
+    """Give the rows of both by the codes of that one of their stores which knows more."""
+    count = max(len(left.rows), len(right.rows))
+    store = left.store if left.store.keys >= right.store.keys else right.store
+    return resized(left.rows, count), resized(right.rows, count), store
+
+
+def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
+    """Give the keys that both have, and whose actions may differ in a field that is compared.
+
+    Args:
+        left: of the log.
+        right: of a summary, which may leave some fields out.
+        adds: compare adds, else removes.
+
+    """
+    mine, theirs, store = _paired(left, right)
+    both = np.flatnonzero((mine >= 0) & (theirs >= 0))
+    a, b = mine[both], theirs[both]
+    if not len(both):
+        return set()
+    same = ~left.store.flags("odd")[a] & ~right.store.flags("odd")[b]
+    if adds:
+        same &= ~left.store.flags("rich")[a] & ~right.store.flags("rich")[b]
+    for name in _ADDS if adds else _REMOVES:
+        at = np.flatnonzero(same)
+        if len(at):
+            pair = left.store.column(name, a[at]), right.store.column(name, b[at])
+            same[at] = _equal(*pair, left_out=_LEFT_OUT[adds].get(name, 0))
+    return set(store.key_list(both[~same]))
+
+
+_LEFT_OUT: Final[Mapping[bool, Mapping[str, int]]] = {
+    True: {"stats": 1},
+    False: {"partitionValues": 2, "size": 2},
+}
+"""Fields of adds, and of removes, that the summary alone may leave out, or either."""
+
+
+def _equal(left: pa.Array, right: pa.Array, *, left_out: int) -> Mask:
+    found = pc.or_(
+        pc.fill_null(pc.equal(left, right), fill_value=False),
+        pc.and_(left.is_null(), right.is_null()),
+    )
+    if left_out > 0:
+        found = pc.or_(found, right.is_null())
+    if left_out > 1:
+        found = pc.or_(found, left.is_null())
+    return np.asarray(found, np.bool_)
+
+
+class Vectors:
+    """The vectors that each path is live with."""
+
+    def __init__(self, adds: Files) -> None:
+        """Look at live files."""
+        self._adds = adds
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """Give the ids of the vectors of a path, ``None`` among them; ``default`` for none."""
+        store, rows = self._adds.store, self._adds.rows
+        live = [code for code in store.keys_of(path) if code < len(rows) and rows[code] >= 0]
+        return {store.key(code)[1] for code in live} or default
+
+
+class Seen:
+    """The version that first named each path."""
+
+    def __init__(self, store: Store) -> None:
+        """Begin with none."""
+        self.store = store
+        self.versions = np.full(store.paths, -1, np.int64)
+
+    def get(self, path: str) -> int | None:
+        """Give the version; ``None`` for a path that never was."""
+        code = self.store.path_code(path)
+        found = int(self.versions[code]) if 0 <= code < len(self.versions) else -1
+        return found if found >= 0 else None
+
+    def __contains__(self, path: object) -> bool:
+        """Tell whether a path ever was."""
+        return isinstance(path, str) and self.get(path) is not None
+
+
+class Ids:
+    """The row ids that the last add of each path with some had."""
+
+    def __init__(self, store: Store) -> None:
+        """Begin with none."""
+        self.store = store
+        self.rows = np.full(store.paths, -1, np.int64)
+
+    def get(self, path: str) -> tuple[Any, Any] | None:
+        """Give ``baseRowId`` and ``defaultRowCommitVersion``; ``None`` for none."""
+        code = self.store.path_code(path)
+        row = int(self.rows[code]) if 0 <= code < len(self.rows) else -1
+        if row < 0:
+            return None
+        body = self.store.bodies(np.array([row], np.int64))[0]
+        return body.get("baseRowId"), body.get("defaultRowCommitVersion")

@@ -1,0 +1,262 @@
+"""Logical files by number: a code for every key, and for every path.
+
+Serves "Action Reconciliation". Codes turn replay into work on numbers, whatever the paths are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.audit.columnar.rows import Mask, Rows, key_text, text_key
+from conformance.audit.grammar.uris import lenient_path
+
+__all__ = ["Body", "Codes", "Key", "Store", "dv_id", "file_key"]
+
+Body: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[str, str | None]
+"""A logical file: decoded path and the unique id of its deletion vector."""
+
+Codes = npt.NDArray[np.int64]
+
+_VECTOR: Final = "\0\2"
+_KNOWN: Final = 200_000
+"""Texts whose codes are kept at hand."""
+
+
+def dv_id(body: Mapping[str, Any]) -> str | None:
+    """Give the unique id of a file action's deletion vector ("Derived Fields")."""
+    vector = body.get("deletionVector")
+    if not isinstance(vector, dict):
+        return None
+    name = f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}"
+    offset = vector.get("offset")
+    return name if offset is None else f"{name}@{offset}"
+
+
+def file_key(body: Mapping[str, Any]) -> Key | None:
+    """Give the key of a file action; ``None`` when it has no path."""
+    path = body.get("path")
+    if not isinstance(path, str) or not path:
+        return None
+    return lenient_path(path), dv_id(body)
+
+
+class _Dictionary:
+    """Texts by number; what is added later leaves the numbers of the former as they are."""
+
+    def __init__(self, texts: pa.Array) -> None:
+        self.texts = texts
+        self._known: dict[str, int] = {}
+
+    def extended(self, texts: pa.ChunkedArray) -> tuple[_Dictionary, Codes]:
+        """Give a dictionary that has more texts as well, and their codes."""
+        chunks = [*([self.texts] if len(self.texts) else []), *texts.chunks]
+        if not texts.length():
+            return self, np.zeros(0, np.int64)
+        found = pa.concat_arrays(chunks).dictionary_encode()
+        codes = np.asarray(found.indices, np.int64)[len(self.texts) :]
+        if len(found.dictionary) == len(self.texts):
+            return self, codes
+        return _Dictionary(found.dictionary), codes
+
+    def know(self, codes: Codes) -> None:
+        """Keep the codes of some texts at hand."""
+        if len(self._known) + len(codes) > _KNOWN:
+            self._known.clear()
+        texts = self.texts.take(pa.array(codes)).to_pylist()
+        self._known.update(zip(texts, codes.tolist(), strict=True))
+
+    def code(self, text: str) -> int:
+        """Give the code of a text; -1 where it has none."""
+        found = self._known.get(text)
+        if found is None:
+            found = int(pc.index(self.texts, pa.scalar(text, self.texts.type)).as_py())
+            if len(self._known) < _KNOWN:
+                self._known[text] = found
+        return found
+
+
+_EMPTY: Final = pa.array([], pa.large_string())
+
+
+class Store:
+    """The rows of some files, numbered through, with codes for their keys and paths.
+
+    A store never changes: one that has more rows is another one, whose numbers agree.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no rows."""
+        self._keys = _Dictionary(_EMPTY)
+        self._paths = self._keys
+        self._path_of: Codes | None = None
+        self._rows: list[Rows] = []
+        self._starts: list[int] = []
+        self._codes: dict[int, Codes] = {}
+        self._place: dict[int, int] = {}
+        self._flags: dict[str, Mask] = {}
+        self._count = 0
+
+    def with_rows(self, parts: Sequence[Rows]) -> Store:
+        """Give a store that holds these rows as well."""
+        new = [rows for rows in parts if len(rows) and id(rows) not in self._codes]
+        if not new:
+            return self
+        found = Store()
+        texts = pa.chunked_array(
+            [chunk for rows in new for chunk in rows.keys.chunks], pa.large_string()
+        )
+        found._keys, codes = self._keys.extended(texts)
+        found._rows, found._starts = [*self._rows, *new], list(self._starts)
+        found._codes, found._place = dict(self._codes), dict(self._place)
+        found._count = self._count
+        start = 0
+        for rows in new:
+            found._place[id(rows)] = len(found._starts)
+            found._starts.append(found._count)
+            found._codes[id(rows)] = codes[start : start + len(rows)]
+            start += len(rows)
+            found._count += len(rows)
+        found._name_paths(self)
+        return found
+
+    def _name_paths(self, former: Store) -> None:
+        """Give numbers to paths: those of the keys, as long as no key has a vector."""
+        texts = self._keys.texts
+        fresh = texts.slice(len(former._keys.texts))
+        with_vector = np.asarray(pc.match_substring(fresh, _VECTOR), np.bool_)
+        if former._path_of is None and not with_vector.any():
+            self._paths = self._keys
+            return
+        before = former._path_of
+        paths = former._paths
+        if before is None:
+            before = np.arange(len(former._keys.texts))
+            paths = _Dictionary(former._keys.texts)
+        bare = fresh
+        if with_vector.any():
+            cut = [
+                text.partition(_VECTOR)[0]
+                for text in fresh.filter(pa.array(with_vector)).to_pylist()
+            ]
+            mask = pa.array(with_vector)
+            bare = pc.replace_with_mask(fresh, mask, pa.array(cut, pa.large_string()))
+        self._paths, codes = paths.extended(pa.chunked_array([bare]))
+        self._path_of = np.concatenate([before, codes])
+
+    @property
+    def keys(self) -> int:
+        """How many keys there are."""
+        return len(self._keys.texts)
+
+    @property
+    def paths(self) -> int:
+        """How many paths there are."""
+        return len(self._paths.texts)
+
+    def path_codes(self, codes: Codes) -> Codes:
+        """Give the codes of the paths of keys."""
+        return codes if self._path_of is None else self._path_of[codes]
+
+    @cached_property
+    def _shared(self) -> dict[int, list[int]]:
+        """Paths that have more keys than one, to those."""
+        if self._path_of is None:
+            return {}
+        several = np.bincount(self._path_of) > 1
+        found: dict[int, list[int]] = {}
+        for code in np.flatnonzero(several[self._path_of]).tolist():
+            found.setdefault(int(self._path_of[code]), []).append(code)
+        return found
+
+    def several(self, codes: Codes) -> Mask:
+        """Tell which keys share their path with another one."""
+        if self._path_of is None:
+            return np.zeros(len(codes), np.bool_)
+        return np.asarray((np.bincount(self._path_of) > 1)[self._path_of[codes]], np.bool_)
+
+    def keys_of(self, path: str) -> list[int]:
+        """Give the codes of the keys of a path."""
+        code = self.path_code(path)
+        if code < 0:
+            return []
+        if self._path_of is None:
+            return [code]
+        return self._shared.get(code) or [int(np.flatnonzero(self._path_of == code)[0])]
+
+    def placed(self, rows: Rows) -> tuple[int, Codes]:
+        """Give the number of the first of some rows, and the codes of their keys."""
+        if not len(rows):
+            return 0, np.zeros(0, np.int64)
+        return self._starts[self._place[id(rows)]], self._codes[id(rows)]
+
+    def know(self, rows: Rows, shown: Mask) -> None:
+        """Keep the codes of some rows at hand, because they are looked at now."""
+        codes = self._codes[id(rows)][shown]
+        if not len(codes):
+            return
+        self._keys.know(codes)
+        if self._paths is not self._keys:
+            self._paths.know(self.path_codes(codes))
+
+    def code(self, key: Key) -> int:
+        """Give the code of a key; -1 where it has none."""
+        return self._keys.code(key_text(*key))
+
+    def path_code(self, path: str) -> int:
+        """Give the code of a path; -1 where it has none."""
+        return self._paths.code(key_text(path, None))
+
+    def key(self, code: int) -> Key:
+        """Give the key of a code."""
+        return text_key(self._keys.texts[code].as_py())
+
+    def key_list(self, codes: Codes) -> list[Key]:
+        """Give the keys of codes."""
+        return [text_key(text) for text in self._keys.texts.take(pa.array(codes)).to_pylist()]
+
+    def bodies(self, numbers: Codes) -> list[Body]:
+        """Read the actions of rows again, in the order of their numbers as given."""
+        found: dict[int, Body] = {}
+        starts = np.array(self._starts, np.int64)
+        of = np.searchsorted(starts, numbers, "right") - 1
+        for at in np.unique(of).tolist():
+            mine = numbers[of == at]
+            lines = self._rows[at].read(np.sort(mine) - starts[at])
+            found.update(zip(np.sort(mine).tolist(), (line.body for line in lines), strict=True))
+        return [found[number] for number in numbers.tolist()]
+
+    def values(self, name: str, numbers: Codes) -> list[Any]:
+        """Give the values of a column for rows, from the files that have them alone."""
+        found: list[Any] = [None] * len(numbers)
+        starts = np.array(self._starts, np.int64)
+        of = np.searchsorted(starts, numbers, "right") - 1
+        by = np.argsort(of, kind="stable")
+        for some in np.split(by, np.flatnonzero(np.diff(of[by])) + 1):
+            if len(some):
+                at = int(of[some[0]])
+                column = self._rows[at].columns[name].take(pa.array(numbers[some] - starts[at]))
+                for place, value in zip(some.tolist(), column.to_pylist(), strict=True):
+                    found[place] = value
+        return found
+
+    def column(self, name: str, numbers: Codes) -> pa.Array:
+        """Give the values of a column for rows."""
+        return self._chained(name).take(pa.array(numbers)).combine_chunks()
+
+    def _chained(self, name: str) -> pa.ChunkedArray:
+        chunks = [chunk for rows in self._rows for chunk in rows.columns[name].chunks]
+        return pa.chunked_array(chunks)
+
+    def flags(self, name: str) -> Mask:
+        """Give one of the flags of all rows."""
+        if name not in self._flags:
+            self._flags[name] = np.concatenate([getattr(rows, name) for rows in self._rows])
+        return self._flags[name]

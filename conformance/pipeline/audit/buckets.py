@@ -1,0 +1,254 @@
+"""Audit one bucket of a large table, some of its data files, and what only the whole tells.
+
+Serves "Action Reconciliation". Functions in here run where Spark puts them, and take and give
+plain values, so that they are tried without Spark as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from operator import add
+from typing import Any, Final
+
+from conformance.audit.checks.row_tracking import id_ranges, overlaps
+from conformance.audit.checks.transitions import Balance, unbalanced
+from conformance.audit.engine import CHECKS_OF_FILES, CHECKS_OF_LOG, Run
+from conformance.audit.findings import Finding
+from conformance.audit.read.log import Listing, Log, read_log
+from conformance.audit.read.raw import Document, Lines, json_lines
+from conformance.audit.read.state import State, file_key
+from conformance.audit.revisions import in_revision
+from conformance.audit.subjects import Layouts, LogView, VersionView
+from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
+from conformance.pipeline.audit.split import Piece, Small, bucket_of, checkpoint_maker, put_together
+from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
+from reference_impl.places import SAME_STORE, Outside
+from reference_impl.storage import Storage, open_storage
+
+__all__ = ["Latest", "Live", "Options", "Parted", "audit_bucket", "audit_files", "audit_whole"]
+
+_ADD: Final = (
+    "path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
+    "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider",
+)  # fmt: skip
+"""Fields of an add that say something of its data file."""
+
+_BYTES: Final = 256 << 20
+_FILES: Final = 500
+"""Data files that are opened by one task: so many bytes, or so many files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an audit is told; see :func:`conformance.audit.audit`."""
+
+    data: bool = True
+    limits: Limits = DEFAULT_LIMITS
+    outside: Outside = SAME_STORE
+    revision: str | None = None
+
+    def storage(self, location: str) -> Storage:
+        """Open the store of a table."""
+        return open_storage(location, outside=self.outside)
+
+    def findings(self, found: Iterable[Finding]) -> Iterator[Finding]:
+        """Give the findings of the revision that is asked for."""
+        return iter(found) if self.revision is None else in_revision(found, self.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The latest version, less its files."""
+
+    version: int
+    protocol: Any
+    metadata: Any
+    domains: Mapping[str, Any]
+    since: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Live files whose data one task looks at: their adds, and the versions that had them first."""
+
+    size: int
+    adds: tuple[str, ...]
+    born: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Parted:
+    """What the audit of a bucket leaves to others.
+
+    Attributes:
+        measures: by version, see :class:`~conformance.audit.engine.Run`.
+        balances: by version, as there.
+        ranges: of row ids.
+        latest: the latest version; ``None`` where the log does not tell it.
+        live: data files to look at.
+        tasks: how many of them were taken out to be looked at already.
+
+    """
+
+    measures: dict[int, Measure] = field(default_factory=dict)
+    balances: dict[int, Balance] = field(default_factory=dict)
+    ranges: list[tuple[int, int, str]] = field(default_factory=list)
+    latest: Latest | None = None
+    live: list[Live] = field(default_factory=list)
+    tasks: int = 0
+
+
+def _log(
+    storage: Storage,
+    listing: Listing,
+    small: Mapping[str, Small],
+    found: Mapping[str, Sequence[Piece]],
+    mine: Mapping[str, int],
+) -> Log:
+    """Make the log of a bucket; what a checkpoint holds is put together when it is looked at."""
+
+    def lines(path: str) -> Lines:
+        return put_together(small[path], found.get(path, ()), mine)
+
+    contents = {path: partial(lines, path) for path in small}
+    log = read_log(storage, listing, lines, checkpoint_maker(contents))
+    checksums = {version: _listed(each, mine) for version, each in log.checksums.items()}
+    return replace(log, checksums=checksums)
+
+
+def _listed(document: Document, mine: Mapping[str, int]) -> Document:
+    """Leave those of a checksum's files that are in the bucket."""
+    listed = document.value.get("allFiles") if isinstance(document.value, dict) else None
+    if not isinstance(listed, list):
+        return document
+
+    def here(item: Any) -> bool:
+        key = file_key(item) if isinstance(item, dict) else None
+        return bucket_of(key[0] if key else "", mine["buckets"]) == mine["bucket"]
+
+    kept = [item for item in listed if here(item)]
+    return replace(document, value={**document.value, "allFiles": kept})
+
+
+def audit_bucket(  # noqa: PLR0913  what a bucket is
+    location: str,
+    options: Options,
+    listing: Listing,
+    small: Mapping[str, Small],
+    found: Iterable[Piece],
+    *,
+    bucket: int,
+    buckets: int,
+    now: int,
+) -> Iterator[Finding | Parted]:
+    """Audit a table by the file actions of one bucket; at last give what is left to others."""
+    by_path: dict[str, list[Piece]] = {}
+    for piece in found:
+        by_path.setdefault(piece.path, []).append(piece)
+    storage = options.storage(location)
+    with within_limits(options.limits):
+        log = _log(storage, listing, small, by_path, {"bucket": bucket, "buckets": buckets})
+        run = Run(storage, log, data=options.data, whole=False, first=bucket == 0, now=now)
+        yield from options.findings(run.run())
+        yield _left(run, data=options.data)
+
+
+def _left(run: Run, *, data: bool) -> Parted:
+    left = Parted(run.measures, run.balances)
+    view = run.latest
+    if view is None:
+        return left
+    state = view.state
+    left.ranges = list(id_ranges(view))
+    left.latest = Latest(
+        state.version, state.protocol, state.metadata, dict(state.domains), dict(state.since)
+    )
+    if data:
+        left.live = list(_live(view))
+    return left
+
+
+def _live(view: VersionView) -> Iterator[Live]:
+    adds: list[str] = []
+    born: dict[str, int] = {}
+    size, last = 0, None
+    for (path, _), body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
+        if path != last and (size >= _BYTES or len(adds) >= _FILES):
+            yield Live(size, tuple(adds), born)
+            adds, born, size = [], {}, 0
+        last = path
+        adds.append(json.dumps({"add": {key: body[key] for key in _ADD if key in body}}))
+        first = view.state.seen.get(path)
+        if first is not None:
+            born[path] = first
+        size += body["size"] if type(body.get("size")) is int and body["size"] > 0 else 0
+    if adds:
+        yield Live(size, tuple(adds), born)
+
+
+def audit_files(
+    location: str, options: Options, latest: Latest, lives: Iterable[Live], now: int
+) -> Iterator[Finding]:
+    """Hold some live data files against what the log says of them."""
+    texts: list[str] = []
+    born: dict[str, int] = {}
+    for live in lives:
+        texts += live.adds
+        born |= live.born
+    state = State()
+    state.apply(latest.version, json_lines("", enumerate(text.encode() for text in texts)))
+    state.protocol, state.metadata = latest.protocol, latest.metadata
+    state.domains, state.since = dict(latest.domains), dict(latest.since)
+    for path, version in born.items():
+        state.seen.versions[state.store.path_code(path)] = version
+    storage = options.storage(location)
+    layout = Layouts().get(state.protocol, state.metadata)
+    view = VersionView(storage, _nothing(), state, layout, last=True, now=now)
+    with within_limits(options.limits):
+        for check in CHECKS_OF_FILES:
+            if not check.whole:
+                yield from options.findings(check.run(view))
+
+
+def _nothing() -> Log:
+    return Log((), {}, (), (), {}, None)
+
+
+def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
+    location: str,
+    options: Options,
+    listing: Listing,
+    small: Mapping[str, Small],
+    left: Sequence[Parted],
+    now: int,
+) -> Iterator[Finding]:
+    """Run the checks that need all files of a version, over what the buckets left."""
+    storage = options.storage(location)
+    with within_limits(options.limits):
+        log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})
+        found: list[Iterable[Finding]] = [
+            check.run(LogView(storage, log)) for check in CHECKS_OF_LOG if check.whole
+        ]
+        for version in sorted({version for each in left for version in each.balances}):
+            weighed = [each.balances[version] for each in left if version in each.balances]
+            found.append(unbalanced(log.commits[version].path, reduce(add, weighed)))
+        for version in sorted({version for each in left for version in each.measures}):
+            measure = reduce(add, (each.measures[version] for each in left))
+            state = State()
+            state.version = version
+            layout = Layouts().get(None, None)
+            view = VersionView(storage, log, state, layout, last=False, now=now)
+            subject = ChecksumView(log.checksums[version], view, measure)
+            found += [check.run(subject) for check in CHECKSUM_CHECKS if check.whole]
+        found.append(overlaps(sorted(each for part in left for each in part.ranges)))
+        latest = next((each.latest for each in left if each.latest), None)
+        if options.data and latest is not None:
+            state = State()
+            layout = Layouts().get(latest.protocol, latest.metadata)
+            view = VersionView(storage, log, state, layout, last=True, now=now)
+            found += [check.run(view) for check in CHECKS_OF_FILES if check.whole]
+        for each in found:
+            yield from options.findings(each)

@@ -1,0 +1,271 @@
+"""``delta-tck pipeline audit TABLE…``."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.audit import AuditError, audit
+from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE
+from conformance.audit.forms import FORMS
+from conformance.audit.read.log import list_log
+from conformance.base.faults import OutputError, SelectionError
+from conformance.base.terminal import emit, printable
+from conformance.pipeline.audit.buckets import Options
+from conformance.pipeline.audit.kept import Kept, Outcome
+from conformance.pipeline.audit.large import on_spark
+from conformance.pipeline.audit.places import tables_of
+from conformance.pipeline.session import add_spark_options, spark_options, spark_session
+from conformance.requirements.registry import SELECTIONS
+from reference_impl.errors import DeltaError
+from reference_impl.limits import Limits
+from reference_impl.places import OUTSIDE, SAME_STORE
+
+__all__ = ["run_audit_job"]
+
+_HERE: Final = "none"
+"""The master that is none: this process, and for a fleet others of this machine."""
+
+_LARGE: Final = 256
+"""MiB of log from which on a table is audited in buckets."""
+
+_TOGETHER: Final = 16
+"""Tables for each slot that are one part of the work: what is lost when the driver dies."""
+
+_STATUSES: Final = {
+    "unusable": UNUSABLE, "nonconforming": NONCONFORMING, "limited": LIMITED, "clean": CLEAN,
+}  # fmt: skip
+
+
+def run_audit_job(arguments: Sequence[str]) -> int:
+    """Audit tables, and give the gravest of their exit statuses, those of ``delta-tck audit``.
+
+    Raises:
+        KitError: the tables, Spark or the store cannot be had.
+
+    """
+    options = _parser().parse_args(list(arguments))
+    tables = tables_of(options.tables, options.tables_from, options.below)
+    if not tables:
+        raise SelectionError("no table is named; see --help")
+    told = Options(
+        data=not options.no_data,
+        limits=Limits(seconds=options.time_limit or None),
+        outside=options.outside,
+        revision=options.revision,
+    )
+    run = options.run or _name(tables, options)
+    kept = Kept(options.store, run) if options.store else None
+    parts = kept.planned() if kept else []
+    with _workers(options, told, dry=options.dry_run or bool(parts)) as workers:
+        if not parts:
+            sizes = workers.sizes(tables)
+            parts = _parts(list(zip(tables, sizes, strict=True)), options, workers.slots)
+        _say_plan(parts, options, workers.slots)
+        if options.dry_run:
+            return CLEAN
+        if kept:
+            kept.plan(parts)
+        outcomes = _audit(parts, kept, workers, options.large << 20)
+    _report(sorted(kept.outcomes(), key=lambda each: each.table) if kept else outcomes, options)
+    found = [_STATUSES[each.status] for each in (kept.outcomes() if kept else outcomes)]
+    return next(s for s in (UNUSABLE, NONCONFORMING, LIMITED, CLEAN) if s in found)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="delta-tck pipeline audit",
+        description="Audit one table of any size, or a fleet.",
+        epilog="exit status: the gravest of the tables', see delta-tck audit --help",
+    )
+    parser.add_argument("tables", metavar="TABLE", nargs="*", help="a path, a URL or a pattern")
+    several: dict[str, Any] = {"action": "append", "default": []}
+    parser.add_argument(
+        "--tables-from", metavar="FILE", type=Path, help="one table a line", **several
+    )
+    parser.add_argument("--below", metavar="FOLDER", help="every table below it", **several)
+    parser.add_argument("--store", help="folder or URL of Delta tables that keep the findings")
+    parser.add_argument("--run", help="name of the run in the store (default: of its arguments)")
+    parser.add_argument("--format", choices=FORMS, default="text", help="(default: text)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="in place of the terminal")
+    parser.add_argument("--no-data", action="store_true", help="check logs alone")
+    parser.add_argument("--revision", choices=tuple(SELECTIONS), help="one text of the protocol")
+    parser.add_argument("--outside", choices=OUTSIDE, default=SAME_STORE)
+    parser.add_argument(
+        "--time-limit", type=float, default=3600, metavar="SECONDS", help="for one task"
+    )
+    parser.add_argument(
+        "--large", type=int, default=_LARGE, metavar="MIB",
+        help="log from which on a table is split into buckets (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--buckets", type=int, help="how many (default: by the size of the log)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done")
+    add_spark_options(parser)
+    return parser
+
+
+def _name(tables: Sequence[str], options: argparse.Namespace) -> str:
+    """Name a run by what it was asked for, so that the same command goes on with it."""
+    asked = [*tables, not options.no_data, options.revision, options.outside]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class _Workers:
+    """Who audits.
+
+    Attributes:
+        slots: tables that are audited at once.
+        sizes: gives the bytes of the logs of tables; -1 for none.
+        several: audits tables, each by one process.
+        large: audits one table by all of them.
+
+    """
+
+    slots: int
+    sizes: Callable[[Sequence[str]], list[int]]
+    several: Callable[[Sequence[str]], list[Outcome]]
+    large: Callable[[str], Outcome]
+
+
+@contextmanager
+def _workers(options: argparse.Namespace, told: Options, *, dry: bool) -> Iterator[_Workers]:
+    size, one = partial(_size, told), partial(_audit_one, told)
+    if options.master == _HERE or (dry and options.dry_run):
+        slots = len(os.sched_getaffinity(0))
+        # A fork would carry over the threads of Arrow, and none of their locks.
+        pool = ProcessPoolExecutor(slots, multiprocessing.get_context("spawn"))
+
+        def each(work: Callable[[str], Any], tables: Sequence[str]) -> list[Any]:
+            few = len(tables) < _TOGETHER
+            return list(map(work, tables)) if few else list(pool.map(work, tables, chunksize=4))
+
+        try:
+            yield _Workers(slots, partial(each, size), partial(each, one), one)
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return
+    with spark_session("audit", spark_options(options)) as session:
+        context = session.sparkContext
+
+        def spread(work: Callable[[str], Any], tables: Sequence[str]) -> list[Any]:
+            found: list[Any] = context.parallelize(list(tables), len(tables)).map(work).collect()
+            return found
+
+        def large(table: str) -> Outcome:
+            try:
+                return Outcome(table, on_spark(session, table, told, options.buckets))
+            except (AuditError, DeltaError) as error:
+                return Outcome(table, fault=str(error))
+
+        yield _Workers(
+            context.defaultParallelism, partial(spread, size), partial(spread, one), large
+        )
+
+
+def _size(told: Options, table: str) -> int:
+    try:
+        return list_log(told.storage(table)).size
+    except (AuditError, DeltaError):
+        return -1
+
+
+def _audit_one(told: Options, table: str) -> Outcome:
+    try:
+        found = audit(
+            table,
+            data=told.data,
+            limits=told.limits,
+            outside=told.outside,
+            revision=told.revision,
+        )
+    except (AuditError, DeltaError) as error:
+        return Outcome(table, fault=str(error))
+    return Outcome(table, found)
+
+
+def _parts(
+    sized: Sequence[tuple[str, int]], options: argparse.Namespace, slots: int
+) -> list[list[tuple[str, int]]]:
+    """Give parts of the work: large tables alone, others so many together."""
+    large = [each for each in sized if each[1] >= options.large << 20]
+    small = [each for each in sized if each[1] < options.large << 20]
+    step = _TOGETHER * slots
+    return [
+        *([each] for each in large),
+        *(small[start : start + step] for start in range(0, len(small), step)),
+    ]
+
+
+def _say(text: str) -> None:
+    emit(sys.stderr, f"{printable(text)}\n")
+    sys.stderr.flush()
+
+
+_SPEED: Final = 8 << 20
+"""Bytes of log that one core gets through in a second, about."""
+
+
+def _say_plan(
+    parts: Sequence[Sequence[tuple[str, int]]], options: argparse.Namespace, slots: int
+) -> None:
+    sized = [each for part in parts for each in part]
+    total = sum(max(size, 0) for _, size in sized)
+    large = sum(size >= options.large << 20 for _, size in sized)
+    more = "" if options.no_data else ", and the time that its data files take to be read"
+    _say(
+        f"{len(sized)} tables with {total / 2**20:.1f} MiB of log, {large} of them in buckets: "
+        f"{len(parts)} parts on {slots} slots, about {total / _SPEED / slots:.0f} s{more}"
+    )
+
+
+def _audit(
+    parts: Sequence[Sequence[tuple[str, int]]], kept: Kept | None, workers: _Workers, large: int
+) -> list[Outcome]:
+    done = kept.done() if kept else 0
+    if done:
+        _say(f"{done} parts are done already")
+    found: list[Outcome] = []
+    for number, part in enumerate(parts):
+        if number < done:
+            continue
+        start = time.monotonic()
+        if len(part) == 1 and part[0][1] >= large:
+            outcomes = [workers.large(part[0][0])]
+        else:
+            outcomes = workers.several([table for table, _ in part])
+        if kept:
+            kept.add(number, outcomes)
+        else:
+            found += outcomes
+        errors = sum(each.status == "nonconforming" for each in outcomes)
+        took = time.monotonic() - start
+        _say(f"[{number + 1}/{len(parts)}] {len(part)} tables, {errors} with errors, {took:.0f} s")
+    return found
+
+
+def _report(outcomes: Sequence[Outcome], options: argparse.Namespace) -> None:
+    for each in outcomes:
+        if each.fault:
+            _say(f"delta-tck pipeline audit: {each.fault}")
+    reports = [(each.table, each.findings) for each in outcomes if not each.fault]
+    if options.output is None:
+        FORMS[options.format](reports, sys.stdout)
+        return
+    try:
+        with options.output.open("w", encoding="utf-8", errors="backslashreplace") as out:
+            FORMS[options.format](reports, out)
+    except OSError as error:
+        raise OutputError(f"{options.output} cannot be written: {error.strerror}") from error

@@ -1,0 +1,166 @@
+"""What a run of the job keeps: its plan, the outcome of each table, and all findings.
+
+Three Delta tables below the store of a run, each of which takes a part of the work in once, by
+its transaction identifier: who is killed between them does the part again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.audit.findings import Finding
+from conformance.audit.forms import counts
+from conformance.pipeline.store import StoredTable
+from conformance.requirements.registry import load_registry
+
+__all__ = ["Kept", "Outcome"]
+
+_PLAN: Final = pa.schema(
+    {"run": pa.string(), "part": pa.int64(), "table": pa.string(), "log_bytes": pa.int64()}
+)
+_AUDITS: Final = pa.schema(
+    {
+        "run": pa.string(),
+        "table": pa.string(),
+        "status": pa.string(),
+        "message": pa.string(),
+        "errors": pa.int64(),
+        "warnings": pa.int64(),
+        "infos": pa.int64(),
+    }
+)
+_FINDINGS: Final = pa.schema(
+    {
+        "run": pa.string(),
+        "table": pa.string(),
+        "requirement": pa.string(),
+        "section": pa.string(),
+        "severity": pa.string(),
+        "place": pa.string(),
+        "message": pa.string(),
+        "hint": pa.string(),
+        "limit": pa.string(),
+        "count": pa.int64(),
+        "places": pa.list_(pa.string()),
+    }
+)
+
+
+_TOLD: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one table.
+
+    Attributes:
+        table: as it was named.
+        findings: empty where it could not be audited.
+        fault: why it could not be audited; empty where it was.
+
+    """
+
+    table: str
+    findings: Sequence[Finding] = ()
+    fault: str = ""
+
+    @property
+    def status(self) -> str:
+        """``unusable``, ``nonconforming``, ``limited`` or ``clean``, as of ``delta-tck audit``."""
+        if self.fault:
+            return "unusable"
+        if any(each.severity == "error" for each in self.findings):
+            return "nonconforming"
+        return "limited" if any(each.limit for each in self.findings) else "clean"
+
+
+class Kept:
+    """The store of a run."""
+
+    def __init__(self, location: str, run: str) -> None:
+        """Name a store, and a run in it."""
+        root = location.rstrip("/")
+        self.run = run
+        self._plan = StoredTable(f"{root}/plan", _PLAN)
+        self._audits = StoredTable(f"{root}/audits", _AUDITS)
+        self._findings = StoredTable(f"{root}/findings", _FINDINGS)
+
+    @property
+    def _app(self) -> str:
+        return f"delta-tck audit {self.run}"
+
+    def plan(self, parts: Sequence[Sequence[tuple[str, int]]]) -> None:
+        """Keep which tables are in which part, with the sizes of their logs."""
+        rows = [
+            {"run": self.run, "part": part, "table": table, "log_bytes": size}
+            for part, tables in enumerate(parts)
+            for table, size in tables
+        ]
+        self._plan.add(rows, self._app)
+
+    def planned(self) -> list[list[tuple[str, int]]]:
+        """Give what was planned; nothing for a new run."""
+        rows = [row for row in self._plan.read().to_pylist() if row["run"] == self.run]
+        parts: list[list[tuple[str, int]]] = [
+            [] for _ in range(max((row["part"] + 1 for row in rows), default=0))
+        ]
+        for row in rows:
+            parts[row["part"]].append((row["table"], row["log_bytes"]))
+        return parts
+
+    def done(self) -> int:
+        """Give how many parts are done."""
+        return self._audits.progress().get(self._app, 0)
+
+    def add(self, part: int, outcomes: Sequence[Outcome]) -> None:
+        """Keep the outcomes of a part, once."""
+        registry = load_registry()
+        findings: list[Mapping[str, Any]] = [
+            {
+                "run": self.run,
+                "table": outcome.table,
+                "requirement": each.requirement,
+                "section": registry[each.requirement].section,
+                "severity": each.severity,
+                "place": each.place,
+                "message": each.message,
+                "hint": each.hint,
+                "limit": each.limit,
+                "count": each.count,
+                "places": list(each.places or (each.place,)),
+            }
+            for outcome in outcomes
+            for each in outcome.findings
+        ]
+        self._findings.add(findings, self._app, part + 1)
+        audits = []
+        for outcome in outcomes:
+            told = counts(outcome.findings)
+            audits.append(
+                {
+                    "run": self.run,
+                    "table": outcome.table,
+                    "status": outcome.status,
+                    "message": outcome.fault,
+                    "errors": told["error"],
+                    "warnings": told["warning"],
+                    "infos": told["info"],
+                }
+            )
+        self._audits.add(audits, self._app, part + 1)
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Give the outcomes of the run, by table."""
+        found: dict[str, list[Finding]] = {}
+        for row in self._findings.read().to_pylist():
+            if row["run"] == self.run:
+                places = tuple(row["places"]) if len(row["places"]) > 1 else ()
+                told = {name: row[name] for name in _TOLD}
+                found.setdefault(row["table"], []).append(Finding(**told, places=places))
+        for row in self._audits.read().to_pylist():
+            if row["run"] == self.run:
+                yield Outcome(row["table"], found.get(row["table"], []), row["message"])

@@ -1,0 +1,424 @@
+"""Audit one table in buckets: on Spark, or one after the other in this process.
+
+Serves "Action Reconciliation" and "Sidecar Files". Spark reads the files of the log, shuffles what
+is said of files by the bucket of their paths, and broadcasts the rest.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from conformance.audit.findings import SEVERITIES, Finding, collect
+from conformance.audit.read.log import Listing, list_log, sidecar_path
+from conformance.pipeline.audit.buckets import (
+    Latest,
+    Live,
+    Options,
+    Parted,
+    audit_bucket,
+    audit_files,
+    audit_whole,
+)
+from conformance.pipeline.audit.split import Piece, Small, packed, pieces, read_file, unpacked
+from reference_impl.errors import DeltaError
+from reference_impl.limits import within_limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["buckets_for", "in_parts", "on_spark"]
+
+_ROWS: Final = 500_000
+"""File actions of one bucket, about: they take a gigabyte for each million."""
+
+_BYTES_OF_ACTION: Final = {"json": 350, "parquet": 30}
+"""What a file action takes in the log, at least as a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A file of a log to be read."""
+
+    path: str
+    size: int
+    sidecar: bool = False
+
+
+def buckets_for(listing: Listing) -> int:
+    """Give how many buckets a log is worth."""
+    actions = sum(
+        entry.size / _BYTES_OF_ACTION["json" if entry.path.endswith(".json") else "parquet"]
+        for _, entry in listing.files
+    )
+    return max(1, round(actions / _ROWS))
+
+
+def _units(listing: Listing) -> list[_Unit]:
+    return [
+        _Unit(entry.path, entry.size)
+        for file, entry in listing.files
+        if file.kind in ("commit", "compaction") or file.kind.endswith("checkpoint")
+    ]
+
+
+def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_Unit]:
+    """Give the sidecars that checkpoints name; those that are at fault are told of elsewhere."""
+    storage = options.storage(location)
+    found: dict[str, _Unit] = {}
+    for each in small:
+        for _, line in each.small:
+            path = line.body.get("path") if line.action == "sidecar" else None
+            if not isinstance(path, str) or not path:
+                continue
+            try:
+                where = sidecar_path(storage, path)
+                found[where] = _Unit(where, storage.head(where).size, sidecar=True)
+            except (DeltaError, OSError, ValueError):
+                continue
+    return list(found.values())
+
+
+def _read(location: str, options: Options, buckets: int, unit: _Unit) -> Iterator[Small | Piece]:
+    with within_limits(options.limits):
+        lines = read_file(options.storage(location), unit.path, sidecar=unit.sidecar)
+        yield from pieces(unit.path, lines, buckets)
+
+
+def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
+    """Audit a table in buckets, one after the other, in this process.
+
+    Raises:
+        AuditError: there is no log at the location.
+
+    """
+    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
+    held: list[Piece] = []
+    small: dict[str, Small] = {}
+
+    def read(units: Iterable[_Unit]) -> None:
+        for unit in units:
+            for each in _read(location, options, buckets, unit):
+                if isinstance(each, Small):
+                    small[each.path] = each
+                else:
+                    held.append(each)
+
+    read(_units(listing))
+    read(_sidecars(location, options, list(small.values())))
+    found: list[Finding] = []
+    left: list[Parted] = []
+    for bucket in range(buckets):
+        mine = [piece for piece in held if piece.bucket == bucket]
+        run = audit_bucket(
+            location, options, listing, small, mine, bucket=bucket, buckets=buckets, now=now
+        )
+        for each in run:
+            (left if isinstance(each, Parted) else found).append(each)  # type: ignore[arg-type]
+    found += audit_whole(location, options, listing, small, left, now)
+    latest = _latest(left)
+    if latest is not None:
+        for lives in _tasks(latest, [live for each in left for live in each.live]):
+            found += audit_files(location, options, latest, lives, now)
+    return _collected(found)
+
+
+def _latest(left: Iterable[Parted]) -> Latest | None:
+    return next((each.latest for each in left if each.latest is not None), None)
+
+
+def _tasks(latest: Latest, lives: Sequence[Live]) -> list[Sequence[Live]]:
+    """Give what tasks look at: all files in one where rows of all of them are compared."""
+    return [lives] if _ids_are_stored(latest) else [[live] for live in lives]
+
+
+def _ids_are_stored(latest: Latest) -> bool:
+    configuration = (latest.metadata or {}).get("configuration")
+    name = "delta.rowTracking.materializedRowIdColumnName"
+    return isinstance(configuration, dict) and configuration.get(name) is not None
+
+
+def _collected(found: Iterable[Finding]) -> list[Finding]:
+    whole = collect(dict.fromkeys(found))
+    return sorted(whole, key=lambda each: SEVERITIES.index(each.severity))
+
+
+_SPLIT: Final = pa.schema(
+    {
+        "bucket": pa.int32(),
+        "path": pa.string(),
+        "start": pa.int64(),
+        "numbers": pa.binary(),
+        "data": pa.binary(),
+    }
+)
+_OUT: Final = pa.schema(
+    {
+        "requirement": pa.string(),
+        "severity": pa.string(),
+        "place": pa.string(),
+        "message": pa.string(),
+        "hint": pa.string(),
+        "limit": pa.string(),
+        "count": pa.int64(),
+        "kind": pa.string(),
+        "size": pa.int64(),
+        "data": pa.binary(),
+    }
+)
+_KEY: Final = ("requirement", "severity", "message", "hint", "limit")
+_SMALL: Final = -1
+_DDL: Final = {
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.binary(): "binary",
+}
+
+
+def _ddl(schema: pa.Schema) -> str:
+    return ", ".join(f"`{field.name}` {_DDL[field.type]}" for field in schema)
+
+
+def _batches(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    held: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += 200 + len(row.get("data") or b"")
+        if size > _AT_ONCE:
+            yield pa.RecordBatch.from_pylist(held, schema)
+            held, size = [], 0
+    if held:
+        yield pa.RecordBatch.from_pylist(held, schema)
+
+
+_AT_ONCE: Final = 4 << 20
+"""Bytes of rows that go to Spark at a time."""
+
+
+def _split(
+    location: str, options: Options, buckets: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    def rows() -> Iterator[dict[str, Any]]:
+        for batch in batches:
+            for given in batch.column(0).to_pylist():
+                for each in _read(location, options, buckets, pickle.loads(given)):  # noqa: S301  of this job
+                    if isinstance(each, Small):
+                        yield {
+                            "bucket": _SMALL, "path": each.path, "start": 0, "numbers": b"",
+                            "data": packed(each),
+                        }  # fmt: skip
+                    else:
+                        yield {name: getattr(each, name) for name in _SPLIT.names}
+
+    return _batches(rows(), _SPLIT)
+
+
+def _said(found: Iterable[Finding]) -> Iterator[dict[str, Any]]:
+    for each in found:
+        yield {name: _text(getattr(each, name)) for name in (*_KEY, "place")} | {
+            "count": each.count,
+            "kind": "finding",
+        }
+
+
+def _text(text: str) -> str:
+    """Spell out what has no encoding; messages may quote it."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _bucket(audit: Callable[..., Iterator[Finding | Parted]], table: pa.Table) -> pa.Table:
+    """Audit the pieces of one bucket."""
+    bucket = table.column("bucket")[0].as_py()
+    found = (
+        Piece(bucket, row["path"], row["start"], row["numbers"], row["data"])
+        for batch in table.to_batches()
+        for row in batch.to_pylist()
+        if row["path"]
+    )
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for each in audit(found=found, bucket=bucket):
+            if isinstance(each, Finding):
+                yield from _said([each])
+                continue
+            for live in each.live:
+                yield {"kind": "live", "size": live.size, "data": pickle.dumps(live)}
+            each.tasks, each.live = len(each.live), []
+            yield {"kind": "left", "data": pickle.dumps(each)}
+
+    return pa.Table.from_batches(_batches(rows(), _OUT), _OUT)
+
+
+def _files(
+    audit: Callable[[Iterable[Live]], Iterator[Finding]],
+    together: bool,
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    lives = (
+        pickle.loads(data)  # noqa: S301  of this job
+        for batch in batches
+        for data in batch.column(0).to_pylist()
+    )
+    if together:
+        return _batches(_said(audit(list(lives))), _OUT)
+    return _batches((row for live in lives for row in _said(audit([live]))), _OUT)
+
+
+def on_spark(
+    session: SparkSession, location: str, options: Options, buckets: int | None = None
+) -> list[Finding]:
+    """Audit a table in buckets, spread over the executors.
+
+    Raises:
+        AuditError: there is no log at the location.
+
+    """
+    from pyspark import StorageLevel  # noqa: PLC0415  not without the extra
+
+    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
+    count = buckets or buckets_for(listing)
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "16")
+    slots = session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * count)))
+
+    def read(units: Sequence[_Unit]) -> DataFrame:
+        # The largest ones first, and small ones in turns, so that tasks take about as long.
+        ordered = sorted(units, key=lambda unit: -unit.size)
+        parts = max(1, min(len(ordered), 8 * slots))
+        rows = [(bytearray(pickle.dumps(u)),) for n in range(parts) for u in ordered[n::parts]]
+        given = session.createDataFrame(
+            session.sparkContext.parallelize(rows, parts), "unit binary"
+        )
+        frame = given.mapInArrow(partial(_split, location, options, count), _ddl(_SPLIT))
+        return frame.persist(StorageLevel.DISK_ONLY)
+
+    def told(frame: DataFrame) -> list[Small]:
+        chosen = frame.where(f"bucket = {_SMALL}").select("data")
+        return [unpacked(bytes(row[0])) for row in chosen.toLocalIterator()]
+
+    held = read(_units(listing))
+    small = {each.path: each for each in told(held)}
+    more = _sidecars(location, options, small.values())
+    frames = [held]
+    if more:
+        frames.append(read(more))
+        small |= {each.path: each for each in told(frames[1])}
+    # Every bucket is audited, those that no file action is in as well.
+    nothing = [(bucket, "", 0, bytearray(), bytearray()) for bucket in range(count)]
+    all_ = session.createDataFrame(nothing, _ddl(_SPLIT))
+    for frame in frames:
+        all_ = all_.unionByName(frame.where("bucket >= 0"))
+    shared = session.sparkContext.broadcast(small)
+    audit = partial(_audit_shared, location, options, listing, shared, count, now)
+
+    def of_bucket(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Spark reads hints
+        return _bucket(audit, table)
+
+    out = (
+        all_.repartition(min(count, 64 * slots), "bucket")
+        .groupBy("bucket")
+        .applyInArrow(of_bucket, _ddl(_OUT))
+        .persist(StorageLevel.DISK_ONLY)
+    )
+    try:
+        return _gathered(session, location, options, (listing, small, out), now)
+    finally:
+        out.unpersist()
+        shared.unpersist()
+        for frame in frames:
+            frame.unpersist()
+
+
+def _audit_shared(  # noqa: PLR0913, PLR0917  what all buckets share, and what is one's own
+    location: str,
+    options: Options,
+    listing: Listing,
+    shared: Any,
+    buckets: int,
+    now: int,
+    *,
+    found: Iterable[Piece],
+    bucket: int,
+) -> Iterator[Finding | Parted]:
+    return audit_bucket(
+        location, options, listing, shared.value, found, bucket=bucket, buckets=buckets, now=now
+    )
+
+
+def _gathered(
+    session: SparkSession,
+    location: str,
+    options: Options,
+    parts: tuple[Listing, dict[str, Small], DataFrame],
+    now: int,
+) -> list[Finding]:
+    """Put together what buckets, data files and the whole say."""
+    listing, small, out = parts
+    left: list[Parted] = [
+        pickle.loads(bytes(row[0]))  # noqa: S301  of this job
+        for row in out.where("kind = 'left'").select("data").toLocalIterator()
+    ]
+    found = out.where("kind = 'finding'")
+    latest = _latest(left)
+    if latest is not None and options.data:
+        together = _ids_are_stored(latest)
+        lives = out.where("kind = 'live'").select("data")
+        tasks = sum(part.tasks for part in left)
+        lives = lives.coalesce(1) if together else lives.repartition(max(1, tasks))
+        look = partial(audit_files, location, options, latest)
+        files = lives.mapInArrow(partial(_files, _Look(look, now), together), _ddl(_OUT))
+        found = found.unionByName(files)
+    whole = [
+        tuple(row.get(name) for name in _OUT.names)
+        for row in _said(audit_whole(location, options, listing, small, left, now))
+    ]
+    if whole:
+        found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))
+    return _counted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    audit: Callable[..., Iterator[Finding]]
+    now: int
+
+    def __call__(self, lives: Iterable[Live]) -> Iterator[Finding]:
+        return self.audit(lives, self.now)
+
+
+_PLACES: Final = 100
+
+
+def _counted(found: DataFrame) -> list[Finding]:
+    """Put findings that differ by their place alone into one, on the executors."""
+    from pyspark.sql import Window  # noqa: PLC0415  not without the extra
+    from pyspark.sql import functions as f  # noqa: PLC0415  as above
+
+    once = found.dropDuplicates([*_KEY, "place"])
+    number = f.row_number().over(Window.partitionBy(*_KEY).orderBy("place"))
+    numbered = once.withColumn("number", number)
+    first = f.when(f.col("number") <= _PLACES, f.col("place"))
+    merged = numbered.groupBy(*_KEY).agg(
+        f.sum("count").alias("count"), f.sort_array(f.collect_list(first)).alias("places")
+    )
+    return _collected(
+        Finding(
+            row["requirement"],
+            row["severity"],
+            row["places"][0],
+            row["message"],
+            row["hint"],
+            row["count"],
+            tuple(row["places"]) if len(row["places"]) > 1 else (),
+            row["limit"],
+        )
+        for row in merged.orderBy(*_KEY).toLocalIterator()
+    )

@@ -1,0 +1,204 @@
+"""Split files of a log by the paths of their file actions (section Action Reconciliation).
+
+Everything that is said of a path is in one bucket, whichever file says it. What is no file action
+goes to all buckets, but for change files, which have a path as well.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from conformance.audit.checks.row_tracking import highest_id
+from conformance.audit.columnar.rows import Rows
+from conformance.audit.grammar.uris import lenient_path
+from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.raw import (
+    Fault,
+    Line,
+    Lines,
+    batch_lines,
+    json_lines,
+    parquet_parts,
+    read_lines,
+)
+from reference_impl.storage import Storage
+
+__all__ = [
+    "Piece",
+    "Small",
+    "bucket_of",
+    "checkpoint_maker",
+    "packed",
+    "pieces",
+    "put_together",
+    "read_file",
+    "unpacked",
+]
+
+_VECTOR: Final = "\0\2"
+_NUL: Final = "\0\1"
+_STREAM: Final = b"\xff\xff\xff\xff"
+"""How a stream of Arrow begins, and no line that was read as JSON does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """What a file of a log holds but for its file actions, and how many there are of those.
+
+    Attributes:
+        path: of the file.
+        small: place and line of each.
+        faults: what cannot be read.
+        facts: of the whole file, see :class:`~conformance.audit.read.raw.Lines`.
+
+    """
+
+    path: str
+    small: Sequence[tuple[int, Line]]
+    faults: tuple[Fault, ...]
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """File actions of one file that are in one bucket.
+
+    Attributes:
+        bucket: its number.
+        path: of the file.
+        start: number of the first of them in the file, which orders the pieces.
+        numbers: of all of them, as 64-bit integers.
+        data: lines of JSON, or a batch in Arrow's format for streams.
+
+    """
+
+    bucket: int
+    path: str
+    start: int
+    numbers: bytes
+    data: bytes
+
+
+def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Iterable[Lines]:
+    """Read a commit or compaction, or a checkpoint or sidecar some rows at a time."""
+    if path.endswith(".json") and not sidecar:
+        return [read_lines(storage, path)]
+    return parquet_parts(storage, path)
+
+
+def bucket_of(path: str, buckets: int) -> int:
+    """Give the bucket of a decoded path."""
+    return zlib.crc32(path.encode(errors="backslashreplace")) % buckets
+
+
+def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
+    found = []
+    for chunk in rows.keys.chunks:
+        for text in chunk.to_pylist():
+            path = text.partition(_VECTOR)[0].replace(_NUL, "\0")
+            found.append(bucket_of(path, buckets))
+    return np.array(found, np.int64)
+
+
+def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Small | Piece]:
+    """Take a file apart: its file actions by bucket, and at last what is small."""
+    counts: Counter[str | None] = Counter()
+    small: list[tuple[int, Line]] = []
+    faults: list[Fault] = []
+    highest = -1
+    added: str | None = None
+    for lines in parts:
+        counts += lines.counts()
+        small += lines.small
+        faults += lines.faults
+        if lines.rows.based.any() or any(line.action == "add" for _, line in lines.small):
+            highest = max(highest, highest_id(line.body for line in lines.of("add")))
+            lines.rows.forget()
+        added = added or lines.first_add
+        yield from _pieces(path, lines.rows, buckets)
+    facts = {"counts": dict(counts), "highest": highest, "added": added}
+    yield Small(path, small, tuple(faults), facts)
+
+
+def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
+    where = _buckets(rows, buckets)
+    ends = [*(part.start for part in rows.parts), len(rows)][1:]
+    for part, end in zip(rows.parts, ends, strict=True):
+        inside = where[part.start : end]
+        order = rows.order[part.start : end]
+        by = np.argsort(inside, kind="stable")
+        cuts = np.flatnonzero(np.diff(inside[by])) + 1
+        for chosen in np.split(by, cuts):
+            if len(chosen):
+                numbers = order[chosen]
+                yield Piece(
+                    int(inside[chosen[0]]),
+                    path,
+                    int(numbers[0]),
+                    numbers.tobytes(),
+                    part.source.packed(chosen.tolist()),
+                )
+
+
+def put_together(small: Small, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+    """Make the lines of a file of a bucket's pieces of it.
+
+    Args:
+        small: of the file.
+        found: the pieces.
+        mine: ``bucket`` and how many ``buckets`` there are, which tells whose change files
+            these are.
+
+    """
+    kept = [(at, line) for at, line in small.small if _is_mine(line, **mine)]
+    rows: list[Rows] = []
+    texts: list[tuple[int, bytes]] = []
+    for piece in sorted(found, key=lambda each: each.start):
+        numbers = np.frombuffer(piece.numbers, np.int64)
+        if piece.data[:4] != _STREAM:
+            texts += zip(numbers.tolist(), piece.data.split(b"\n"), strict=True)
+            continue
+        with pa.ipc.open_stream(piece.data) as stream:
+            rows += [batch_lines(piece.path, numbers, batch)[1] for batch in stream]
+    if texts:
+        rows.append(json_lines(small.path, texts).rows)
+    return Lines(kept, small.faults, Rows.joined(rows), small.facts)
+
+
+def _is_mine(line: Line, bucket: int, buckets: int) -> bool:
+    if line.action != "cdc":
+        return True
+    path = line.body.get("path")
+    return bucket_of(lenient_path(path) if isinstance(path, str) else "", buckets) == bucket
+
+
+def checkpoint_maker(contents: Mapping[str, Any]) -> type[Checkpoint]:
+    """Give what makes checkpoints whose files are read from elsewhere, by their paths."""
+
+    class Held(Checkpoint):
+        def read(self, path: str, *, sidecar: bool = False) -> Lines:
+            del sidecar
+            found: Lines = contents[path]()
+            return found
+
+    return Held
+
+
+def packed(small: Small) -> bytes:
+    """Give what is small as bytes, for the processes of one job."""
+    return pickle.dumps(small)
+
+
+def unpacked(data: bytes) -> Small:
+    """Undo :func:`packed`."""
+    found: Small = pickle.loads(data)  # noqa: S301  made by another process of the same job
+    return found

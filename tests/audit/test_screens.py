@@ -1,0 +1,101 @@
+"""What an audit finds does not depend on the columns that it looks at first."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import astuple
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.audit import AuditError, audit, engine
+from conformance.audit.read import raw
+
+HERE = Path(__file__).parent
+CORPUS = HERE.parents[1] / "golden-tables"
+CHAPTERS = sorted(path.parent.name for path in CORPUS.glob("*/*/") if path.is_dir())
+MODULES = sorted(path.stem for path in HERE.glob("test_*_faults.py"))
+
+
+def _faults(module: str) -> dict[str, Callable[[Any], Any]]:
+    spec = importlib.util.spec_from_file_location(module, HERE / f"{module}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    # Some modules keep what one way of planting is told.
+    return {
+        name: plant if callable(plant) else partial(found.lake_with, **plant)
+        for name, (_, plant) in found.FAULTS.items()
+    }
+
+
+FAULTS = {
+    f"{module}: {name}": plant for module in MODULES for name, plant in _faults(module).items()
+}
+
+
+def _found(table: Path, monkeypatch: pytest.MonkeyPatch, *, screens: bool) -> Any:
+    """Audit a log by columns and screens, however small it is, or line by line."""
+    with monkeypatch.context() as patch:
+        patch.setattr(raw, "FEW", 0 if screens else 1 << 62)
+        patch.setattr(engine, "SCREENS", screens)
+        try:
+            return sorted(map(astuple, audit(str(table), data=False)))
+        except AuditError as error:
+            return str(error)
+
+
+@pytest.mark.parametrize("chapter", sorted(set(CHAPTERS)))
+def test_screens_change_nothing_on_golden_tables(
+    chapter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for log in sorted((CORPUS / chapter).rglob("_delta_log")):
+        by_line = _found(log.parent, monkeypatch, screens=False)
+        assert _found(log.parent, monkeypatch, screens=True) == by_line, log.parent
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_screens_hide_no_planted_fault(
+    name: str, lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FAULTS[name](lake)
+    by_line = _found(lake.root, monkeypatch, screens=False)
+    assert _found(lake.root, monkeypatch, screens=True) == by_line
+
+
+def test_a_check_is_spared_the_plain_rows_of_a_large_commit(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    adds = [lake.file("a.parquet")["add"] | {"path": f"{at}.parquet"} for at in range(200)]
+    adds[100]["path"] = "a b.parquet"
+    lake.commit(*({"add": add} for add in adds))
+    read: list[int] = []
+    parse = raw.parse_json
+    monkeypatch.setattr(raw, "parse_json", lambda text: read.append(1) or parse(text))
+    assert [each.requirement for each in audit(str(lake.root), data=False)] == ["ADD-004"]
+    # The first commit, and of the second a line for its partition values beside the wrong one.
+    assert len(read) < 10
+
+
+def test_large_replays_agree_with_a_checkpoint_but_for_what_is_planted(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    adds = [lake.file("a.parquet")["add"] | {"path": f"{at}.parquet"} for at in range(200)]
+    lake.commit(*({"add": add} for add in adds))
+    lake.commit(*(lake.remove(f"{at}.parquet") for at in range(50)))
+    rows = [lake.protocol(), lake.metadata(), *({"add": dict(add)} for add in adds[50:])]
+    rows += [lake.remove(f"{at}.parquet") for at in range(50)]
+    lake.checkpoint(rows)
+    assert lake.audit(data=False) == []
+    rows[10]["add"]["size"] += 1
+    del rows[20]
+    lake.checkpoint(rows)
+    found = {(each.requirement, each.message.partition(":")[0]) for each in lake.audit(data=False)}
+    assert found == {
+        ("CKPT-005", "58.parquet"),
+        ("CKC-004", "the checkpoint lacks the live file 68.parquet"),
+    }
