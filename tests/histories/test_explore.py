@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from engines import ENGINES
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from machine import WriterMachine
@@ -29,9 +30,6 @@ COUNT = int(os.environ.get("DELTA_TCK_HISTORIES", "200"))
 STEPS = 25
 ENOUGH = 200
 """So many histories reach all that the writer does."""
-
-ENGINES = {"deltalake": "deltalake", "duckdb": "duckdb_extension_delta", "polars": "polars"}
-"""Adapter, and the module without which it does not start."""
 
 
 def _mapped_and_partitioned(snapshot: Snapshot) -> bool:
@@ -85,6 +83,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
+@pytest.mark.explore
 def test_the_writer_does_what_the_oracle_does(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,6 +133,7 @@ def witness(engine: str, count: int) -> str:
     return f"{engine} read {sum(read)} of {len(read)} tables"
 
 
+@pytest.mark.witnesses
 @pytest.mark.parametrize(
     "engine", [name for name, module in ENGINES.items() if find_spec(module) is not None]
 )
@@ -145,6 +145,7 @@ def test_an_engine_reads_what_the_oracle_has(
         print(f"\n{said}")  # noqa: T201  for those who explore
 
 
+@pytest.mark.witness_spark
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="Spark is not installed")
 def test_spark_reads_what_the_oracle_has(capsys: pytest.CaptureFixture[str]) -> None:
     said = witness("spark", max(COUNT // 8, 10))

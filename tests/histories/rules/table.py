@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from column_rules import ColumnRules
 from draws import FEATURES, PROPERTIES, checks
 from hypothesis import strategies as st
 from objections import (
@@ -18,7 +17,6 @@ from objections import (
     needed_by,
     still_used,
 )
-from operation import operation
 
 from conformance.adapters.sql.text import SPARK, render
 from generators.oracle.delta_schema import Array, DataType, Field, Struct
@@ -34,6 +32,8 @@ from generators.oracle.operations import (
 from reference_impl import DeltaError, Table
 from reference_impl.model.features import FEATURES as REGISTRY
 from reference_impl.write.checkpoints.write import Style
+from rules.columns import ColumnRules
+from rules.operation import operation
 
 __all__ = ["TableRules"]
 

@@ -14,6 +14,8 @@ from serial import judge, run
 
 PROCESSES, COMMITS = 8, 50
 
+pytestmark = pytest.mark.races
+
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_eight_processes_lose_nothing(

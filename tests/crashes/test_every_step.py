@@ -29,6 +29,8 @@ DEATHS: tuple[Death, ...] = ("storage before", "storage after", "system")
 
 Note = Callable[[str, object], None]
 
+pytestmark = pytest.mark.crashes
+
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:

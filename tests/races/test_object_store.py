@@ -16,6 +16,8 @@ from reference_impl.storage import is_failure, open_storage
 URL = os.environ.get("DELTA_TCK_RACE_URL", "")
 WRITERS, ROUNDS = 16, 50
 
+pytestmark = pytest.mark.s3
+
 
 def test_of_writers_of_one_name_one_wins() -> None:
     storage = open_storage(f"{URL}/names")

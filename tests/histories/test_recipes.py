@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
-from check_histories import ENGINES
+from engines import ENGINES
 
 from conformance.adapters import ours
 from conformance.golden.corpus import load_corpus
@@ -38,6 +38,7 @@ KNOWN: dict[str, dict[str, str]] = {
 MANY = 150
 
 
+@pytest.mark.witnesses
 @pytest.mark.parametrize(
     "engine", [name for name, module in ENGINES.items() if find_spec(module) is not None]
 )

@@ -23,7 +23,6 @@ from draws import (
 )
 from hypothesis import strategies as st
 from objections import generations
-from operation import only_if, operation
 
 from conformance.adapters.sql.text import SPARK, render
 from generators.materialise.data.arrow_rows import arrow_table
@@ -32,6 +31,7 @@ from generators.oracle.filters import column, evaluate, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import Append, Delete, Merge, MergeClause, Overwrite, Tree, Update
 from reference_impl import Sql, When
+from rules.operation import only_if, operation
 
 __all__ = ["RowRules"]
 

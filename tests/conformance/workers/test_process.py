@@ -17,12 +17,12 @@ from conformance.base.faults import AdapterError, AdapterStartError, ResolveErro
 from conformance.workers.process import ProcessAdapter
 from conformance.workers.resolve import Limits, resolve
 
-HERE = Path(__file__).parent
+HELPERS = Path(__file__).parents[1]
 
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessAdapter]:
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HELPERS))
     adapter = resolve("python:fakes:create")
     assert isinstance(adapter, ProcessAdapter)
     with closing(adapter):
@@ -67,7 +67,7 @@ def test_a_fault_costs_one_request(
 def test_an_adapter_that_makes_its_engine_anew_keeps_its_process(
     monkeypatch: pytest.MonkeyPatch, table: str, *, kept: bool
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HELPERS))
     with closing(resolve("python:fakes:renewed")) as adapter:
         before = adapter.run(Txn("/t", "process"))
         with pytest.raises(AdapterError):
@@ -76,7 +76,7 @@ def test_an_adapter_that_makes_its_engine_anew_keeps_its_process(
 
 
 def test_a_hang_costs_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HELPERS))
     with closing(resolve("python:fakes:create", Limits(request=1.5))) as adapter:
         with pytest.raises(AdapterError, match=r"no answer within 1\.5 s") as caught:
             adapter.run(Scan("/hang"))
@@ -178,7 +178,7 @@ def test_an_adapter_that_does_not_start_says_so(command: list[str]) -> None:
 
 
 def test_a_factory_that_raises_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HELPERS))
     with (
         closing(resolve("python:fakes:never")) as adapter,
         pytest.raises(AdapterStartError) as caught,

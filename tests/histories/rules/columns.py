@@ -12,8 +12,6 @@ from objections import (
     is_on,
     named_in_rule,
 )
-from operation import only_if, operation
-from row_rules import RowRules
 
 from generators.oracle.delta_schema import Array, DataType, Decimal, Field, Primitive, Struct
 from generators.oracle.operations import (
@@ -26,6 +24,8 @@ from generators.oracle.operations import (
     SetProperties,
     WidenColumn,
 )
+from rules.operation import only_if, operation
+from rules.rows import RowRules
 
 __all__ = ["ColumnRules"]
 

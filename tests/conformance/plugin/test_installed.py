@@ -18,7 +18,7 @@ import pytest
 from conformance.base.options import PACKAGES
 from conformance.base.status import Status
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 LOCAL = """
 def answer():
     return "the project's own"

@@ -17,7 +17,7 @@ from conformance.audit import AuditError, audit
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, InvalidLogSegment
 
-CORPUS = Path(__file__).parents[3] / "golden-tables"
+CORPUS = Path(__file__).parents[4] / "golden-tables"
 CHECKPOINTED = "v2-checkpoint-feature/json-sidecars-hint"
 DELETED = "deletion-vectors/relative"
 CHANGED = "change-data-files/files-win"

@@ -104,13 +104,13 @@ def test_a_reader_notices_only_what_readers_can_be_asked_for(registry: Registry)
 
 
 def test_every_chapter_of_the_corpus_is_a_chapter_of_the_registry(registry: Registry) -> None:
-    corpus = Path(__file__).parents[2] / "golden-tables"
+    corpus = Path(__file__).parents[3] / "golden-tables"
     chapters = {path.parent.parent.name for path in corpus.glob("*/*/case.json")}
     assert chapters - set(registry.chapters) == set()
 
 
 def test_every_id_in_the_corpus_is_an_id_of_the_registry(registry: Registry) -> None:
-    corpus = Path(__file__).parents[2] / "golden-tables"
+    corpus = Path(__file__).parents[3] / "golden-tables"
     named = {
         (path.name, name)
         for pattern in ("*/*/case.json", "*/*/specs/*.json", "*/*/questions/*.json")

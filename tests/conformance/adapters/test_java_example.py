@@ -12,7 +12,7 @@ import pytest
 from conformance.adapter import Adapter, Ok, Refused, Scan, Snapshot
 from conformance.workers.resolve import resolve
 
-PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "SnapshotReader.java"
+PROGRAM = Path(__file__).parents[3] / "docs" / "examples" / "SnapshotReader.java"
 SCHEMA = json.dumps(
     {
         "type": "struct",

@@ -1,7 +1,7 @@
 """The adapter of each engine, against the engine: run by the engine's own environment.
 
-``pytest tests/adapters/engines/check_engines.py -k duckdb``. The name keeps it out of the kit's own
-tests, which need no engine.
+``pytest tests/conformance/adapters/engines -m engines -k duckdb``. The marker keeps it out of the
+kit's own tests, which need no engine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from conformance.judging.claims import CAPABILITIES
 from conformance.judging.compare import compare_rows
 from conformance.workers.resolve import resolve
 
-CASE = Path(__file__).parents[3] / "golden-tables" / "action-reconciliation" / "newest-wins"
+CASE = Path(__file__).parents[4] / "golden-tables" / "action-reconciliation" / "newest-wins"
 ENGINES = ("deltalake", "duckdb", "polars", "chdb", "spark")
 SCHEMA = {
     "type": "struct",
@@ -41,6 +41,8 @@ SCHEMA = {
     ],
 }
 ROWS = pa.table({"id": pa.array([1, 2, None], pa.int64()), "name": ["a", None, "ü"]})
+
+pytestmark = pytest.mark.engines
 
 
 @pytest.fixture(scope="module", params=ENGINES)
