@@ -17,8 +17,8 @@ from draws import CREATED_WITH, EXTRAS, IDENTITIES, ROWS, DrawnRow
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 from objections import CONSTRAINT, GENERATED, is_on
-from operation import draw_operation, operation
-from table_rules import TableRules
+from rules.operation import draw_operation, operation
+from rules.table import TableRules
 
 from conformance.adapters.sql.text import SPARK, render
 from generators.materialise.data.arrow_rows import arrow_table

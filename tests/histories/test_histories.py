@@ -1,4 +1,4 @@
-"""A few random histories of the writer, the same in every run; ``check_histories.py`` has more.
+"""A few random histories of the writer, the same in every run; ``test_explore.py`` has more.
 
 They come in parts, so that test processes share them. Together they reach all that the writer
 does, which the part that ends last finds out: each leaves its counts to the others.

@@ -1,0 +1,24 @@
+"""Leave the heavy suites to who names their marker: ``pytest tests -m crashes``."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+HEAVY = frozenset({"crashes", "engines", "explore", "races", "s3", "witness_spark", "witnesses"})
+"""Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what is heavy unless ``-m`` names it.
+
+    An ``-m`` in ``addopts`` would make every run of ``--impl`` a partial one, and would be gone
+    as soon as somebody gives another.
+    """
+    unnamed = HEAVY.difference(re.findall(r"\w+", config.option.markexpr))
+    heavy = [item for item in items if any(mark.name in unnamed for mark in item.iter_markers())]
+    if heavy:
+        config.hook.pytest_deselected(items=heavy)
+        left_out = set(heavy)
+        items[:] = [item for item in items if item not in left_out]

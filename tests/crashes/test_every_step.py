@@ -1,0 +1,61 @@
+"""Every operation, on every table, with every step going wrong in every way.
+
+Too long for every run of the tests: ``tox run -e crashes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from injecting import go_wrong, tried
+from killing import Death, kill, system_steps
+from scenarios import ALL
+
+from generators.damage.storage import Fault
+
+PAIRS = [(name, base) for name, scenario in ALL.items() for base in scenario.bases]
+WAYS = [
+    (Fault.FAIL, False),
+    (Fault.TIMEOUT, False),
+    (Fault.LATE, False),
+    (Fault.TIMEOUT, True),
+    (Fault.LATE, True),
+]
+"""What happens at a step, and whether the storage stays away from then on."""
+
+DEATHS: tuple[Death, ...] = ("storage before", "storage after", "system")
+
+Note = Callable[[str, object], None]
+
+pytestmark = pytest.mark.crashes
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for the disk: no test here pulls the plug."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
+@pytest.mark.parametrize(("name", "base"), PAIRS)
+def test_a_storage_that_goes_wrong_leaves_before_or_after(
+    tmp_path: Path, name: str, base: str, record_property: Note
+) -> None:
+    trial = tried(tmp_path, name, base)
+    steps = range(1, len(trial.steps) + 1)
+    for fault, lasting in WAYS:
+        done = go_wrong(trial, tmp_path, fault, steps, lasting=lasting)
+        record_property(f"fault {fault}{', for good' if lasting else ''}", done)
+
+
+@pytest.mark.parametrize(("name", "base"), PAIRS)
+def test_a_writer_that_is_killed_leaves_before_or_after(
+    tmp_path: Path, name: str, base: str, record_property: Note
+) -> None:
+    trial = tried(tmp_path, name, base)
+    for death in DEATHS:
+        count = system_steps(trial, tmp_path) if death == "system" else len(trial.steps)
+        died = kill(trial, tmp_path, death, range(1, count + 1))
+        assert died == count
+        record_property(f"fault killed, {death}", died)
