@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Final
@@ -37,23 +38,24 @@ def reference_of(module: ModuleType) -> str:
 
 
 def _described(module: ModuleType, name: str) -> Iterator[str]:
-    home = getattr(getattr(module, name), "__module__", None)
-    own = inspect.getmodule(getattr(module, name)) if home != module.__name__ else module
-    body = ast.parse(inspect.getsource(own or module)).body
-    found = _definition(body, name)
-    if found is None:
-        body = ast.parse(inspect.getsource(module)).body
+    home = getattr(getattr(module, name), "__module__", module.__name__)
+    for source in (inspect.getsource(each) for each in (sys.modules[home], module)):
+        body = ast.parse(source).body
         found = _definition(body, name)
-    assert found is not None, f"{name} has no definition"
+        if found is not None:
+            break
     yield f"### `{name}`"
-    if isinstance(found, ast.ClassDef):
-        yield from _class(found)
-    elif isinstance(found, ast.FunctionDef):
-        yield _code(_signature(found))
-        yield _prose(ast.get_docstring(found))
-    else:
-        yield _code(ast.unparse(found))
-        yield _prose(_following(body, found))
+    match found:
+        case ast.ClassDef():
+            yield from _class(found)
+        case ast.FunctionDef():
+            yield _code(_signature(found))
+            yield _prose(ast.get_docstring(found))
+        case ast.AnnAssign():
+            yield _code(ast.get_source_segment(source, found) or "")
+            yield _prose(_following(body, found))
+        case _:
+            raise LookupError(f"{name} of {module.__name__} has no definition")
 
 
 def _definition(body: list[ast.stmt], name: str) -> ast.stmt | None:
