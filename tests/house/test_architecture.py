@@ -22,7 +22,6 @@ READMES = (
     "generators/README.md",
     "generators/golden/README.md",
     "schemas/README.md",
-    "tests/README.md",
     "CONTRIBUTING.md",
     "docs/glossary.md",
 )
