@@ -1,7 +1,7 @@
-"""Damaged tables, without end: bytes, JSON values and Parquet columns that went wrong.
+"""Tables damaged at random: in bytes, JSON values and Parquet columns.
 
-Nobody says what a damaged table holds. A reader may give rows or refuse, but it must not crash,
-hang or fill the memory: :func:`damages` gives as many tables to try that with as one cares for.
+The rows of a damaged table are unknown. A reader may give rows or refuse, but it must not crash,
+hang or exhaust the memory: :func:`damages` gives any number of tables to try that with.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ways to change a valid table, each with the requirement it breaks and who must notice.
 
 ``MUTATIONS`` is every mutation of every chapter; ``mutation.build(root)`` makes the base table
-below ``root``, changes it and gives the builder, whose rows are those of before.
+below ``root``, changes it and gives the builder, which has the rows from before the change.
 """
 
 from __future__ import annotations

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import conformance.adapter
+import reference_impl
 from conformance.guides import GUIDES, stale, with_blocks
+from conformance.guides.api import reference_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,6 +27,21 @@ def test_an_edited_part_is_noticed(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(readme.read_text().replace("`--impl=NAME`", "`--implementation=NAME`"))
     assert stale(tmp_path) == ["README.md"]
+
+
+def test_the_api_has_every_public_name_with_what_it_says() -> None:
+    text = reference_of(reference_impl)
+    assert set(re.findall(r"^### `(\w+)`", text, re.MULTILINE)) == set(reference_impl.__all__)
+    assert "#### `Table.append`" in text
+    assert "append(rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int" in text
+    assert "- `ConstraintViolation`: a row breaks a rule of the table." in text
+
+
+def test_the_api_shows_fields_and_aliases() -> None:
+    text = reference_of(conformance.adapter)
+    assert "class Ok\n    payload: Any" in text
+    assert "Answer: TypeAlias = Ok | Refused" in text
+    assert ":class:" not in text
 
 
 def test_a_marker_without_a_part_is_refused() -> None:

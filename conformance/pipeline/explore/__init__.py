@@ -1,4 +1,4 @@
-"""The job ``explore``: judge implementations by histories that nobody has seen.
+"""The job ``explore``: judge implementations by newly drawn histories.
 
 Serves ``docs/pipeline.md``.
 """

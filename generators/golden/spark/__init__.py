@@ -1,1 +1,1 @@
-"""The data pipeline on Spark: tables that Spark writes, and Spark's word on the whole corpus."""
+"""The data pipeline on Spark: tables that Spark writes, and what Spark reads of the corpus."""

@@ -1,25 +1,24 @@
-"""The parts of the guides that are generated: options, exit statuses, figures.
-
-A guide holds such a part between ``<!-- name -->`` and ``<!-- /name -->``. Running
-``python -m conformance.guides`` writes them anew; a test holds the guides against the code.
-"""
+"""What each generated part holds, and the guides that have one."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import conformance.adapter
+import reference_impl
 from conformance.base.home import PROJECT
 from conformance.base.options import OPTIONS
 from conformance.base.outcomes import HAZARDS, MEANINGS
 from conformance.base.status import Status
 from conformance.base.terminal import say
 from conformance.golden.corpus import default_corpus_path
+from conformance.guides.api import reference_of
 from conformance.judging.claims import CAPABILITIES
 from conformance.pipeline.track.schema import TABLES
 from conformance.requirements.citations import cited_in_project
@@ -34,6 +33,7 @@ __all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
 GUIDES: Final = (
     "README.md",
     "docs/adapters.md",
+    "docs/api.md",
     "docs/limits.md",
     "docs/pipeline.md",
     "docs/results.md",
@@ -48,10 +48,11 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.USAGE: "an option or the baseline file is malformed, a file cannot be written, or "
     "another package stands in place of one of the kit's",
     Status.EMPTY_SELECTION: "the selection is empty: nothing ran",
-    Status.UNKNOWN_ID: "the selection names a case, requirement, chapter or feature in vain",
+    Status.UNKNOWN_ID: "the selection names a case, requirement, chapter or feature that does "
+    "not exist",
     Status.CORPUS: "the golden tables are missing or malformed",
-    Status.ADAPTER: "the adapter does not exist, does not start, or claims what is no word of "
-    "the contract",
+    Status.ADAPTER: "the adapter does not exist, does not start, or claims a word that "
+    "the contract does not know",
     Status.STALE_BASELINE: "a baseline entry passes, fails in another way or names nothing",
     Status.ERRORS: "a crash, a time limit or a fault of the kit left a case without a verdict",
     Status.NOTHING_JUDGED: "no case was judged: nothing that was selected is claimed",
@@ -145,6 +146,8 @@ def _limits() -> str:
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "api-adapter": partial(reference_of, conformance.adapter),
+    "api-tables": partial(reference_of, reference_impl),
     "store": _store,
     "capabilities": _capabilities,
     "corpus": _corpus,
@@ -159,7 +162,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def with_blocks(text: str) -> str:
-    """Give a guide with every generated part written anew.
+    """Give a guide with every generated part as the code gives it.
 
     Raises:
         LookupError: a marker names no part.
@@ -188,13 +191,9 @@ def stale(root: Path = PROJECT) -> list[str]:
 
 
 def main() -> int:
-    """Write the generated parts of every guide anew."""
+    """Write the generated parts of every guide."""
     for name in stale():
         path = PROJECT / name
         path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
         say(f"wrote {name}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

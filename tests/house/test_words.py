@@ -1,0 +1,136 @@
+"""The words of the field: a glossary in one sense each, and turns that nobody of the field uses."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GLOSSARY = ROOT / "docs/glossary.md"
+
+# A turn, and what to write in its place.
+FORBIDDEN = {
+    r"told|tells?": "says, gives, reports, distinguishes",
+    r"anew": "again; rewritten",
+    r"of before": "earlier, previous, former",
+    r"(?:is|are) none(?! of)": "is not a ...; does not exist",
+    r"vouch\w*": "untrusted",
+    r"weigh(?:s|ed|ing)?": "check the size; judge by the level",
+    r"glue[ds]?": "concatenate, join",
+    r"brought": "given, input",
+    r"kept back|keeps? back": "withheld",
+    r"doubtful": "ambiguous",
+    r"settle[ds]?|settling": "validate, resolve, parse again",
+    r"blam(?:e|es|ed|ing)": "attribute; recoverable",
+    r"lonely": "unmatched",
+    r"unfold(?:s|ed|ing)?": "decompress",
+    r"in vain": "that does not exist",
+    r"in the house": "repository layout",
+    r"testimony": "what the witness reads",
+    r"falls? over": "crash",
+    r"to be had": "available",
+    r"footprint": "read set and write set",
+}
+TURNS = re.compile("|".join(rf"\b(?:{turn})\b" for turn in FORBIDDEN), re.IGNORECASE)
+
+# How often docstrings of a package still use one. These numbers only go down.
+TOLERATED = {
+    "benchmarks": 1,
+    "conformance": 105,
+    "delta_tck_pytest.py": 0,
+    "generators": 32,
+    "reference_impl": 105,
+    "schemas": 4,
+    "tests": 51,
+}
+
+
+def _tracked(*patterns: str) -> list[str]:
+    listed = subprocess.run(  # noqa: S603  fixed command on the repository itself
+        ["git", "ls-files", "-z", "--", *patterns],  # noqa: S607  git is found on PATH by design
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+
+
+# The changelog says what was said then; the API page is made of docstrings, which are counted.
+GUIDES = [n for n in _tracked("*.md") if n not in ("CHANGELOG.md", "docs/api.md")]
+
+
+def _docstrings(path: Path) -> str:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds))
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_guide_is_in_the_words_of_the_field(guide: str) -> None:
+    text = (ROOT / guide).read_text()
+    by_hand = re.sub(r"<!-- ([a-z-]+) -->.*?<!-- /\1 -->", "", text, flags=re.DOTALL)
+    found = TURNS.findall(by_hand)
+    assert not found, "see FORBIDDEN for what to write"
+
+
+@pytest.mark.parametrize("package", TOLERATED)
+def test_docstrings_come_closer_to_the_words_of_the_field(package: str) -> None:
+    texts = {
+        name: len(TURNS.findall(_docstrings(ROOT / name)))
+        for name in _tracked(f"{package}/*.py", package)
+        if name.endswith(".py")
+    }
+    most = sorted(texts.items(), key=lambda each: -each[1])[:5]
+    assert sum(texts.values()) <= TOLERATED[package], f"most are in {most}"
+
+
+def test_every_package_is_counted() -> None:
+    assert {name.split("/")[0] for name in _tracked("*.py")} == set(TOLERATED)
+
+
+def test_a_turn_is_noticed() -> None:
+    assert TURNS.findall("Files of before are told anew, and it is none.") == [
+        "of before",
+        "told",
+        "anew",
+        "is none",
+    ]
+    assert not TURNS.findall("There is none of it. The writer retold nothing.")
+
+
+def _entries() -> list[tuple[str, str, str]]:
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([^|]+) \| `([^`]+)` \|$", GLOSSARY.read_text(), re.MULTILINE
+    )
+    return [(word, meaning, owner) for word, meaning, owner in rows]
+
+
+def test_the_glossary_has_each_word_once_and_in_order() -> None:
+    words = [word for word, _, _ in _entries()]
+    assert words == sorted(set(words))
+
+
+@pytest.mark.parametrize(("word", "owner"), [(word, owner) for word, _, owner in _entries()])
+def test_a_word_has_an_owner_that_uses_it(word: str, owner: str) -> None:
+    place = ROOT / owner
+    files = [place] if place.is_file() else sorted(place.rglob("*.py"))
+    assert files, f"{owner} is not there"
+    spelled = r"[\W_]".join(map(re.escape, word.split()))
+    pattern = re.compile(rf"(?<![a-z]){spelled}", re.IGNORECASE)
+    assert any(pattern.search(file.read_text()) for file in files), f"{owner} has no {word!r}"
+
+
+def test_the_outcomes_are_in_the_glossary() -> None:
+    tree = ast.parse((ROOT / "conformance/base/outcomes.py").read_text())
+    (outcome,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Outcome"]
+    words = {
+        node.value.value
+        for node in outcome.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+    assert words - {"pass", "fail", "error"} <= {word for word, _, _ in _entries()}
