@@ -508,7 +508,7 @@ class RowsNotTracked(UnsupportedError):
 
 
 class DataFileTooLarge(LimitExceeded):
-    """A data file is small on disk and unfolds to more than the limits allow."""
+    """A data file decompresses to more than the limits allow."""
 
     clause = "Data Files"
     requirement = "DATA-001"

@@ -102,16 +102,18 @@ class Limits:
     pages: int = _option(
         512 * _MEBI,
         "bytes",
-        "pages of a data file that are unfolded at once, or 8 times their size",
+        "pages of a data file that are decompressed at once, or 8 times their size",
     )
     data_file: int = _option(
-        384 * _MEBI, "bytes", "a data file, unfolded; larger ones by `data_file_growth`"
+        384 * _MEBI, "bytes", "a data file, decompressed; larger ones by `data_file_growth`"
     )
-    data_file_growth: int = _option(100, "times its size", "what a large data file unfolds to")
+    data_file_growth: int = _option(100, "times its size", "a large data file, decompressed")
     checkpoint: int = _option(
-        64 * _MEBI, "bytes", "a checkpoint file, unfolded, beside `checkpoint_growth`"
+        64 * _MEBI, "bytes", "a checkpoint file, decompressed; larger ones by `checkpoint_growth`"
     )
-    checkpoint_growth: int = _option(200, "times its size", "what a large checkpoint unfolds to")
+    checkpoint_growth: int = _option(
+        200, "times its size", "what a large checkpoint decompresses to"
+    )
     vector: int = _option(256 * _MEBI, "bytes", "one serialized deletion vector")
     vector_buckets: int = _option(
         4096, "buckets", "one deletion vector; each covers 4,294,967,296 rows of its data file"

@@ -15,7 +15,7 @@ from reference_impl.log.commit_lines import Lines, sort_lines
 from reference_impl.log.file_lines import known_actions, parse_body
 from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
 from reference_impl.model.file_actions import FILE_ACTIONS
-from reference_impl.model.protocol import settled_protocol
+from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import Place
 from reference_impl.untrusted import too_deep
 
@@ -104,7 +104,7 @@ def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> A
         )
     action = decode_action(name, value, place)
     if isinstance(action, Protocol):
-        action = settled_protocol(action, place)
+        action = validate_protocol(action, place)
     key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
     if key in seen:
         about = f" for {key[1]!r}" if key[1] else ""

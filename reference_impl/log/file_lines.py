@@ -66,7 +66,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     try:
         return from_objects(action, list(chain.from_iterable(each for each, _ in bodies)), _NOWHERE)
     except InvalidAction:
-        # One of them is at fault: commit by commit the error tells which.
+        # Parsed commit by commit, the error names the commit.
         return pa.concat_tables([from_objects(action, *body) for body in bodies])
 
 
@@ -123,7 +123,7 @@ def _read(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa
         # Objects that share a line or span lines would change the number of rows.
         regular = table.num_rows == count and table.schema == schema
         columns = _columns(action, table[action]) if regular else None
-        return None if columns is None else _settled(action, *columns, text)
+        return None if columns is None else _reparse_rows(action, *columns, text)
     except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -163,7 +163,7 @@ def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) ->
 def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | None:
     """Give the columns of actions, and the rows that have to be read another way."""
     kind = FILE_ACTIONS[action]
-    batches, doubtful = [], [np.empty(0, np.int64)]
+    batches, ambiguous = [], [np.empty(0, np.int64)]
     start = 0
     for chunk in column.chunks:
         arrays = []
@@ -175,18 +175,18 @@ def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | N
             if field.name in kind.required and array.null_count:
                 return None
             if field.type == _MAP and array.type != _MAP:
-                doubtful.append(start + _doubtful(array))
+                ambiguous.append(start + _ambiguous_rows(array))
                 array = _map(array)
             if field.type == DELETION_VECTOR and not _is_complete(array):
                 return None
             arrays.append(array)
         batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
         start += len(chunk)
-    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(doubtful))
+    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(ambiguous))
 
 
-def _settled(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:
-    """Read rows of a table from their lines instead, by the general way."""
+def _reparse_rows(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:
+    """Parse the lines of some rows one by one, and put the result in their place."""
     if len(rows) == 0:
         return table
     every = text.split(b"\n")
@@ -201,7 +201,7 @@ def _is_complete(vectors: pa.StructArray) -> bool:
     return all(vectors.field(name).null_count == vectors.null_count for name in REQUIRED)
 
 
-def _doubtful(struct: pa.StructArray) -> _Rows:
+def _ambiguous_rows(struct: pa.StructArray) -> _Rows:
     """Give the rows where a key of a map may be missing or null, which look alike in a struct."""
     values = [value for value in struct.flatten() if value.null_count > struct.null_count]
     masks = [pc.and_(value.is_null(), struct.is_valid()) for value in values]

@@ -135,7 +135,7 @@ def _batches(
     limit = max(limits.data_file, limits.data_file_growth * size)
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
     bounded = Bounded(source, file, limit, columns.names or _smallest(file), name="data_file")
-    start = unfolded = 0
+    start = decoded = 0
     for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
         budget().check_time()
         try:
@@ -145,9 +145,9 @@ def _batches(
             if rows is None:
                 raise
             arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
-        unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
-        if unfolded > limit:
-            found = f"{size} bytes unfold to {unfolded} and more"
+        decoded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
+        if decoded > limit:
+            found = f"{size} bytes decompress to {decoded} and more"
             raise exceeded("data_file", found, error=DataFileTooLarge)
         yield start, batch.num_rows, arrays
         start += batch.num_rows

@@ -221,7 +221,7 @@ class Snapshot:
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
     def _retry(self, load: Callable[[], _T]) -> _T:
-        """Load, going on to the next segment while a checkpoint or compaction is at fault.
+        """Load, going on to the next segment while a checkpoint or compaction is damaged.
 
         The log may hold the version also without that file. When no segment is left, the first
         fault is the one to report.
@@ -234,7 +234,7 @@ class Snapshot:
         while True:
             try:
                 return load()
-            except _Fault as fault:
+            except _FallbackNeeded as fault:
                 first = first or fault.error
             self._damaged += 1
             if self._damaged > self.limits.checkpoints:
@@ -248,7 +248,7 @@ class Snapshot:
     def _load(self) -> _State:
         state = _State()
         if self._reader is not None:
-            with _blaming():
+            with _recoverable():
                 state.apply(self._reader.actions())
         small = self._is_small()
         groups = self._in_groups(lambda files: self._commits(files, whole=small))
@@ -281,7 +281,7 @@ class Snapshot:
 
     def _reconcile(self) -> Reconciled:
         if any(file.kind == "compaction" for file in self._segment.commits):
-            with _blaming():
+            with _recoverable():
                 return self._reconcile_all()
         return self._reconcile_all()
 
@@ -299,9 +299,9 @@ class Snapshot:
 
     def _checkpointed(self, action: str) -> Iterator[Portion]:
         assert self._reader is not None
-        with _blaming():
+        with _recoverable():
             for portion in self._reader.file_actions(action):
-                yield _blamed(portion)
+                yield _recoverable_portion(portion)
 
     def _is_small(self) -> bool:
         """Say whether the commits of the segment take little memory, file actions and all."""
@@ -324,7 +324,7 @@ class Snapshot:
         for file in files:
             budget().check_time()
             compacted = file.kind == "compaction"
-            with _blaming() if compacted else nullcontext():
+            with _recoverable() if compacted else nullcontext():
                 found.append((read_commit(self.storage, file, files=whole), compacted))
         return found
 
@@ -362,28 +362,29 @@ class _State:
         return self.single[name]
 
 
-class _Fault(Exception):  # noqa: N818  a signal to _retry
-    """Something is wrong with a file for which other files can stand in."""
+class _FallbackNeeded(Exception):  # noqa: N818  a signal to _retry
+    """A checkpoint or compaction is damaged; other files of the log can replace it."""
 
     def __init__(self, error: DeltaError) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-def _blamed(portion: Portion) -> Portion:
-    with _blaming():
+def _recoverable_portion(portion: Portion) -> Portion:
+    with _recoverable():
         for batch in portion:
-            yield partial(_call_blamed, batch)
+            yield partial(_recoverable_batch, batch)
 
 
-def _call_blamed(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
-    with _blaming():
+def _recoverable_batch(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
+    with _recoverable():
         return batch()
 
 
 @contextmanager
-def _blaming() -> Iterator[None]:
+def _recoverable() -> Iterator[None]:
+    """Turn an error of a file that others can replace into a fallback."""
     try:
         yield
     except (InvalidTableError, CheckpointFileNotFound, LimitExceeded) as error:
-        raise _Fault(error) from error
+        raise _FallbackNeeded(error) from error

@@ -429,7 +429,7 @@ MUTANTS: dict[str, Mutant] = {
     "leaves-row-counts-out": wrong(
         "DVDESC-022",
         ("write.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
-        ("write.transaction:with_records", lambda _: lambda _storage, adds, **_named: adds),
+        ("write.transaction:ensure_num_records", lambda _: lambda _storage, adds, **_named: adds),
     ),
     "vacuums-vectors": wrong(
         "DVD-001", ("write.named_files:NamedFiles.add_actions", _names_no_vectors)

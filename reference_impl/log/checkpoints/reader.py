@@ -40,7 +40,7 @@ from reference_impl.model.actions import (
     decode_action,
 )
 from reference_impl.model.file_actions import FILE_ACTIONS
-from reference_impl.model.protocol import settled_protocol
+from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import Place
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage, is_failure
@@ -143,7 +143,7 @@ class CheckpointReader:
         for name, value in found:
             action = decode_action(name, value, place)
             if isinstance(action, Protocol):
-                action = settled_protocol(action, place)
+                action = validate_protocol(action, place)
             yield action
 
     def _lines(

@@ -21,7 +21,7 @@ from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.alter.tracking import backfill, name_columns
 from reference_impl.write.commit.commit_file import require_text
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.features.iceberg import VERSIONS, number_nested, to_write_anew
+from reference_impl.write.features.iceberg import VERSIONS, files_to_rewrite, number_nested
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, mode_of
 from reference_impl.write.features.protocols import (
     FEATURE_PREFIX,
@@ -141,7 +141,7 @@ def _write_anew(transaction: Transaction, base: Snapshot) -> None:
     target, before = transaction.target, transaction.read_target
     if not any(target.active(name) and not before.active(name) for name in VERSIONS):
         return
-    files = to_write_anew(target.protocol, target.metadata, base.adds())
+    files = files_to_rewrite(target.protocol, target.metadata, base.adds())
     # A file that comes in the meantime may be one of them.
     transaction.read(None, files)
     changes = Changes(transaction, data_change=False)

@@ -37,7 +37,7 @@ from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
 from reference_impl.write.commit.commit_file import encode_commit, encode_text, require_text
-from reference_impl.write.commit.conflicts import Footprint, check_conflict
+from reference_impl.write.commit.conflicts import ReadWriteSet, check_conflict
 from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
 from reference_impl.write.features.iceberg import is_iceberg
 from reference_impl.write.features.row_ids import assign_row_ids
@@ -45,7 +45,7 @@ from reference_impl.write.files.clustering import clustering_leaves, complete
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import is_refusal, removing
 from reference_impl.write.files.target import Target
-from reference_impl.write.records import with_records
+from reference_impl.write.records import ensure_num_records
 
 __all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "remove_of"]
 
@@ -81,7 +81,7 @@ class Transaction:
     Attributes:
         storage: the table's storage.
         base: the version that it is prepared on; ``None`` for a table that is to be created.
-        footprint: what it read, for conflicts with others.
+        read_write_set: what it read, for conflicts with others.
         created: paths of the files that were written for it, or begun: no version names them
             until the commit does. Whoever writes one lists it first.
 
@@ -111,7 +111,7 @@ class Transaction:
         """
         self.base = base
         self.created: list[str] = []
-        self.footprint = Footprint()
+        self.read_write_set = ReadWriteSet()
         self.storage = storage
         self._operation = operation
         self._parameters = dict(parameters or {})
@@ -151,7 +151,7 @@ class Transaction:
         base = self.base
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None
         self._staged.metadata = metadata if base is None or metadata != base.metadata else None
-        self.footprint.changes_metadata = True
+        self.read_write_set.changes_metadata = True
 
     def read(self, condition: Node | None, files: pa.Table) -> None:
         """Record that rows for which a condition is true were looked at, all for ``None``.
@@ -159,10 +159,10 @@ class Transaction:
         ``files`` are the add actions, in wire columns, of the files that were opened.
         """
         if condition is None:
-            self.footprint.reads_all = True
+            self.read_write_set.reads_all = True
         else:
-            self.footprint.conditions.append(condition)
-        self.footprint.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
+            self.read_write_set.conditions.append(condition)
+        self.read_write_set.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
 
     def add(self, files: Iterable[dict[str, Any]]) -> None:
         """Stage add actions, given as their bodies."""
@@ -189,8 +189,8 @@ class Transaction:
         moment = self._clock()
         self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
         paths = {decode_path(row["path"]) for row in rows}
-        self.footprint.files |= paths
-        self.footprint.removed |= paths
+        self.read_write_set.files |= paths
+        self.read_write_set.removed |= paths
 
     def set_txn(self, app_id: str, version: int) -> None:
         """Stage the progress of an application.
@@ -203,12 +203,12 @@ class Transaction:
         require_text(app_id, "the id of the application", "txn")
         INT64.require(version, "the version of the application", action="txn")
         self._staged.txns[app_id] = Txn(app_id, version, self._clock())
-        self.footprint.applications.add(app_id)
+        self.read_write_set.applications.add(app_id)
 
     def set_domain(self, domain: DomainMetadata) -> None:
         """Stage the configuration of a metadata domain, or its removal."""
         self._staged.domains[domain.domain] = domain
-        self.footprint.domains.add(domain.domain)
+        self.read_write_set.domains.add(domain.domain)
 
     @property
     def domains(self) -> dict[str, DomainMetadata]:
@@ -342,7 +342,7 @@ class Transaction:
                 winner = read_commit(self.storage, file)
             except InvalidLogSegment as error:
                 raise CommitConflict(str(error), version=version) from error
-            check_conflict(self.footprint, winner, table)
+            check_conflict(self.read_write_set, winner, table)
         self.base = Snapshot(self.storage, listing, latest)
 
     def _content(self, version: int) -> list[dict[str, Any]]:
@@ -358,7 +358,7 @@ class Transaction:
         domains = dict(staged.domains)
         tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
         everywhere = tracked or is_iceberg(target.protocol, target.metadata)
-        adds = with_records(self.storage, staged.adds, everywhere=everywhere)
+        adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
         if clustered and self.base is not None:
             adds = complete(self.base, target, adds, clustered)
@@ -381,8 +381,8 @@ class Transaction:
 
     def _info(self, moment: int, timestamp: int | None) -> dict[str, Any]:
         info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
-        footprint = self.footprint
-        blind = not (footprint.reads_all or footprint.conditions or footprint.files)
+        own = self.read_write_set
+        blind = not (own.reads_all or own.conditions or own.files)
         info |= {
             "timestamp": moment,
             "operation": self._operation,

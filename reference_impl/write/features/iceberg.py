@@ -2,7 +2,7 @@
 
 What a clause demands of the table as a whole is checked whenever the table is written, so that
 no later change slips past it; ids of elements, keys and values are given out with those of
-columns; and files that are there are written anew where the first version wants them otherwise.
+columns; and existing files are rewritten where IcebergCompatV1 requires another layout.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.schema import parse_type
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
-from reference_impl.write.records import records_of
+from reference_impl.write.records import num_records_of
 
 __all__ = [
     "NESTED_IDS_KEY",
     "VERSIONS",
     "check_iceberg",
+    "files_to_rewrite",
     "is_iceberg",
     "number_nested",
-    "to_write_anew",
 ]
 
 NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
@@ -92,12 +92,12 @@ _RULES: Final[Mapping[str, _Rules]] = {
 
 
 def is_iceberg(protocol: Protocol, metadata: Metadata) -> bool:
-    """Tell whether a version of Iceberg compatibility is active."""
+    """Whether a version of Iceberg compatibility is active."""
     return any(active(protocol, metadata, name) for name in VERSIONS)
 
 
 def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: Mode) -> None:
-    """Hold a table against what its version of Iceberg compatibility demands.
+    """Check a table against its version of Iceberg compatibility.
 
     Raises:
         InvalidMetadata: it breaks a demand.
@@ -117,15 +117,15 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
                 raise _refused(f"{name} goes with no column as {place}: {of}", rules.types)
         for column in _every_field(schema):
             for change in column.metadata.get(_CHANGES_KEY, ()):
-                if not _follows(parse_type(change["fromType"]), parse_type(change["toType"])):
+                if not _is_allowed(parse_type(change["fromType"]), parse_type(change["toType"])):
                     raise _refused(
                         f"{name} goes with no column that was widened as {column.name} was",
                         "ICE2-023",
                     )
 
 
-def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.Table:
-    """Choose the live files that a table has to write anew when compatibility is switched on."""
+def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.Table:
+    """Choose the live files that must be rewritten when compatibility is enabled."""
     first = active(protocol, metadata, "icebergCompatV1")
     if first and metadata.partition_columns:
         return adds  # partition values have to be in every file
@@ -134,7 +134,7 @@ def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.
     return adds.filter(
         pa.array(
             [
-                vector is not None or records_of(text) is None
+                vector is not None or num_records_of(text) is None
                 for vector, text in zip(vectors, texts, strict=True)
             ],
             pa.bool_(),
@@ -201,8 +201,8 @@ def _every_field(of: DataType) -> Iterator[Field]:
         yield from _every_field(inner)
 
 
-def _follows(before: DataType, after: DataType) -> bool:
-    """Tell whether Iceberg follows a change of type."""
+def _is_allowed(before: DataType, after: DataType) -> bool:
+    """Whether Iceberg allows a change of type."""
     match before, after:
         case Decimal(old, scale), Decimal(new, other):
             return scale == other and new >= old

@@ -14,7 +14,7 @@ from reference_impl.model.column_mapping import Mode, physical_name
 from reference_impl.model.ranges import INT64
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
-from reference_impl.write.records import records_of
+from reference_impl.write.records import num_records_of
 
 __all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark", "materialised_columns"]
 
@@ -111,7 +111,7 @@ def assign_row_ids(
         fresh = dict(body)
         if fresh.get("baseRowId") is None:
             fresh["baseRowId"] = mark + 1
-            mark += records_of(fresh["stats"]) or 0
+            mark += num_records_of(fresh["stats"]) or 0
         if fresh.get("defaultRowCommitVersion") is None:
             fresh["defaultRowCommitVersion"] = version
         out.append(fresh)

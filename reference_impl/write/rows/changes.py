@@ -115,7 +115,7 @@ class Changes:
         columns = clustering_leaves(target, transaction.domains)
         if columns:
             # Whoever changes the columns wants statistics of these files as well.
-            transaction.footprint.domains.add(CLUSTERING_DOMAIN)
+            transaction.read_write_set.domains.add(CLUSTERING_DOMAIN)
         provider = PROVIDER if self.clusters else None
         writer = FileWriter(
             transaction.storage,
