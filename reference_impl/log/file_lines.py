@@ -1,9 +1,8 @@
 """File actions from the lines of commits, as Arrow columns.
 
 Serves "Delta Log Entries" and "Add File and Remove File". Regular lines are read by Arrow's
-JSON reader straight into columns. It is given the exact schema and errs on anything else; what
-it does not take is read once more by the general way, which accepts all that the protocol
-allows and words the error for the rest.
+JSON reader straight into columns. It is given the exact schema and fails on anything else; then
+the lines are parsed one by one, which accepts all that the protocol allows and reports errors.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ __all__ = ["Run", "from_lines", "known_actions", "parse_body"]
 _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
 _FEW: Final = 64
-"""Lines for which setting up Arrow's reader takes longer than the general way."""
+"""Lines below which Arrow's reader is slower than parsing one by one."""
 _SAMPLES: Final = 8
-"""Lines that are looked at to learn which fields and keys lines have."""
+"""Lines that are sampled for their fields and map keys."""
 _MAX_KEYS: Final = 32
-"""A key of maps takes memory for every line, whether the line has it or not."""
+"""Map keys at most: each becomes a column."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
 _NONE: Final = {name: kind.schema.empty_table() for name, kind in FILE_ACTIONS.items()}
@@ -59,7 +58,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     runs = [(place, lines) for place, lines in runs if lines]
     if not runs:
         return _NONE[action]
-    table = _fast(action, [lines for _, lines in runs])
+    table = _read_with_arrow(action, [lines for _, lines in runs])
     if table is not None:
         return table
     bodies = [([parse_body(action, line, place) for line in lines], place) for place, lines in runs]
@@ -71,12 +70,12 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
 
 
 def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the actions on a line by wire name, without unknown ones, which are ignored."""
+    """Return the actions on a line by wire name, without unknown ones, which are ignored."""
     return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
 
 
 def parse_body(action: str, line: bytes, place: Place) -> Any:
-    """Give the JSON value of the one action on a line.
+    """Return the JSON value of the one action on a line.
 
     Raises:
         MalformedCommit: the line is not a JSON object with one action.
@@ -96,19 +95,19 @@ def parse_body(action: str, line: bytes, place: Place) -> Any:
     raise MalformedCommit(problem, path=place.path, version=place.version)
 
 
-def _fast(action: str, parts: Sequence[Lines]) -> pa.Table | None:
-    """Read lines by Arrow; ``None`` when one of them is anything but regular, or few are there."""
+def _read_with_arrow(action: str, parts: Sequence[Lines]) -> pa.Table | None:
+    """Read lines by Arrow; ``None`` where they are few or one of them is irregular."""
     count = sum(map(len, parts))
     if count <= _FEW or sum(len(lines.text) + 1 for lines in parts) >= _LIMIT:
         return None
     text = b"\n".join(lines.text for lines in parts)
     block = max(_BLOCK, 2 * max(lines.longest for lines in parts))
-    # Most lines have the fields of a few, and columns of nothing but nulls are not free.
-    table = _read(action, text, count, block, bare=True)
-    return table if table is not None else _read(action, text, count, block, bare=False)
+    # Most lines have the fields of a few, and columns of nulls are not free.
+    table = _read_json(action, text, count, block, bare=True)
+    return table if table is not None else _read_json(action, text, count, block, bare=False)
 
 
-def _read(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
+def _read_json(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
     try:
         if not text.isascii():
             text.decode()  # Arrow takes any bytes for text.
@@ -141,7 +140,7 @@ def _line_at(text: bytes, start: int) -> bytes:
 
 
 def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) -> pa.Schema:
-    """Give the exact schema of regular lines; the keys of maps are those of the samples.
+    """Return the exact schema of regular lines; the keys of maps are those of the samples.
 
     ``bare`` leaves out the fields that no sample has.
     """
@@ -161,7 +160,7 @@ def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) ->
 
 
 def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | None:
-    """Give the columns of actions, and the rows that have to be read another way."""
+    """Return the columns of actions, and the rows that must be parsed one by one."""
     kind = FILE_ACTIONS[action]
     batches, ambiguous = [], [np.empty(0, np.int64)]
     start = 0
@@ -202,13 +201,13 @@ def _is_complete(vectors: pa.StructArray) -> bool:
 
 
 def _ambiguous_rows(struct: pa.StructArray) -> _Rows:
-    """Give the rows where a key of a map may be missing or null, which look alike in a struct."""
+    """Return the rows where a key of a map may be missing or null, which look alike in a struct."""
     values = [value for value in struct.flatten() if value.null_count > struct.null_count]
     masks = [pc.and_(value.is_null(), struct.is_valid()) for value in values]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true, masks)]))
+    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true_rows, masks)]))
 
 
-def _true(mask: pa.BooleanArray) -> _Rows:
+def _true_rows(mask: pa.BooleanArray) -> _Rows:
     return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 

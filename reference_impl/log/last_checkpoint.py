@@ -1,7 +1,7 @@
 """The hint ``_last_checkpoint``, and the checksum of its JSON.
 
-Serves "Last Checkpoint File" and "JSON checksum". A hint is only an aid: whatever is wrong with
-it, the reader goes on without it.
+Serves "Last Checkpoint File" and "JSON checksum". The hint is optional: an invalid one
+is ignored.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def parse_hint(data: bytes) -> Hint | None:
 
 
 def json_checksum(document: Mapping[str, Any]) -> str:
-    """Give the MD5 digest of an object's canonical form, in lower-case hexadecimal."""
+    """Return the MD5 digest of an object's canonical form, in lower-case hexadecimal."""
     digest = hashlib.md5(canonical_json(document).encode(), usedforsecurity=False)
     return digest.hexdigest()
 
 
 def canonical_json(document: Mapping[str, Any]) -> str:
-    """Give the canonical form: sorted ``path=value`` pairs, without a top-level checksum.
+    """Return the canonical form: sorted ``path=value`` pairs, without a top-level checksum.
 
     Empty objects and arrays vanish; array positions are names and sort as such.
 

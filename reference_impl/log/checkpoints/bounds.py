@@ -16,7 +16,7 @@ from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.bounds import Bounded
 
-__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_repeated"]
+__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_duplicate_columns"]
 
 BATCH_ROWS: Final = 65_536
 """Rows that are decoded at a time."""
@@ -66,7 +66,7 @@ def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
         raise _too_large(f"{size} bytes claim {rows} rows of {unpacked} bytes")
 
 
-def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
+def refuse_duplicate_columns(fields: Iterable[pa.Field], place: str) -> None:
     """Refuse two columns of one name: it is ambiguous which of them holds the action.
 
     Raises:
@@ -79,4 +79,4 @@ def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
             raise ValueError(f"{place} has two columns {field.name!r}")
         names.add(field.name)
         if pa.types.is_struct(field.type):
-            refuse_repeated(field.type, field.name)
+            refuse_duplicate_columns(field.type, field.name)
