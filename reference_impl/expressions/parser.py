@@ -211,7 +211,7 @@ class _Parser:
         return self._made("like", escape, value, pattern, start=value.start)
 
     def _listed(self) -> list[Node]:
-        """Parse what stands between brackets, the first of which is behind."""
+        """Parse the items in brackets, after the opening one."""
         found = [self._expression(_OR)]
         while self._sign(","):
             found.append(self._expression(_OR))

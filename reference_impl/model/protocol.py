@@ -39,7 +39,7 @@ _UPGRADE: Final = "use a newer client for this table"
 
 
 def validate_protocol(protocol: Protocol, place: Place) -> Protocol:
-    """Check that versions and feature lists fit together, and give the normalised protocol.
+    """Check that versions and feature lists fit together, and return the normalised protocol.
 
     An empty list where a version has none is read as absent: it asks for nothing, writers of
     Parquet cannot always distinguish it from null, and such tables exist.
@@ -82,7 +82,7 @@ def _without_empty_lists(protocol: Protocol) -> Protocol:
 
 
 def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:
-    """Give what is wrong with the feature lists, each with its requirement."""
+    """Return what is wrong with the feature lists, each with its requirement."""
     reader = protocol.min_reader_version
     for listed, version, at, name, requirement in (
         (protocol.reader_features, reader, 3, "readerFeatures", "PROTO-003"),

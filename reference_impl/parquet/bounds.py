@@ -28,7 +28,7 @@ from reference_impl.parquet.pages import (
     reading,
     refuse_large_footer,
 )
-from reference_impl.parquet.strings import longest_string, spread
+from reference_impl.parquet.strings import longest_string, max_batch_bytes
 
 __all__ = ["Bounded", "open_parquet"]
 
@@ -321,7 +321,7 @@ class Bounded:
             raise self._too_large(f"{at_once} bytes of pages at once", "pages")
 
     def _longest_string(self, chunk: Chunk, pages: Sequence[Page]) -> int:
-        """Give the length of the longest string that may come again and again."""
+        """Return the length of the longest string that may come again and again."""
         found = [longest_string(self._read, chunk, page) for page in pages if page.dictionary]
         return max(_longest([page for page in pages if not page.dictionary]), *found, 0)
 
@@ -332,7 +332,7 @@ class Bounded:
             DataFileTooLarge: one row does not.
 
         """
-        while spread(self._source, self._file, leaf.path, rows) > self._batch:
+        while max_batch_bytes(self._source, self._file, leaf.path, rows) > self._batch:
             if rows == 1:
                 raise self._too_large("more in one row than a batch may have", "batch")
             rows = max(rows // 16, 1)
@@ -344,7 +344,7 @@ class Bounded:
 
 
 def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:
-    """Give how many rows to decode from a row on, and drop the risks that lie behind it."""
+    """Return how many rows to decode from a row on, and drop the risks that lie behind it."""
     while risks and risks[0].until <= at:
         risks.popleft()
     if not risks:
@@ -400,7 +400,7 @@ def _longest_within(page: Page) -> int:
 
 
 def _last_dictionary_row(pages: Sequence[Page]) -> int:
-    """Give the number of values until the last page that may repeat long strings."""
+    """Return the number of values until the last page that may repeat long strings."""
     at = until = 0
     for page in pages:
         at += _values(page)

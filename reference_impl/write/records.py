@@ -23,7 +23,7 @@ __all__ = ["ensure_num_records", "num_records_of"]
 
 
 def num_records_of(stats: Any) -> int | None:
-    """Give ``numRecords`` of statistics, ``None`` when it is absent or invalid."""
+    """Return ``numRecords`` of statistics, ``None`` when it is absent or invalid."""
     try:
         records = orjson.loads(stats)["numRecords"]
     except (KeyError, TypeError, ValueError):

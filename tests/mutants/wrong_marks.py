@@ -28,10 +28,10 @@ MARKS: dict[str, Mutant] = {
     ),
     "restores-the-column-mark": wrong(
         "CM-022",
-        ("write.maintenance:_again_in_force", lambda _: lambda _now, then: then.metadata),
+        ("write.maintenance:_restored_metadata", lambda _: lambda _now, then: then.metadata),
     ),
     "restores-identity-marks": wrong(
-        "IDN-016", ("write.maintenance:_with_mark", lambda _: lambda then, _now: then)
+        "IDN-016", ("write.maintenance:_with_high_water_mark", lambda _: lambda then, _now: then)
     ),
     "compacts-without-metadata": wrong(
         "COMP-004", ("write.compaction:_spelled", _leaves_out("metaData"))

@@ -189,8 +189,8 @@ RULES: dict[str, Mutant] = {
     "ignores-conflicts-of-metadata": wrong("LOG-003", ("write.conflicts:Metadata", is_(_NOTHING))),
     "ignores-conflicts-of-protocols": wrong("LOG-003", ("write.conflicts:Protocol", is_(_NOTHING))),
     "ignores-progress-of-others": wrong("TXN-004", ("write.conflicts:Txn", is_(_NOTHING))),
-    "ignores-rows-that-came": wrong("LOG-003", ("write.conflicts:_looked_at", gives(NO))),
-    "refuses-what-goes-together": wrong("WNEW-001", ("write.conflicts:_looked_at", gives(YES))),
+    "ignores-rows-that-came": wrong("LOG-003", ("write.conflicts:_were_read", gives(NO))),
+    "refuses-what-goes-together": wrong("WNEW-001", ("write.conflicts:_were_read", gives(YES))),
     "gives-up-at-once": wrong("WNEW-001", ("write.transaction:_ATTEMPTS", is_(1))),
     "never-gives-up": wrong("LOG-003", ("write.transaction:_ATTEMPTS", is_(1 << 20))),
     # The log of before.
@@ -242,7 +242,7 @@ RULES: dict[str, Mutant] = {
     "repartitions-under-iceberg-2": wrong(
         "ICE2-019", ("write.replace:_check_partitioning", gives(None))
     ),
-    "widens-past-iceberg": wrong("ICE2-023", ("write.iceberg:_follows", gives(YES))),
+    "widens-past-iceberg": wrong("ICE2-023", ("write.iceberg:_is_allowed", gives(YES))),
     "appends-past-the-catalog": wrong("CAT-011", *PAST_THE_CATALOG),
     "optimizes-past-the-catalog": wrong("CAT-021", *PAST_THE_CATALOG),
     "vacuums-past-the-catalog": wrong("CAT-020", *PAST_THE_CATALOG),

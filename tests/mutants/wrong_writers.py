@@ -420,7 +420,9 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     # Deletion vectors.
-    "forgets-earlier-vectors": wrong("DVD-017", ("write.changes:Changes._drop", _forgets_deleted)),
+    "forgets-earlier-vectors": wrong(
+        "DVD-017", ("write.changes:Changes._delete_rows", _forgets_deleted)
+    ),
     "miscounts-vectors": wrong(
         "DVDESC-010", ("deletion_vectors.descriptor:Descriptor.to_wire", _vector_plus_one)
     ),
@@ -432,12 +434,12 @@ MUTANTS: dict[str, Mutant] = {
         ("write.transaction:ensure_num_records", lambda _: lambda _storage, adds, **_named: adds),
     ),
     "vacuums-vectors": wrong(
-        "DVD-001", ("write.named_files:NamedFiles.add_actions", _names_no_vectors)
+        "DVD-001", ("write.referenced_files:ReferencedFiles.add_actions", _names_no_vectors)
     ),
     "resurrects-when-it-moves": wrong("DVD-005", ("write.changes:Changes.move", _resurrects)),
     "restores-without-vectors": wrong(
         "DVD-013",
-        ("write.maintenance:_again", afterwards(_drops("deletionVector"))),
+        ("write.maintenance:add_of", afterwards(_drops("deletionVector"))),
     ),
     "writes-manifests-with-vectors": wrong(
         "DVD-010",

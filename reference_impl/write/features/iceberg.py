@@ -1,8 +1,8 @@
 """Tables that Iceberg can read too (sections Iceberg Compatibility V1 and V2).
 
-What a clause demands of the table as a whole is checked whenever the table is written, so that
-no later change slips past it; ids of elements, keys and values are given out with those of
-columns; and existing files are rewritten where IcebergCompatV1 requires another layout.
+Every write checks the requirements on the table as a whole. Ids of elements, keys and values are
+assigned with those of columns, and existing files are rewritten where IcebergCompatV1 requires
+another layout.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Rules:
         mapping: requirement of column mapping.
         vectors: whether a table breaks the rule about deletion vectors.
         vectors_requirement: of that rule.
-        refused: tells types that no column has.
+        refused: whether no column may have a type.
         types: requirement of the types.
 
     """
@@ -145,7 +145,7 @@ def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> 
 def number_nested(
     schema: Struct, configuration: Mapping[str, str]
 ) -> tuple[Struct, dict[str, str]]:
-    """Give elements, keys and values the ids that they lack, above every id so far."""
+    """Return elements, keys and values the ids that they lack, above every id so far."""
     # Obeys ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-012 ICE2-021 ICE2-022.
     numbering = Numbering(highest_id(configuration, schema))
 
@@ -174,7 +174,7 @@ def number_nested(
 
 
 def _places(of: DataType, prefix: str) -> Iterator[str]:
-    """Give the keys of the ids that belong to one field: down to the next struct."""
+    """Return the keys of the ids that belong to one field: down to the next struct."""
     match of:
         case Array(element):
             yield f"{prefix}.element"

@@ -31,9 +31,9 @@ def bound(given: Filter, transaction: Transaction) -> Condition | None:
 
 
 def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
-    """Add rows, and the progress of an application with them, and give the version.
+    """Add rows, and the progress of an application with them, and return the version.
 
-    Progress that the version records already came with its rows: nothing is committed.
+    Nothing is committed where the table has recorded that progress already.
     """
     recorded = snapshot.txns.get(txn[0]) if txn is not None else None
     if txn is not None and recorded is not None and recorded.version >= txn[1]:
@@ -48,7 +48,7 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
 
 
 def delete(snapshot: Snapshot, given: Filter = None) -> int:
-    """Delete the rows for which a filter is true, and give the version.
+    """Delete the rows for which a filter is true, and return the version.
 
     Where no row is deleted nothing is committed.
     """
@@ -64,7 +64,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
 
 
 def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
-    """Replace the rows for which a filter is true, all by default, and give the version.
+    """Replace the rows for which a filter is true, all by default, and return the version.
 
     Raises:
         ConstraintViolation: a row that comes in does not match the filter.
@@ -96,7 +96,7 @@ def refuse_outside(rows: pa.Table, condition: Condition) -> None:
 
 
 def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) -> int:
-    """Set columns of the rows for which a filter is true, and give the version.
+    """Set columns of the rows for which a filter is true, and return the version.
 
     Where no row is updated nothing is committed.
 
@@ -121,7 +121,7 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     schema, rules = target.schema, rules_of(target)
     assigned = parse_assignments(values, schema, lambda text: parse_expression(text, schema))
     refuse_identities(rules, assigned)
-    # What is generated follows from the other columns, unless it is set.
+    # Generated columns are recomputed, unless they are set.
     kept = [n for n in schema.names if n in assigned or n not in rules.generated]
     for file in files.open(candidates):
         chosen = file.matching(condition)
@@ -147,7 +147,7 @@ def predicate_for_history(given: Filter) -> str:
 def _candidates(
     transaction: Transaction, files: LiveFiles, condition: Condition | None
 ) -> pa.Table:
-    """Give the add actions of the files to open, and add them to the read set."""
+    """Return the add actions of the files to open, and add them to the read set."""
     node = None if condition is None else condition.node
     candidates = files.candidates(node)
     transaction.read(node, candidates)
