@@ -80,13 +80,13 @@ class Limits:
     seconds: float | None = _option(
         None,
         "seconds",
-        "one operation; looked at between files, row groups and versions",
+        "one operation; checked between files, row groups and versions",
         "none; `delta-tck audit` has 3600",
     )
     log_file: int = _option(
         1024 * _MEBI, "bytes", "one file of the log that is not Parquet: a commit, a checksum"
     )
-    hint: int = _option(16 * _MEBI, "bytes", "`_last_checkpoint`; a longer one is passed over")
+    hint: int = _option(16 * _MEBI, "bytes", "`_last_checkpoint`; a longer one is ignored")
     nesting: int = _option(
         100, "levels", "types in the table schema: each struct, array and map is a level"
     )

@@ -362,7 +362,7 @@ class Table:
         """Drop a CHECK constraint, and return the version.
 
         Raises:
-            ConstraintViolation: there is none of that name.
+            ConstraintViolation: there is no such constraint.
 
         """
         return settings.drop_constraint(self.snapshot(), name)

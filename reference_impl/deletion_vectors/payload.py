@@ -46,7 +46,7 @@ _ARRAY_LIMIT = 4096
 _MAX_BUCKET = 1 << 31
 
 _RUNS = 1 << 20
-"""Runs that are looked at together, about."""
+"""Runs that are checked together, about."""
 
 _LEAST = 12
 """Bytes of a bucket at least: its key or size, and a bitmap without containers."""

@@ -1,7 +1,7 @@
 """Parse Spark SQL expressions, by the precedence of Spark's grammar.
 
-Every token is looked at once, so that time is linear in the text; recursion is bounded. What the
-grammar has and this parser does not read is refused as unsupported, never passed over.
+Every token is visited once, so that time is linear in the text; recursion is bounded. What the
+grammar has and this parser does not read is refused as unsupported, never ignored.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Expression:
 
     Attributes:
         text: as the table spells it.
-        columns: top-level columns that it looks at, as the schema spells them.
+        columns: top-level columns that it uses, as the schema spells them.
         sql: the same for DuckDB.
         texts: what it builds text from.
 
@@ -60,7 +60,7 @@ class Expression:
         """Evaluate over rows, one value per row.
 
         Args:
-            rows: columns by logical name, at least those that the expression looks at.
+            rows: columns by logical name, at least those that the expression uses.
             wanted: the type to give; the expression's own when ``None``.
 
         Raises:
@@ -83,7 +83,7 @@ class PairExpression:
 
     Attributes:
         text: as it was given.
-        columns: relation to the columns of it that the expression looks at.
+        columns: relation to the columns of it that the expression uses.
         sql: the same for DuckDB.
         texts: what it builds text from.
 
@@ -150,7 +150,7 @@ class PairExpression:
 
 
 def _only(rows: pa.Table, columns: tuple[str, ...]) -> pa.Table:
-    """Return the columns that are looked at; one of nulls where none is, to keep the length."""
+    """Return the columns that are used; one of nulls without any, to keep the length."""
     if columns:
         return rows.select(list(columns))
     return pa.table({_NOTHING: pa.nulls(rows.num_rows, pa.int8())})

@@ -44,7 +44,7 @@ class Hint:
 
 
 def read_hint(storage: Storage) -> Hint | None:
-    """Read the hint of a table; ``None`` when there is none that can be trusted."""
+    """Read the hint of a table; ``None`` without a valid one."""
     try:
         most = budget().limits.hint
         data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, most + 1)
@@ -56,7 +56,7 @@ def read_hint(storage: Storage) -> Hint | None:
 def parse_hint(data: bytes) -> Hint | None:
     """Parse a hint; ``None`` for anything that breaks a rule, its checksum included."""
     try:
-        # orjson bounds nesting and demands UTF-8; json then tells duplicate keys and keeps the
+        # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
         # spelling of numbers, which the checksum needs.
         orjson.loads(data)
         document = json.loads(

@@ -61,7 +61,7 @@ class Range:
                 f"{what} would be {_shown(value)}, which is no {self.bits}-bit integer",
                 action=action,
                 requirement=requirement,
-                hint="nothing was committed; the numbers of this table have come to their end",
+                hint="nothing was committed; the numbers of this table are exhausted",
             )
         return value
 

@@ -392,7 +392,7 @@ def _longest_within(page: Page) -> int:
 
     To look for the longest takes a third of the time of reading a file of high cardinality. A
     dictionary of the usual size, of many strings that are short on average and hardly compress,
-    is not looked at: a long string in it would have to look like the short ones.
+    is not scanned: a long string in it is unlikely.
     """
     most = max(page.size - _PREFIX * page.values, 0)
     short = page.values >= _MANY and page.size <= min(_USUAL, _SHORT * page.values)

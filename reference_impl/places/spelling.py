@@ -105,7 +105,7 @@ def decode_paths(paths: pa.Array) -> pa.Array:
 
 def _unescaped(paths: pa.Array) -> pa.Array:
     # Every piece after a '%' begins with the two hex digits of its escape. Working on pieces
-    # decodes exactly once: what an escape yields is never looked at again.
+    # decodes exactly once: what an escape yields is never decoded again.
     pieces = pc.split_pattern(pa.concat_arrays([paths]).cast(pa.binary()), "%")
     flat = pieces.flatten()
     row = pc.list_parent_indices(pieces)

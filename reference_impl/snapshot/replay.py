@@ -187,7 +187,7 @@ def _newest_rows(
 ) -> pa.Array:
     """Return the rows, adds before removes, that are the newest of their logical file.
 
-    Most rows are the only ones of their path: only those that are not, a mask, are looked at.
+    Only rows whose path occurs again, a mask, are compared.
     """
     rows = np.flatnonzero(repeated)
     some = pa.array(rows)

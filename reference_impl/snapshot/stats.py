@@ -277,7 +277,7 @@ class _Picker:
 def _typed(values: pa.Array, of: DataType) -> pa.Array:
     match of:
         case _ if of == FLOAT:
-            # A bound printed with few digits must compare as the value that it stands for.
+            # A bound printed with few digits must compare as the value that it denotes.
             return _without_nan(values.cast(pa.float32(), safe=False))
         case _ if of == DOUBLE:
             return _without_nan(values)

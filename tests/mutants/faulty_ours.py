@@ -26,9 +26,9 @@ from reference_impl.log.commit_lines import Lines
 from reference_impl.log.commits import parse_commit
 from reference_impl.model.actions import DomainMetadata, Sidecar
 from reference_impl.model.wire import Place
-from reference_impl.scan import cdf, conform, data_file, reader, skipping, tasks
+from reference_impl.scan import cdf, conform, data_file, reader, skipping
 from reference_impl.scan.row_tracking import RowTracking
-from reference_impl.snapshot import segment, snapshot
+from reference_impl.snapshot import segment, snapshot, table_schema
 from reference_impl.snapshot.checksum import read_checksum
 from reference_impl.snapshot.history import History
 from reference_impl.snapshot.segment import Listing
@@ -164,7 +164,7 @@ _replace("finds-columns-by-display-name", data_file, "find_column", _taken_for("
 _replace("finds-columns-by-name-in-mode-id", data_file, "find_column", _taken_for("id"))
 _replace(
     "finds-partition-values-by-display-name",
-    tasks,
+    table_schema,
     "physical_name",
     lambda _right, column, _mode: column.name,
 )

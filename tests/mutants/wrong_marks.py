@@ -24,20 +24,21 @@ def _leaves_out(*actions: str) -> Any:
 
 MARKS: dict[str, Mutant] = {
     "restores-the-row-mark": wrong(
-        "RT-037", ("write.maintenance:_restore_row_ids", _row_mark_of_then)
+        "RT-037", ("write.upkeep.maintenance:_restore_row_ids", _row_mark_of_then)
     ),
     "restores-the-column-mark": wrong(
         "CM-022",
-        ("write.maintenance:_restored_metadata", lambda _: lambda _now, then: then.metadata),
+        ("write.upkeep.maintenance:_restored_metadata", lambda _: lambda _now, then: then.metadata),
     ),
     "restores-identity-marks": wrong(
-        "IDN-016", ("write.maintenance:_with_high_water_mark", lambda _: lambda then, _now: then)
+        "IDN-016",
+        ("write.upkeep.maintenance:_with_high_water_mark", lambda _: lambda then, _now: then),
     ),
     "compacts-without-metadata": wrong(
-        "COMP-004", ("write.compaction:_spelled", _leaves_out("metaData"))
+        "COMP-004", ("write.upkeep.compaction:_spelled", _leaves_out("metaData"))
     ),
     "compacts-without-progress": wrong(
-        "COMP-004", ("write.compaction:_spelled", _leaves_out("txn"))
+        "COMP-004", ("write.upkeep.compaction:_spelled", _leaves_out("txn"))
     ),
-    "ignores-the-retention": wrong("FA-008", ("write.vacuum:duration", gives(0))),
+    "ignores-the-retention": wrong("FA-008", ("write.upkeep.vacuum:duration", gives(0))),
 }

@@ -153,11 +153,11 @@ def _shuffled(right: Any) -> Any:
 
 
 PAST_THE_CATALOG = (
-    ("snapshot:check_readable", gives(None)),
-    ("write.target:check_writable", gives(None)),
+    ("snapshot.snapshot:check_readable", gives(None)),
+    ("write.files.target:check_writable", gives(None)),
     ("table:check_writable", gives(None)),
-    ("write.vacuum:check_writable", gives(None)),
-    ("write.cleanup:check_writable", gives(None)),
+    ("write.upkeep.vacuum:check_writable", gives(None)),
+    ("write.upkeep.cleanup:check_writable", gives(None)),
 )
 
 
@@ -184,15 +184,21 @@ def _feeds_all(right: Any) -> Any:
 
 RULES: dict[str, Mutant] = {
     # Change feed.
-    "feeds-what-files-tell": wrong("CDFF-005", ("write.changes:Changes.finish", _feeds_all)),
+    "feeds-what-files-tell": wrong("CDFF-005", ("write.rows.changes:Changes.finish", _feeds_all)),
     # Others at the same time.
-    "ignores-conflicts-of-metadata": wrong("LOG-003", ("write.conflicts:Metadata", is_(_NOTHING))),
-    "ignores-conflicts-of-protocols": wrong("LOG-003", ("write.conflicts:Protocol", is_(_NOTHING))),
-    "ignores-progress-of-others": wrong("TXN-004", ("write.conflicts:Txn", is_(_NOTHING))),
-    "ignores-rows-that-came": wrong("LOG-003", ("write.conflicts:_were_read", gives(NO))),
-    "refuses-what-goes-together": wrong("WNEW-001", ("write.conflicts:_were_read", gives(YES))),
-    "gives-up-at-once": wrong("WNEW-001", ("write.transaction:_ATTEMPTS", is_(1))),
-    "never-gives-up": wrong("LOG-003", ("write.transaction:_ATTEMPTS", is_(1 << 20))),
+    "ignores-conflicts-of-metadata": wrong(
+        "LOG-003", ("write.commit.conflicts:Metadata", is_(_NOTHING))
+    ),
+    "ignores-conflicts-of-protocols": wrong(
+        "LOG-003", ("write.commit.conflicts:Protocol", is_(_NOTHING))
+    ),
+    "ignores-progress-of-others": wrong("TXN-004", ("write.commit.conflicts:Txn", is_(_NOTHING))),
+    "ignores-rows-that-came": wrong("LOG-003", ("write.commit.conflicts:_were_read", gives(NO))),
+    "refuses-what-goes-together": wrong(
+        "WNEW-001", ("write.commit.conflicts:_were_read", gives(YES))
+    ),
+    "gives-up-at-once": wrong("WNEW-001", ("write.commit.transaction:_ATTEMPTS", is_(1))),
+    "never-gives-up": wrong("LOG-003", ("write.commit.transaction:_ATTEMPTS", is_(1 << 20))),
     # The log of before.
     "writes-commits-again": wrong(
         "CRC-001", ("storage:LocalStorage.put_if_absent", _again(".json"))
@@ -201,69 +207,73 @@ RULES: dict[str, Mutant] = {
         "CRC-039", ("storage:LocalStorage.put_if_absent", _again(".crc"))
     ),
     # Rules about rows.
-    "passes-over-what-it-cannot-read": wrong("CHK-006", ("write.rules:_checks", _passes_over)),
+    "passes-over-what-it-cannot-read": wrong("CHK-006", ("write.rows.rules:_checks", _passes_over)),
     "knows-no-identity-at-6": wrong(
-        "WVER-005", ("write.target:Target.supports", blind_to("identityColumns"))
+        "WVER-005", ("write.files.target:Target.supports", blind_to("identityColumns"))
     ),
-    "leaves-the-steps-of-identity": wrong("IDN-013", ("write.incoming:_values", _far_ids)),
+    "leaves-the-steps-of-identity": wrong("IDN-013", ("write.rows.incoming:_values", _far_ids)),
     # Names, types, statistics.
     "adds-names-that-are-taken": wrong("SCH-001", ("types.schema:_refuse_duplicates", gives(None))),
-    "turns-variants-around": wrong("VAR-003", ("write.conform:_variant", _turned)),
-    "lists-no-variants": wrong("VAR-001", ("write.protocols:_OF_TYPES", is_({}))),
+    "turns-variants-around": wrong("VAR-003", ("write.rows.conform:_variant", _turned)),
+    "lists-no-variants": wrong("VAR-001", ("write.features.protocols:_OF_TYPES", is_({}))),
     "cuts-decimals": wrong("STAT-012", ("write.statistics:bounds_of", afterwards(_cuts_decimals))),
     # Vectors.
     "puts-vectors-beside-their-prefix": wrong(
-        "DVFILE-001", ("write.vectors:encode_z85", afterwards(lambda text: f"ab{text}"))
+        "DVFILE-001", ("write.files.vectors:encode_z85", afterwards(lambda text: f"ab{text}"))
     ),
     "writes-a-file-for-each-vector": wrong(
-        "DVD-024", ("write.vectors:VectorWriter.write", _one_by_one)
+        "DVD-024", ("write.files.vectors:VectorWriter.write", _one_by_one)
     ),
-    "writes-native-vectors": wrong("DVFMT-008", ("write.vectors:encode", is_(_native))),
+    "writes-native-vectors": wrong("DVFMT-008", ("write.files.vectors:encode", is_(_native))),
     # Row tracking, timestamps.
     "keeps-row-ids-in-files-too-early": wrong(
-        "RT-004", ("write.target:Target.active", _tracks_what_is_supported)
+        "RT-004", ("write.files.target:Target.active", _tracks_what_is_supported)
     ),
     "starts-behind-the-file": wrong(
-        "ICT-012", ("write.transaction:Transaction._in_commit_timestamp", _starts_now)
+        "ICT-012", ("write.commit.transaction:Transaction._in_commit_timestamp", _starts_now)
     ),
     # Clustering, Iceberg, catalogs.
     "tells-not-who-clusters": wrong(
-        "CLUS-011", ("write.transaction:Transaction._content", _drops("clusteringProvider"))
+        "CLUS-011", ("write.commit.transaction:Transaction._content", _drops("clusteringProvider"))
     ),
     "clusters-what-others-did": wrong(
-        "CLUS-012", ("write.maintenance:PROVIDER", is_("fromAnotherWorld"))
+        "CLUS-012", ("write.upkeep.maintenance:PROVIDER", is_("fromAnotherWorld"))
     ),
     "numbers-no-parts-in-files": wrong(
-        "ICE2-012", ("write.data_files:stored_field", _without_parts)
+        "ICE2-012", ("write.files.data_files:stored_field", _without_parts)
     ),
     "repartitions-under-iceberg-1": wrong(
-        "ICE1-011", ("write.replace:_check_partitioning", gives(None))
+        "ICE1-011", ("write.alter.replace:_check_partitioning", gives(None))
     ),
     "repartitions-under-iceberg-2": wrong(
-        "ICE2-019", ("write.replace:_check_partitioning", gives(None))
+        "ICE2-019", ("write.alter.replace:_check_partitioning", gives(None))
     ),
-    "widens-past-iceberg": wrong("ICE2-023", ("write.iceberg:_is_allowed", gives(YES))),
+    "widens-past-iceberg": wrong("ICE2-023", ("write.features.iceberg:_is_allowed", gives(YES))),
     "appends-past-the-catalog": wrong("CAT-011", *PAST_THE_CATALOG),
     "optimizes-past-the-catalog": wrong("CAT-021", *PAST_THE_CATALOG),
     "vacuums-past-the-catalog": wrong("CAT-020", *PAST_THE_CATALOG),
     "cleans-past-the-catalog": wrong("CAT-019", *PAST_THE_CATALOG),
     # Checkpoints, compactions, statistics.
     "checkpoints-no-feature-lists": wrong(
-        "CKSCH-009", ("write.checkpoint:_small_actions", afterwards(_without_lists))
+        "CKSCH-009", ("write.checkpoints.write:_small_actions", afterwards(_without_lists))
     ),
     "forgets-domains-it-does-not-know": wrong(
-        "DOM-014", ("write.checkpoint:_small_actions", afterwards(_known_domains))
+        "DOM-014", ("write.checkpoints.write:_small_actions", afterwards(_known_domains))
     ),
-    "names-sidecars-twice": wrong("SIDE-002", ("write.checkpoint_files:_lines", _repeats_sidecars)),
-    "splits-parts-as-it-comes": wrong("CKPT-N-007", ("write.checkpoint:part_keys", _shuffled)),
+    "names-sidecars-twice": wrong(
+        "SIDE-002", ("write.checkpoints.files:_lines", _repeats_sidecars)
+    ),
+    "splits-parts-as-it-comes": wrong(
+        "CKPT-N-007", ("write.checkpoints.write:part_keys", _shuffled)
+    ),
     "leaves-parsed-statistics-out": wrong(
-        "CKC-021", ("write.checkpoint_files:_AS_STRUCT", is_("delta.nothing"))
+        "CKC-021", ("write.checkpoints.files:_AS_STRUCT", is_("delta.nothing"))
     ),
     "leaves-statistics-out": wrong(
-        "CKC-018", ("write.checkpoint_files:_AS_JSON", is_("delta.checkpoint.writeStatsAsStruct"))
+        "CKC-018", ("write.checkpoints.files:_AS_JSON", is_("delta.checkpoint.writeStatsAsStruct"))
     ),
     "compacts-without-domains": wrong(
-        "COMP-004", ("write.compaction:_spelled", _without_domain_lines)
+        "COMP-004", ("write.upkeep.compaction:_spelled", _without_domain_lines)
     ),
 }
 """Each wrong writer, and the requirement that has to notice."""

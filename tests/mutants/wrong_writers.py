@@ -338,20 +338,20 @@ def _same_columns(right: Any) -> Any:
 MUTANTS: dict[str, Mutant] = {
     # Commits.
     "overwrites-commits": wrong("WNEW-001", ("storage:LocalStorage.put_if_absent", _overwrites)),
-    "ignores-conflicts": wrong("LOG-003", ("write.transaction:check_conflict", gives(None))),
+    "ignores-conflicts": wrong("LOG-003", ("write.commit.transaction:check_conflict", gives(None))),
     "ignores-conflicts-of-domains": wrong(
-        "DOM-005", ("write.conflicts:DomainMetadata", is_(type("Nothing", (), {})))
+        "DOM-005", ("write.commit.conflicts:DomainMetadata", is_(type("Nothing", (), {})))
     ),
     "puts-commit-info-last": wrong(
-        "ICT-006", ("write.transaction:Transaction._content", _swapped_order)
+        "ICT-006", ("write.commit.transaction:Transaction._content", _swapped_order)
     ),
     "leaves-commit-info-out": wrong(
-        "ICT-005", ("write.transaction:Transaction._content", without("commitInfo"))
+        "ICT-005", ("write.commit.transaction:Transaction._content", without("commitInfo"))
     ),
     "moves-rows-as-a-change": wrong(
         "FA-017",
         (
-            "write.transaction:Transaction._content",
+            "write.commit.transaction:Transaction._content",
             lambda right: with_bodies("add", lambda b: {**b, "dataChange": True})(
                 with_bodies("remove", lambda b: {**b, "dataChange": True})(right)
             ),
@@ -360,27 +360,31 @@ MUTANTS: dict[str, Mutant] = {
     "changes-rows-as-a-move": wrong(
         "ADD-009",
         (
-            "write.transaction:Transaction._content",
+            "write.commit.transaction:Transaction._content",
             with_bodies("add", lambda b: {**b, "dataChange": False}),
         ),
     ),
     "leaves-removes-out": wrong(
-        "FA-021", ("write.transaction:Transaction._content", without("remove"))
+        "FA-021", ("write.commit.transaction:Transaction._content", without("remove"))
     ),
-    "forgets-txn": wrong("TXN-004", ("write.transaction:Transaction._content", without("txn"))),
+    "forgets-txn": wrong(
+        "TXN-004", ("write.commit.transaction:Transaction._content", without("txn"))
+    ),
     # Rules about rows.
-    "ignores-append-only": wrong("APP-002", ("write.target:Target.active", blind_to("appendOnly"))),
-    "ignores-invariants": wrong(
-        "INV-005", ("write.target:Target.supports", blind_to("invariants"))
+    "ignores-append-only": wrong(
+        "APP-002", ("write.files.target:Target.active", blind_to("appendOnly"))
     ),
-    "ignores-constraints": wrong("CHK-006", ("write.incoming:check_rules", gives(None))),
+    "ignores-invariants": wrong(
+        "INV-005", ("write.files.target:Target.supports", blind_to("invariants"))
+    ),
+    "ignores-constraints": wrong("CHK-006", ("write.rows.incoming:check_rules", gives(None))),
     "trusts-rows-with-a-new-constraint": wrong(
-        "CHK-009", ("write.definition:_check_existing", gives(None))
+        "CHK-009", ("write.alter.definition:_check_existing", gives(None))
     ),
     "takes-null-for-true": wrong(
         "CHK-006",
         (
-            "sql:Expression.evaluate",
+            "expressions.sql:Expression.evaluate",
             lambda right: (
                 lambda self, *args: (
                     found.fill_null(True)  # noqa: FBT003  a value
@@ -390,61 +394,72 @@ MUTANTS: dict[str, Mutant] = {
             ),
         ),
     ),
-    "fills-nulls-with-zero": wrong("SCH-025", ("write.incoming:check_nulls", _zeros)),
-    "ignores-generated-columns": wrong("GEN-004", ("write.incoming:_check_generated", gives(None))),
+    "fills-nulls-with-zero": wrong("SCH-025", ("write.rows.incoming:check_nulls", _zeros)),
+    "ignores-generated-columns": wrong(
+        "GEN-004", ("write.rows.incoming:_check_generated", gives(None))
+    ),
     "ignores-defaults": wrong(
-        "DFT-005", ("write.target:Target.supports", blind_to("allowColumnDefaults"))
+        "DFT-005", ("write.files.target:Target.supports", blind_to("allowColumnDefaults"))
     ),
     "forgets-identity-mark": wrong(
-        "IDN-016", ("write.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
+        "IDN-016", ("write.rows.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
     ),
-    "steps-the-wrong-way": wrong("IDN-014", ("write.incoming:_values", _flat_steps)),
-    "wraps-identity-around": wrong("IDN-015", ("write.incoming:_values", _overflows)),
-    "takes-identity-values": wrong("IDN-011", ("write.rules:_identity", _explicit)),
+    "steps-the-wrong-way": wrong("IDN-014", ("write.rows.incoming:_values", _flat_steps)),
+    "wraps-identity-around": wrong("IDN-015", ("write.rows.incoming:_values", _overflows)),
+    "takes-identity-values": wrong("IDN-011", ("write.rows.rules:_identity", _explicit)),
     # Column mapping.
-    "does-not-raise-max-id": wrong("CM-020", ("write.columns:Numbering", _forgets_highest)),
-    "stores-logical-names": wrong("CM-013", ("write.data_files:stored_field", _in_first_file)),
-    "stores-no-field-ids": wrong("CM-015", ("write.data_files:stored_field", _no_ids)),
+    "does-not-raise-max-id": wrong("CM-020", ("write.alter.columns:Numbering", _forgets_highest)),
+    "stores-logical-names": wrong(
+        "CM-013", ("write.files.data_files:stored_field", _in_first_file)
+    ),
+    "stores-no-field-ids": wrong("CM-015", ("write.files.data_files:stored_field", _no_ids)),
     "partitions-by-logical-names": wrong(
-        "CM-016", ("write.data_files:physical_name", lambda _: lambda column, _mode: column.name)
+        "CM-016",
+        ("write.files.data_files:physical_name", lambda _: lambda column, _mode: column.name),
     ),
     "gives-a-dropped-name-again": wrong(
         "CM-014",
-        ("write.columns:Numbering", lambda right: lambda highest: right(highest, lambda c: c.name)),
+        (
+            "write.alter.columns:Numbering",
+            lambda right: lambda highest: right(highest, lambda c: c.name),
+        ),
     ),
     "maps-old-files-by-new-names": wrong(
         "CM-013",
         (
-            "write.definition:map_columns",
+            "write.alter.definition:map_columns",
             lambda right: lambda *given, **_: right(*given, new=True),
         ),
     ),
     # Deletion vectors.
     "forgets-earlier-vectors": wrong(
-        "DVD-017", ("write.changes:Changes._delete_rows", _forgets_deleted)
+        "DVD-017", ("write.rows.changes:Changes._delete_rows", _forgets_deleted)
     ),
     "miscounts-vectors": wrong(
         "DVDESC-010", ("deletion_vectors.descriptor:Descriptor.to_wire", _vector_plus_one)
     ),
-    "writes-wrong-crc": wrong("DVSTO-007", ("write.vectors:frame", _wrong_crc)),
-    "declares-wide-bounds-tight": wrong("STAT-012", ("write.vectors:_widened", _tight)),
+    "writes-wrong-crc": wrong("DVSTO-007", ("write.files.vectors:frame", _wrong_crc)),
+    "declares-wide-bounds-tight": wrong("STAT-012", ("write.files.vectors:_widened", _tight)),
     "leaves-row-counts-out": wrong(
         "DVDESC-022",
-        ("write.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
-        ("write.transaction:ensure_num_records", lambda _: lambda _storage, adds, **_named: adds),
+        ("write.files.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
+        (
+            "write.commit.transaction:ensure_num_records",
+            lambda _: lambda _storage, adds, **_named: adds,
+        ),
     ),
     "vacuums-vectors": wrong(
-        "DVD-001", ("write.referenced_files:ReferencedFiles.add_actions", _names_no_vectors)
+        "DVD-001", ("write.files.referenced_files:ReferencedFiles.add_actions", _names_no_vectors)
     ),
-    "resurrects-when-it-moves": wrong("DVD-005", ("write.changes:Changes.move", _resurrects)),
+    "resurrects-when-it-moves": wrong("DVD-005", ("write.rows.changes:Changes.move", _resurrects)),
     "restores-without-vectors": wrong(
         "DVD-013",
-        ("write.maintenance:add_of", afterwards(_drops("deletionVector"))),
+        ("write.upkeep.maintenance:add_of", afterwards(_drops("deletionVector"))),
     ),
     "writes-manifests-with-vectors": wrong(
         "DVD-010",
         (
-            "write.manifest:pc",
+            "write.interop.manifest:pc",
             is_(
                 type(
                     "Blind",
@@ -458,16 +473,16 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "vacuums-what-is-retained": wrong(
-        "FA-008", ("write.vacuum:live_tombstones", afterwards(lambda t: t.slice(0, 0)))
+        "FA-008", ("write.upkeep.vacuum:live_tombstones", afterwards(lambda t: t.slice(0, 0)))
     ),
     # Change data feed.
     "leaves-change-files-out": wrong(
-        "CDC-012", ("write.transaction:Transaction._content", without("cdc"))
+        "CDC-012", ("write.commit.transaction:Transaction._content", without("cdc"))
     ),
     "records-no-preimages": wrong(
         "CDC-012",
         (
-            "write.changes:Changes._record",
+            "write.rows.changes:Changes._record",
             lambda right: (
                 lambda self, change, rows: (
                     None if change == "update_preimage" else right(self, change, rows)
@@ -476,63 +491,79 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     # Row tracking.
-    "gives-row-ids-again": wrong("RT-039", ("write.row_ids:high_water_mark", gives(-1))),
+    "gives-row-ids-again": wrong("RT-039", ("write.features.row_ids:high_water_mark", gives(-1))),
     "does-not-raise-row-mark": wrong(
-        "RT-037", ("write.transaction:Transaction._content", without("domainMetadata"))
+        "RT-037", ("write.commit.transaction:Transaction._content", without("domainMetadata"))
     ),
-    "gives-rows-new-ids": wrong("RT-047", ("write.changes:Changes._tracked", _null_ids)),
+    "gives-rows-new-ids": wrong("RT-047", ("write.rows.changes:Changes._tracked", _null_ids)),
     "assigns-no-row-ids": wrong(
-        "RT-028", ("write.transaction:assign_row_ids", lambda _: lambda adds, *_: (adds, None))
+        "RT-028",
+        ("write.commit.transaction:assign_row_ids", lambda _: lambda adds, *_: (adds, None)),
     ),
-    "tracks-without-backfill": wrong("RT-045", ("write.definition:backfill", gives(None))),
+    "tracks-without-backfill": wrong("RT-045", ("write.alter.definition:backfill", gives(None))),
     "names-no-row-columns": wrong(
-        "RT-042", ("write.transaction:Transaction._content", with_bodies("metaData", _unnamed))
+        "RT-042",
+        ("write.commit.transaction:Transaction._content", with_bodies("metaData", _unnamed)),
     ),
     # In-commit timestamps.
     "follows-the-clock-back": wrong(
-        "ICT-009", ("write.transaction:Transaction._in_commit_timestamp", _goes_back)
+        "ICT-009", ("write.commit.transaction:Transaction._in_commit_timestamp", _goes_back)
     ),
     "tells-not-since-when": wrong(
-        "ICT-010", ("write.transaction:Transaction._with_provenance", _no_provenance)
+        "ICT-010", ("write.commit.transaction:Transaction._with_provenance", _no_provenance)
     ),
     # Clustering, Iceberg, types.
     "counts-not-what-clusters": wrong(
         "CLUS-009",
-        ("write.changes:clustering_leaves", gives(())),
-        ("write.transaction:clustering_leaves", gives(())),
+        ("write.rows.changes:clustering_leaves", gives(())),
+        ("write.commit.transaction:clustering_leaves", gives(())),
     ),
-    "clusters-without-statistics": wrong("CLUS-009", ("write.columns:with_statistics", gives(()))),
-    "leaves-partitions-out-of-files": wrong("ICE1-007", ("write.data_files:is_iceberg", gives(NO))),
-    "mixes-iceberg-and-vectors": wrong("ICE2-014", ("write.target:check_iceberg", gives(None))),
-    "lists-no-timestamps-without-zone": wrong("NTZ-002", ("write.protocols:_OF_TYPES", is_({}))),
+    "clusters-without-statistics": wrong(
+        "CLUS-009", ("write.alter.columns:with_statistics", gives(()))
+    ),
+    "leaves-partitions-out-of-files": wrong(
+        "ICE1-007", ("write.files.data_files:is_iceberg", gives(NO))
+    ),
+    "mixes-iceberg-and-vectors": wrong(
+        "ICE2-014", ("write.files.target:check_iceberg", gives(None))
+    ),
+    "lists-no-timestamps-without-zone": wrong(
+        "NTZ-002", ("write.features.protocols:_OF_TYPES", is_({}))
+    ),
     "lists-no-reader-features": wrong(
-        "DV-001", ("write.definition:with_features", _unlisted_reader)
+        "DV-001", ("write.alter.definition:with_features", _unlisted_reader)
     ),
-    "records-no-widening": wrong("TW-006", ("write.columns:_commit", _same_columns)),
+    "records-no-widening": wrong("TW-006", ("write.alter.columns:_commit", _same_columns)),
     "narrows-types": wrong(
         "TW-003",
-        ("write.columns:is_widening", gives(YES)),
+        ("write.alter.columns:is_widening", gives(YES)),
         ("types.widening:is_widening", gives(YES)),
     ),
-    "widens-where-it-is-off": wrong("TW-002", ("write.target:Target.active", sees("typeWidening"))),
+    "widens-where-it-is-off": wrong(
+        "TW-002", ("write.files.target:Target.active", sees("typeWidening"))
+    ),
     # Checkpoints, compactions, cleaning, vacuum.
     "checkpoints-half-the-files": wrong(
-        "CKC-004", ("write.checkpoint:checkpoint_adds", afterwards(_half))
+        "CKC-004", ("write.checkpoints.write:checkpoint_adds", afterwards(_half))
     ),
     "checkpoints-no-tombstones": wrong(
-        "CKC-005", ("write.checkpoint:live_tombstones", afterwards(lambda t: t.slice(0, 0)))
+        "CKC-005", ("write.checkpoints.write:live_tombstones", afterwards(lambda t: t.slice(0, 0)))
     ),
     "checkpoints-no-domains": wrong(
         "CKC-007",
-        ("write.checkpoint:_small_actions", afterwards(lambda a: {**a, "domainMetadata": []})),
+        (
+            "write.checkpoints.write:_small_actions",
+            afterwards(lambda a: {**a, "domainMetadata": []}),
+        ),
     ),
     "checkpoints-no-txns": wrong(
-        "CKC-006", ("write.checkpoint:_small_actions", afterwards(lambda a: {**a, "txn": []}))
+        "CKC-006",
+        ("write.checkpoints.write:_small_actions", afterwards(lambda a: {**a, "txn": []})),
     ),
     "marks-no-second-kind": wrong(
         "CKPT-V2-002",
         (
-            "write.checkpoint_files:_lines",
+            "write.checkpoints.files:_lines",
             lambda right: (
                 lambda small, files: right(
                     {k: v for k, v in small.items() if k != "checkpointMetadata"}, files
@@ -540,27 +571,35 @@ MUTANTS: dict[str, Mutant] = {
             ),
         ),
     ),
-    "compacts-without-tombstones": wrong("COMP-006", ("write.compaction:_spelled", _compacts_adds)),
+    "compacts-without-tombstones": wrong(
+        "COMP-006", ("write.upkeep.compaction:_spelled", _compacts_adds)
+    ),
     "cleans-what-is-needed": wrong(
         "CKPT-011",
         (
-            "write.cleanup:_expired",
+            "write.upkeep.cleanup:_expired",
             lambda right: lambda storage, checkpoint: right(storage, checkpoint + 2),
         ),
     ),
-    "vacuums-what-it-does-not-know": wrong("VPC-002", ("write.vacuum:check_writable", gives(None))),
-    "writes-what-it-does-not-know": wrong("TF-003", ("write.target:check_writable", gives(None))),
-    "opens-system-domains": wrong("DOM-015", ("write.settings:_SYSTEM_PREFIX", is_("nothing."))),
-    "loses-features-when-it-upgrades": wrong(
-        "TF-012", ("write.protocols:supported", gives(frozenset()))
+    "vacuums-what-it-does-not-know": wrong(
+        "VPC-002", ("write.upkeep.vacuum:check_writable", gives(None))
     ),
-    "restores-rows-alone": wrong("META-011", ("write.maintenance:define", gives(None))),
+    "writes-what-it-does-not-know": wrong(
+        "TF-003", ("write.files.target:check_writable", gives(None))
+    ),
+    "opens-system-domains": wrong(
+        "DOM-015", ("write.alter.settings:_SYSTEM_PREFIX", is_("nothing."))
+    ),
+    "loses-features-when-it-upgrades": wrong(
+        "TF-012", ("write.features.protocols:supported", gives(frozenset()))
+    ),
+    "restores-rows-alone": wrong("META-011", ("write.upkeep.maintenance:define", gives(None))),
     # Values, paths, statistics, checksums.
-    "does-not-escape-paths": wrong("ADD-004", ("write.data_files:encode_path", _no_folder)),
+    "does-not-escape-paths": wrong("ADD-004", ("write.files.data_files:encode_path", _no_folder)),
     "drops-microseconds-of-partitions": wrong(
         "PART-008",
         (
-            "write.data_files:format_value",
+            "write.files.data_files:format_value",
             afterwards(lambda text: re.sub(r"\.\d{6}", "", text) if text else text),
         ),
     ),
@@ -571,7 +610,7 @@ MUTANTS: dict[str, Mutant] = {
     "counts-too-few-rows": wrong(
         "STAT-001",
         (
-            "write.data_files:statistics_of",
+            "write.files.data_files:statistics_of",
             afterwards(lambda s: {**s, "numRecords": s["numRecords"] - 1}),
         ),
     ),

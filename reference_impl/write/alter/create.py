@@ -119,7 +119,7 @@ def check_definition(wanted: Definition) -> None:
     """Refuse a definition whose columns cannot be stored.
 
     Raises:
-        InvalidMetadata: the partition columns are none of the schema, or twice there.
+        InvalidMetadata: a partition column is not in the schema, or is repeated.
         SchemaMismatch: no column would be left for files.
 
     """

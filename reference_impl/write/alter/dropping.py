@@ -156,7 +156,7 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
     Raises:
         UnsupportedFeatures: the table does not support it, or this implementation does not know
             what its traces are.
-        ConstraintViolation: another feature needs it, or a trace of it is left that somebody has
+        ConstraintViolation: another feature needs it, or a trace of it is left that a user has
             put in; the message names it.
 
     """

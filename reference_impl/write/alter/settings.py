@@ -77,7 +77,7 @@ def drop_constraint(snapshot: Snapshot, name: str) -> int:
     """Drop a CHECK constraint, and return the version.
 
     Raises:
-        ConstraintViolation: there is none of that name.
+        ConstraintViolation: there is no such constraint.
 
     """
     key = CONSTRAINT_PREFIX + name.lower()

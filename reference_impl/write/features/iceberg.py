@@ -111,15 +111,15 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
         if mode == "none":
             raise _refused(f"{name} needs columns that are mapped by name or id", rules.mapping)
         if rules.vectors(protocol, metadata):
-            raise _refused(f"{name} goes with no deletion vectors", rules.vectors_requirement)
+            raise _refused(f"{name} allows no deletion vectors", rules.vectors_requirement)
         for place, of in _columns(schema):
             if rules.refused(of):
-                raise _refused(f"{name} goes with no column as {place}: {of}", rules.types)
+                raise _refused(f"{name} allows no column such as {place}: {of}", rules.types)
         for column in _every_field(schema):
             for change in column.metadata.get(_CHANGES_KEY, ()):
                 if not _is_allowed(parse_type(change["fromType"]), parse_type(change["toType"])):
                     raise _refused(
-                        f"{name} goes with no column that was widened as {column.name} was",
+                        f"{name} allows no column that was widened as {column.name} was",
                         "ICE2-023",
                     )
 

@@ -112,7 +112,7 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
     """Find columns to cluster by, by their logical names.
 
     Raises:
-        UnknownColumn: there is none of that name, or it has fields.
+        UnknownColumn: there is no such column, or it is a struct.
         ConstraintViolation: it is named twice, or its type has no bounds.
 
     """

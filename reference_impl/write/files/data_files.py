@@ -50,7 +50,7 @@ def now() -> int:
 def stored_field(column: Field, mode: Mode) -> pa.Field:
     """Return the field of a data file that holds a column: physical names, ids where mapped.
 
-    A column that is void, or has void in it, is none of them: see :mod:`.void`.
+    Void columns are not stored: see :mod:`.void`.
     """
     # Obeys CM-015.
     name = physical_name(column, mode)
@@ -254,7 +254,7 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
     if not column.nullable and texts.null_count:
         raise ConstraintViolation(
             f"partition column {column.name} is declared not null, and an empty value of it "
-            "cannot be told from null",
+            "cannot be distinguished from null",
             requirement="SCH-025",
         )
     return texts

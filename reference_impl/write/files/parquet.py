@@ -58,7 +58,7 @@ class ParquetStyle:
         """Read the properties of a table.
 
         Raises:
-            InvalidMetadata: the codec or the version is none that can be written.
+            InvalidMetadata: the codec or the version cannot be written.
 
         """
         codec = configuration.get(_CODEC, "zstd").lower()

@@ -64,7 +64,7 @@ def convert(storage: Storage, wanted: Definition) -> int:
     Raises:
         CommitConflict: there is a table already.
         SchemaMismatch: folders or files do not have the columns of the schema.
-        InvalidPartitionValue: a folder's value is none of its column's type.
+        InvalidPartitionValue: a folder's value is not of its column's type.
         InvalidDataFile: a file cannot be read as the schema says.
         ConstraintViolation: a column that is not nullable has nulls, or the definition sets a
             rule that the rows were never held against.

@@ -1,7 +1,7 @@
 """What a merge does to rows that match and rows that do not.
 
 Serves "Add File and Remove File". A clause is bound to the schemas of the table and the source
-before any row is looked at, so that what cannot be evaluated is refused first.
+before any row is read, so that what cannot be evaluated is refused first.
 """
 
 from __future__ import annotations
