@@ -42,7 +42,7 @@ from generators.oracle.operations import (
     WidenColumn,
 )
 
-__all__ = ["HISTORY_ONLY", "Step", "brought", "operation_of", "recipe_step", "step_of"]
+__all__ = ["HISTORY_ONLY", "Step", "input_rows", "operation_of", "recipe_step", "step_of"]
 
 Step: TypeAlias = Mapping[str, Any]
 """One step as a JSON object."""
@@ -57,7 +57,7 @@ def step_of(
     """Give the step of an operation, which :func:`operation_of` reads back.
 
     Args:
-        operation: any but :class:`Keep`, which has no step of its own.
+        operation: any but :class:`NoRowChange`, which has no step of its own.
         schema: the schema in force before it.
         step_of_version: gives the number of the step that made a version; only a restore asks.
 
@@ -108,8 +108,8 @@ def operation_of(step: Step, schema: Struct, version_of: Callable[[int], int]) -
     return made(step, schema)
 
 
-def brought(step: Step, schema: Struct) -> tuple[Struct, tuple[Row, ...]]:
-    """Give the rows that a step brings, and the columns that it brings of them."""
+def input_rows(step: Step, schema: Struct) -> tuple[Struct, tuple[Row, ...]]:
+    """Give the input rows of a step, and the columns that they have."""
     names = step.get("columns") if "rows" in step else None
     columns = schema if names is None else schema.select(*names)
     return columns, tuple(decode(columns, document) for document in step.get("rows") or ())
@@ -181,7 +181,7 @@ def _created(step: Step, _: Struct) -> Create:
         tuple(step.get("partition_columns") or ()),
         step.get("properties") or {},
         tuple(step.get("features") or ()),
-        brought(step, schema)[1],
+        input_rows(step, schema)[1],
     )
 
 
@@ -192,7 +192,7 @@ def _replace(of: Replace, _: Struct) -> dict[str, Any]:
 
 def _replaced(step: Step, _: Struct) -> Replace:
     schema = from_json(step["schema"])
-    return Replace(schema, tuple(step.get("partition_columns") or ()), brought(step, schema)[1])
+    return Replace(schema, tuple(step.get("partition_columns") or ()), input_rows(step, schema)[1])
 
 
 def _update(update: Update, schema: Struct) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _merged(step: Step, schema: Struct) -> Merge:
         MergeClause(each["match"], each["action"], each.get("condition"), each.get("set"))
         for each in step["when"]
     )
-    return Merge(brought(step, schema)[1], step["on"], clauses)
+    return Merge(input_rows(step, schema)[1], step["on"], clauses)
 
 
 def _added(step: Step, _: Struct) -> AddColumn:
@@ -262,12 +262,12 @@ _CODECS: Final[Mapping[type, _Codec]] = {
             **_rows(of.rows, schema),
             **_layout(rows_per_file=of.rows_per_file),
         },
-        lambda step, schema: Append(brought(step, schema)[1], **step.get("layout", {})),
+        lambda step, schema: Append(input_rows(step, schema)[1], **step.get("layout", {})),
     ),
     Overwrite: _Codec(
         "overwrite",
         lambda of, schema: {**_rows(of.rows, schema), **_where(of.where)},
-        lambda step, schema: Overwrite(brought(step, schema)[1], step.get("filter")),
+        lambda step, schema: Overwrite(input_rows(step, schema)[1], step.get("filter")),
     ),
     Delete: _Codec(
         "delete",

@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name.
 
     Raises:
-        AttributeError: there is none of that name.
+        AttributeError: there is no such name.
 
     """
     if name not in _HOMES:

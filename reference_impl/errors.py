@@ -14,7 +14,7 @@ Serves every section of the protocol. Step to error:
 ``kind`` and ``stage`` carry the words that case specs use (``docs/formats.md``).
 """
 
-# ruff: noqa: N818  the root is DeltaError; a class below it names the fault, not its being one
+# ruff: noqa: N818  the root is DeltaError; its subclasses name the fault
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class DeltaError(Exception):
         stage: Stage | None = None,
         requirement: str | None = None,
     ) -> None:
-        """Keep the facts apart from the message, so that callers need not parse it."""
+        """Store the facts besides the message, so that callers need not parse it."""
         super().__init__(message)
         self.message = message
         self.path = path
@@ -130,7 +130,7 @@ class DeltaError(Exception):
             self.requirement = requirement
 
     def __str__(self) -> str:
-        """Give the message with place, clause and hint."""
+        """Return the message with place, clause and hint."""
         facts = (("version", self.version), ("file", self.path), ("action", self.action))
         place = ", ".join(f"{name} {value}" for name, value in facts if value is not None)
         text = f"{self.message} [{self.requirement}: {self.clause}]"
@@ -263,7 +263,7 @@ class CheckpointFileNotFound(NotFoundError):
 
 
 class InvalidLogSegment(InvalidTableError):
-    """The log files that are there do not add up to the version."""
+    """The log files do not give the version."""
 
 
 class MalformedCommit(InvalidTableError):
@@ -281,7 +281,7 @@ class InvalidAction(InvalidTableError):
 
 
 class DuplicateAction(InvalidTableError):
-    """Two actions contradict each other where only one may stand."""
+    """Two actions contradict each other where only one is allowed."""
 
     clause = "Action Reconciliation"
     requirement = "FA-011"
@@ -352,7 +352,7 @@ class InvalidColumnMapping(InvalidTableError):
 
 
 class InvalidRatifiedCommits(InvalidTableError):
-    """The commits that were handed in as a catalog's do not fit each other or the table."""
+    """The ratified commits do not fit each other or the table."""
 
     clause = "Catalog-managed tables"
     requirement = "CAT-002"
@@ -448,17 +448,17 @@ class CommitConflict(ConflictError):
 class CommitOutcomeUnknown(OSError):
     """The storage failed while it created a commit, which may be there or may still appear.
 
-    No :class:`DeltaError`: it says nothing about the table, and nobody retries it unseen. Files
-    that the commit names stay where they are.
+    No :class:`DeltaError`: it says nothing about the table, and must not be retried blindly.
+    Files that the commit references are kept.
 
     Attributes:
-        txn_id: ``commitInfo.txnId`` of the commit, by which the history tells whether it landed.
+        txn_id: ``commitInfo.txnId`` of the commit, by which the history shows whether it succeeded.
         version: the version that it was to make.
 
     """
 
     def __init__(self, txn_id: str, version: int, cause: BaseException) -> None:
-        """Keep what the commit can be recognised by."""
+        """Store what identifies the commit."""
         super().__init__(
             f"the outcome of the commit of version {version} is unknown: {cause}; look in the "
             f"history for txnId {txn_id} before you repeat the operation"
@@ -484,7 +484,7 @@ class ConcurrentMetadataChange(CommitConflict):
 
 
 class ConcurrentAppend(CommitConflict):
-    """The winner added rows that this operation ought to have looked at."""
+    """The winner added rows that this operation should have read."""
 
 
 class ConcurrentDelete(CommitConflict):
@@ -508,7 +508,7 @@ class RowsNotTracked(UnsupportedError):
 
 
 class DataFileTooLarge(LimitExceeded):
-    """A data file is small on disk and unfolds to more than the limits allow."""
+    """A data file decompresses to more than the limits allow."""
 
     clause = "Data Files"
     requirement = "DATA-001"
@@ -526,8 +526,8 @@ class FileTooLarge(LimitExceeded):
 class PlaceRefused(UnsupportedError):
     """A path leads to a place that is not read, written or deleted from this table.
 
-    The table may be valid. What lies outside of its root is the caller's to allow, and a place
-    that cannot be told for certain is never taken for another.
+    The table may be valid. The caller decides about places outside of its root; an ambiguous path
+    is refused.
     """
 
     clause = "Add File and Remove File"

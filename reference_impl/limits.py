@@ -1,10 +1,10 @@
-"""How much memory and time one operation on a table may take: options, each with a default.
+"""Limits on the memory and time of one operation on a table.
 
 Serves every section of the protocol: a table is untrusted input, and the text bounds neither the
 size of a file nor the depth of a schema. What is beyond a limit may be valid all the same, so that
 :class:`~reference_impl.errors.LimitExceeded` says so and never that the table is malformed.
 
-An operation begins at an entry point, such as a method of ``Table``. What it calls, on whichever
+An operation begins at an entry point, such as a method of ``Table``. What it calls, on any
 thread, finds its :class:`Budget` by :func:`budget`.
 """
 
@@ -50,7 +50,7 @@ _CGROUPS: Final = (
 
 @functools.cache
 def _half_of_memory() -> int:
-    """Give half of the memory of the machine, or of the container, in bytes."""
+    """Return half of the memory of the machine, or of the container, in bytes."""
     sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for name in _CGROUPS:
         path = Path(name)
@@ -80,13 +80,13 @@ class Limits:
     seconds: float | None = _option(
         None,
         "seconds",
-        "one operation; looked at between files, row groups and versions",
+        "one operation; checked between files, row groups and versions",
         "none; `delta-tck audit` has 3600",
     )
     log_file: int = _option(
         1024 * _MEBI, "bytes", "one file of the log that is not Parquet: a commit, a checksum"
     )
-    hint: int = _option(16 * _MEBI, "bytes", "`_last_checkpoint`; a longer one is passed over")
+    hint: int = _option(16 * _MEBI, "bytes", "`_last_checkpoint`; a longer one is ignored")
     nesting: int = _option(
         100, "levels", "types in the table schema: each struct, array and map is a level"
     )
@@ -102,16 +102,18 @@ class Limits:
     pages: int = _option(
         512 * _MEBI,
         "bytes",
-        "pages of a data file that are unfolded at once, or 8 times their size",
+        "pages of a data file that are decompressed at once, or 8 times their size",
     )
     data_file: int = _option(
-        384 * _MEBI, "bytes", "a data file, unfolded; larger ones by `data_file_growth`"
+        384 * _MEBI, "bytes", "a data file, decompressed; larger ones by `data_file_growth`"
     )
-    data_file_growth: int = _option(100, "times its size", "what a large data file unfolds to")
+    data_file_growth: int = _option(100, "times its size", "a large data file, decompressed")
     checkpoint: int = _option(
-        64 * _MEBI, "bytes", "a checkpoint file, unfolded, beside `checkpoint_growth`"
+        64 * _MEBI, "bytes", "a checkpoint file, decompressed; larger ones by `checkpoint_growth`"
     )
-    checkpoint_growth: int = _option(200, "times its size", "what a large checkpoint unfolds to")
+    checkpoint_growth: int = _option(
+        200, "times its size", "what a large checkpoint decompresses to"
+    )
     vector: int = _option(256 * _MEBI, "bytes", "one serialized deletion vector")
     vector_buckets: int = _option(
         4096, "buckets", "one deletion vector; each covers 4,294,967,296 rows of its data file"
@@ -137,7 +139,7 @@ DEFAULT_LIMITS: Final = Limits()
 
 
 def describe() -> list[tuple[str, str, str, str]]:
-    """Give name, default, unit and meaning of every limit, for the guide."""
+    """Return name, default, unit and meaning of every limit, for the guide."""
     rows = []
     for one in fields(Limits):
         facts = one.metadata
@@ -169,7 +171,7 @@ class Account:
             raise exceeded("memory", f"{what} takes {held} bytes and more")
 
     def free(self, size: int) -> None:
-        """Count bytes as held no more."""
+        """Release counted bytes."""
         with self._lock:
             self._held -= size
 
@@ -184,7 +186,7 @@ class Account:
 
     @contextmanager
     def holding(self) -> Iterator[Callable[[int, str], None]]:
-        """Give what counts bytes, as :meth:`take` does, as held until the block ends."""
+        """Return what counts bytes, as :meth:`take` does, as held until the block ends."""
         sizes: list[int] = []
 
         def hold(size: int, what: str) -> None:
@@ -207,7 +209,7 @@ class Budget:
         self._until = None if limits.seconds is None else time.monotonic() + limits.seconds
 
     def check_time(self) -> None:
-        """Go on only while there is time.
+        """Check the time limit.
 
         Raises:
             LimitExceeded: the time is up.
@@ -222,7 +224,7 @@ _NONE: Final = Budget(DEFAULT_LIMITS)
 
 
 def budget() -> Budget:
-    """Give the budget of the operation that runs; the default limits outside of one."""
+    """Return the budget of the operation that runs; the default limits outside of one."""
     return _CURRENT.get() or _NONE
 
 
@@ -233,7 +235,7 @@ def exceeded(
     error: type[LimitExceeded] = LimitExceeded,
     path: str | None = None,
 ) -> LimitExceeded:
-    """Make the error for what is beyond a limit.
+    """Return the error for an exceeded limit.
 
     Args:
         name: the field of :class:`Limits`.
@@ -254,13 +256,13 @@ def exceeded(
 
 
 def out_of_memory(error: MemoryError, path: str | None = None) -> LimitExceeded:
-    """Make the error for memory that the system did not give."""
+    """Return the error for memory that the system refused."""
     return exceeded("memory", f"the system has no memory left ({str(error)[:100]})", path=path)
 
 
 @contextmanager
 def within_limits(limits: Limits) -> Iterator[Budget]:
-    """Run an operation under limits; within another operation those of the outer one hold.
+    """Run an operation under limits; the limits of an outer operation take precedence.
 
     Raises:
         LimitExceeded: the system has no memory left, or something is nested too deep.

@@ -46,7 +46,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         filter: a tree (``docs/formats.md``) or a Spark SQL predicate; rows for which it is
             true are given.
         row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
-        ratified: what the caller got from the catalog of a catalog-managed table.
+        ratified: the commits that the catalog of a catalog-managed table ratified.
         limits: what the operation may take.
         options: configuration for an object store.
         outside: which places outside of the root are read; see

@@ -47,7 +47,7 @@ class Table:
 
     Attributes:
         storage: the storage bound to the table root.
-        ratified: what the table's catalog ratified, as it was handed in.
+        ratified: the commits that the table's catalog ratified.
         limits: what each operation may take.
 
     """
@@ -67,8 +67,8 @@ class Table:
         Args:
             location: a local path, a URL, or an open storage.
             options: configuration for an object store.
-            ratified: what the caller got from the catalog of a catalog-managed table, which
-                cannot be read without.
+            ratified: the commits that the catalog of a catalog-managed table ratified; required to
+                read such a table.
             limits: what each operation may take; beyond it, it ends with ``LimitExceeded``.
             outside: which places outside of the root are read; see
                 :func:`~reference_impl.storage.open_storage`.
@@ -91,7 +91,7 @@ class Table:
             version: the version to load.
             timestamp: load the latest version committed at or before this time, given in
                 milliseconds since the epoch, as ISO 8601 text or as a datetime (UTC where no
-                zone is told).
+                zone is given).
 
         Raises:
             ValueError: both a version and a timestamp are given.
@@ -108,7 +108,7 @@ class Table:
         return Snapshot(self.storage, listing, version)
 
     def history(self, limit: int | None = None) -> list[CommitRecord]:
-        """Give the commits that the log still holds, newest first; at most ``limit`` of them.
+        """Return the commits that the log still holds, newest first; at most ``limit`` of them.
 
         Raises:
             NotFoundError: there is no table.
@@ -119,7 +119,7 @@ class Table:
         return self._history().commits(limit)
 
     def changes(self, start: int, end: int | None = None) -> pa.Table:
-        """Give the row-level changes of the versions ``start`` to ``end``, both included.
+        """Return the row-level changes of the versions ``start`` to ``end``, both included.
 
         See :func:`reference_impl.scan.cdf.read_changes`.
         """
@@ -130,7 +130,7 @@ class Table:
         return History(self.storage, listing, Snapshot(self.storage, listing))
 
     def latest_version(self) -> int:
-        """Give the newest version.
+        """Return the newest version.
 
         Raises:
             TableNotFound: there is no table.
@@ -150,7 +150,7 @@ class Table:
         clustering_columns: Sequence[columns.Path] = (),
         rows: pa.Table | None = None,
     ) -> int:
-        """Create the table, and give its version: 0.
+        """Create the table, and return its version: 0.
 
         Args:
             schema: an Arrow schema, or the table schema as JSON.
@@ -184,7 +184,7 @@ class Table:
         properties: Mapping[str, str] | None = None,
         rows: pa.Table | None = None,
     ) -> int:
-        """Replace the table's columns, partitions and rows, and give the version.
+        """Replace the table's columns, partitions and rows, and return the version.
 
         See :func:`reference_impl.write.alter.replace.replace_table`.
         """
@@ -200,7 +200,7 @@ class Table:
         properties: Mapping[str, str] | None = None,
         features: Iterable[str] = (),
     ) -> int:
-        """Make a table of the Parquet files that are there, and give its version: 0.
+        """Make a table of the Parquet files that are there, and return its version: 0.
 
         Args:
             schema: of the table, the partition columns among it; by default that of the first
@@ -225,14 +225,14 @@ class Table:
         return convert(self.storage, wanted)
 
     def generate_manifest(self) -> list[str]:
-        """Write manifests of the latest version, and give their paths.
+        """Write manifests of the latest version, and return their paths.
 
         See :func:`reference_impl.write.interop.manifest.write_manifests`.
         """
         return write_manifests(self.snapshot())
 
     def append(self, rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int:
-        """Add rows, and give the version that they came with.
+        """Add rows, and return the version that has them.
 
         Columns are found by name; those that are missing are null.
 
@@ -252,7 +252,7 @@ class Table:
         return row_operations.append(self.snapshot(), rows, txn)
 
     def delete(self, filter: Filter = None) -> int:  # noqa: A002  the word of the contract
-        """Delete the rows for which a filter is true, all by default, and give the version.
+        """Delete the rows for which a filter is true, all by default, and return the version.
 
         Raises:
             AppendOnlyViolation: the table only grows.
@@ -266,7 +266,7 @@ class Table:
         rows: pa.Table,
         filter: Filter = None,  # noqa: A002  the word of the contract
     ) -> int:
-        """Replace the rows for which a filter is true, all by default, and give the version.
+        """Replace the rows for which a filter is true, all by default, and return the version.
 
         Raises:
             ConstraintViolation: a row that comes in does not match the filter.
@@ -280,7 +280,7 @@ class Table:
         values: Mapping[str, Any],
         filter: Filter = None,  # noqa: A002  the word of the contract
     ) -> int:
-        """Set columns of the rows for which a filter is true, and give the version.
+        """Set columns of the rows for which a filter is true, and return the version.
 
         Args:
             values: column to its new value: a constant as Arrow takes it for the column's type,
@@ -300,7 +300,7 @@ class Table:
         on: str | Sequence[str],
         clauses: Clauses | Sequence[When] = Clauses(),  # noqa: B008  a frozen value
     ) -> int:
-        """Merge rows, and give the version; see :mod:`reference_impl.write.rows.merge`.
+        """Merge rows, and return the version; see :mod:`reference_impl.write.rows.merge`.
 
         Args:
             source: the rows to merge.
@@ -316,7 +316,7 @@ class Table:
         return row_merge.merge(self.snapshot(), source, on, clauses)
 
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
-        """Set table properties, support features, and give the version.
+        """Set table properties, support features, and return the version.
 
         Raises:
             InvalidMetadata: a property has a value that it cannot have.
@@ -327,7 +327,7 @@ class Table:
         return settings.set_properties(self.snapshot(), properties, features)
 
     def unset_properties(self, names: Iterable[str]) -> int:
-        """Unset table properties, and give the version.
+        """Unset table properties, and return the version.
 
         Raises:
             InvalidMetadata: a property cannot be unset.
@@ -337,7 +337,7 @@ class Table:
         return settings.unset_properties(self.snapshot(), names)
 
     def drop_feature(self, name: str) -> int:
-        """Take a feature out of the protocol once no trace of it is left; give the version.
+        """Drop a feature once no trace of it is left, and return the version.
 
         Raises:
             ConstraintViolation: a trace of it is left, or another feature needs it.
@@ -348,7 +348,7 @@ class Table:
         return drop_feature(self.snapshot(), name)
 
     def add_constraint(self, name: str, expression: str) -> int:
-        """Add a CHECK constraint, a condition in Spark SQL, and give the version.
+        """Add a CHECK constraint, a condition in Spark SQL, and return the version.
 
         Raises:
             ConstraintViolation: a row breaks it, or there is one of that name.
@@ -359,16 +359,16 @@ class Table:
         return settings.add_constraint(self.snapshot(), name, expression)
 
     def drop_constraint(self, name: str) -> int:
-        """Drop a CHECK constraint, and give the version.
+        """Drop a CHECK constraint, and return the version.
 
         Raises:
-            ConstraintViolation: there is none of that name.
+            ConstraintViolation: there is no such constraint.
 
         """
         return settings.drop_constraint(self.snapshot(), name)
 
     def set_transaction(self, app_id: str, version: int) -> int:
-        """Record the progress of an application, and give the table's version.
+        """Record the progress of an application, and return the table's version.
 
         Raises:
             ConflictError: the application made progress in the meantime.
@@ -377,7 +377,7 @@ class Table:
         return settings.set_transaction(self.snapshot(), app_id, version)
 
     def set_domain(self, domain: str, configuration: str | None) -> int:
-        """Set a metadata domain, remove it for ``None``, and give the version.
+        """Set a metadata domain, remove it for ``None``, and return the version.
 
         Raises:
             ConstraintViolation: the domain is the system's.
@@ -393,7 +393,7 @@ class Table:
 
         Raises:
             ConstraintViolation: a column cannot be added to rows that are there.
-            InvalidSchema: a name is taken.
+            InvalidSchema: a column of that name exists.
 
         """
         return columns.add_columns(self.snapshot(), read_schema(fields).fields, parent)
@@ -415,7 +415,7 @@ class Table:
         return columns.change_type(self.snapshot(), path, wanted)
 
     def set_nullable(self, name: str, *, nullable: bool) -> int:
-        """Let a column have nulls, or have none from now on."""
+        """Make a column nullable, or not nullable."""
         return columns.set_nullable(self.snapshot(), name, nullable=nullable)
 
     def set_default(self, name: str, expression: str | None) -> int:
@@ -451,7 +451,7 @@ class Table:
         return vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
 
     def clean_log(self) -> list[str]:
-        """Delete expired log files, and give their paths ("Metadata Cleanup")."""
+        """Delete expired log files, and return their paths ("Metadata Cleanup")."""
         return clean_log(self.snapshot())
 
     def compact_log(self, start: int, end: int) -> None:
@@ -459,7 +459,7 @@ class Table:
         compact_log(self.snapshot(), start, end)
 
     def checkpoint(self, style: Style | None = None) -> int:
-        """Write a checkpoint of the latest version, and give that version.
+        """Write a checkpoint of the latest version, and return that version.
 
         Args:
             style: which kind; what the table's properties ask for by default.

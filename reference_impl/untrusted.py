@@ -43,7 +43,7 @@ def refuse_length(text: str) -> None:
 
 
 def decimal_of(text: str) -> Decimal:
-    """Parse a finite decimal number; beyond :data:`FARTHEST` that power of ten stands for it.
+    """Parse a finite decimal number; beyond :data:`FARTHEST` it is that power of ten.
 
     Raises:
         LimitExceeded: it is too long.
@@ -113,7 +113,7 @@ def parse_json(
 
 
 def too_deep(error: orjson.JSONDecodeError, path: str | None = None) -> LimitExceeded | None:
-    """Give the error to raise in place of one of orjson's for JSON that is nested too deep."""
+    """Return the error to raise in place of one of orjson's for JSON that is nested too deep."""
     if "depth limit" not in str(error) and "ecursion" not in str(error):
         return None
     return exceeded("nesting", "JSON is nested deeper than can be followed", path=path)

@@ -154,12 +154,12 @@ class Judge:
         """Add what the witness says of a table that is right; it decides nothing."""
         if self.witness is None or verdict.outcome is not Outcome.PASS:
             return verdict
-        told = self.witness.testimony(table)
-        if told is None:
+        difference = self.witness.disagreement(table)
+        if difference is None:
             return verdict
-        if not told:
+        if not difference:
             return replace(verdict, message=f"{self.witness.name} reads the same")
-        return Verdict(Outcome.OPEN, f"{self.witness.name} {told}", seen="witness")
+        return Verdict(Outcome.OPEN, f"{self.witness.name} {difference}", seen="witness")
 
     def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:
         try:

@@ -34,14 +34,14 @@ class Witness:
         description = adapter.describe()
         self.name, self._claims = description.name, description.claims
 
-    def testimony(self, table: Path) -> str | None:
-        """Let it read a table.
+    def disagreement(self, table: Path) -> str | None:
+        """Read a table with it, and compare.
 
         Args:
             table: the root; the reference implementation reads the table.
 
         Returns:
-            ``""`` where it gives the same rows, what else it gives or says, and ``None`` where it
+            ``""`` where it reads the same rows, else the difference or its error; ``None`` where it
             was not asked, because it does not claim to read such tables.
 
         """
@@ -53,7 +53,7 @@ class Witness:
             return None
         try:
             answer = self._adapter.run(Scan(str(table)))
-        except Exception as error:  # noqa: BLE001  whatever it raises is its testimony
+        except Exception as error:  # noqa: BLE001  whatever it raises is reported
             return f"raises {type(error).__name__}: {error}"
         match answer:
             case Refused(_, _, message):

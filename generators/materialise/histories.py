@@ -22,8 +22,8 @@ from generators.oracle.operations import (
     Delete,
     DropColumn,
     History,
-    Keep,
     Merge,
+    NoRowChange,
     Operation,
     Overwrite,
     RenameColumn,
@@ -120,7 +120,7 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
         case SetDefault():
             wanted = schema_after(builder.schema, operation)
             builder.change_table(schema=wanted, features=("allowColumnDefaults",))
-        case Keep(version):
+        case NoRowChange(version):
             if version:
                 builder.commit([])
         case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns() | SetNullable():

@@ -25,9 +25,9 @@ __all__ = [
     "Delete",
     "DropColumn",
     "History",
-    "Keep",
     "Merge",
     "MergeClause",
+    "NoRowChange",
     "Operation",
     "Overwrite",
     "RenameColumn",
@@ -258,8 +258,8 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
-    """Do what no reader of rows can see; ``version`` tells whether it makes a version."""
+class NoRowChange:
+    """Change no row; ``version`` says whether a version is committed."""
 
     version: bool = True
 
@@ -297,7 +297,7 @@ Operation: TypeAlias = (
     | SetNullable
     | SetDefault
     | Restore
-    | Keep
+    | NoRowChange
     | Compact
     | Checkpoint
 )
@@ -307,7 +307,7 @@ History: TypeAlias = Sequence[Operation]
 
 def commits(operation: Operation) -> bool:
     """Tell whether an operation makes a version."""
-    return not isinstance(operation, Checkpoint) and operation != Keep(version=False)
+    return not isinstance(operation, Checkpoint) and operation != NoRowChange(version=False)
 
 
 def widened_field(column: Field, data_type: DataType) -> Field:
@@ -437,7 +437,7 @@ def apply(  # noqa: C901, PLR0912  one branch per operation
             | SetDefault()
         ):
             oracle.change_schema(schema_after(oracle.schema, operation))
-        case Compact() | Checkpoint() | Keep():
+        case Compact() | Checkpoint() | NoRowChange():
             return
 
 
@@ -475,13 +475,13 @@ def merge_plan(oracle: Oracle, merge: Merge) -> tuple[dict[int, Row | None], lis
     edits: dict[int, Row | None] = {}
     inserts: list[Row] = []
     pairs: dict[int, list[Row]] = {each.identity: [] for each in oracle.pending}
-    lonely = list(merge.source)
+    unmatched_source = list(merge.source)
     for identity, partners in pairs.items():
         target = oracle.row(identity)
         for source in merge.source:
             if evaluate(merge.on, {"target": target, "source": source}) is True:
                 partners.append(source)
-                lonely = [each for each in lonely if each is not source]
+                unmatched_source = [each for each in unmatched_source if each is not source]
     for identity, partners in pairs.items():
         target = oracle.row(identity)
         sides = [{"target": target, "source": source} for source in partners]
@@ -493,7 +493,7 @@ def merge_plan(oracle: Oracle, merge: Merge) -> tuple[dict[int, Row | None], lis
         if acts:
             clause, values = acts[0]
             edits[identity] = None if clause.action == "delete" else values
-    for source in lonely:
+    for source in unmatched_source:
         insert = _decided(merge.clauses, "not_matched", {"source": source})
         if insert is not None:
             inserts.append(insert[1])

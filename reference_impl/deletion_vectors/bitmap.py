@@ -53,7 +53,7 @@ class Bitmap:
         return int(self.keys[-1]) * CONTAINER_ROWS + int(self._values(len(self.keys) - 1)[-1])
 
     def kept(self, start: int, length: int) -> pa.BooleanArray | None:
-        """Tell which rows from ``start`` on are not in the set.
+        """Return the mask of rows from ``start`` on that are not in the set.
 
         Returns:
             True for each row that stays; ``None`` when all of them do.
@@ -73,7 +73,7 @@ class Bitmap:
         )
 
     def rows(self) -> npt.NDArray[np.uint64]:
-        """Give every row of the set, ascending: eight bytes of memory for each."""
+        """Return every row of the set, ascending: eight bytes of memory for each."""
         parts = [
             self.keys[at] * np.uint64(CONTAINER_ROWS) + self._values(at)
             for at in range(len(self.keys))

@@ -65,7 +65,7 @@ class Descriptor:
         return cls(storage_type, text, offset, size, cardinality)
 
     def to_wire(self) -> dict[str, Any]:
-        """Give the JSON object of the action."""
+        """Return the JSON object of the action."""
         wire: dict[str, Any] = {
             "storageType": self.storage_type,
             "pathOrInlineDv": self.path_or_inline_dv,
@@ -77,7 +77,7 @@ class Descriptor:
 
     @property
     def unique_id(self) -> str:
-        """The id that tells logical files of one data file apart (section Derived Fields)."""
+        """The id that distinguishes logical files of one data file (section Derived Fields)."""
         # Obeys DVDESC-013 DVDESC-014.
         name = self.storage_type + self.path_or_inline_dv
         return name if self.offset is None else f"{name}@{self.offset}"

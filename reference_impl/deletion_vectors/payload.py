@@ -46,7 +46,7 @@ _ARRAY_LIMIT = 4096
 _MAX_BUCKET = 1 << 31
 
 _RUNS = 1 << 20
-"""Runs that are looked at together, about."""
+"""Runs that are checked together, about."""
 
 _LEAST = 12
 """Bytes of a bucket at least: its key or size, and a bitmap without containers."""
@@ -196,7 +196,7 @@ def _layout(
     counts: _Column,
     table: _Column | None,
 ) -> tuple[_Column, _Column, int]:
-    """Give where each container starts, the bytes that it takes, and the end.
+    """Return where each container starts, the bytes that it takes, and the end.
 
     Args:
         data: the whole vector.
@@ -208,8 +208,8 @@ def _layout(
     """
     lengths = np.where(kinds == BITMAP, BITMAP_BYTES, 2 * counts)
     starts = at + np.cumsum(lengths) - lengths
-    # Only the runs themselves tell how long a run container is: the table leads to them all at
-    # once, and without it there are few to walk over.
+    # The length of a run container is only known from its runs: the offset table locates them
+    # at once, and without it there are few to visit.
     runs = np.flatnonzero(kinds == RUN)
     if table is not None:
         if (table[runs] + 2 > len(data)).any():
@@ -264,7 +264,7 @@ def _arrays_ascend(segment: npt.NDArray[np.uint8], counts: _Column) -> bool:
 def _runs_fit(
     data: npt.NDArray[np.uint8], offsets: _Column, runs: _Column, counts: _Column
 ) -> bool:
-    """Tell whether the runs of containers ascend, stay apart and hold so many values."""
+    """Return whether the runs of containers ascend, stay apart and hold so many values."""
     if not runs.all():
         return False
     through = np.cumsum(runs)
@@ -287,7 +287,7 @@ def _runs_fit(
 
 
 def _shorts(data: npt.NDArray[np.uint8], at: Any) -> Any:
-    """Give the 16-bit numbers at places."""
+    """Return the 16-bit numbers at places."""
     return data[at].astype(np.int64) + 256 * data[at + 1].astype(np.int64)
 
 

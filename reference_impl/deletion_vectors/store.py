@@ -36,7 +36,7 @@ def frame(payloads: Sequence[bytes]) -> tuple[bytes, list[int]]:
 
 
 def inline(payload: bytes, cardinality: int) -> Descriptor:
-    """Give the descriptor that holds a serialized vector itself."""
+    """Return the descriptor that holds a serialized vector itself."""
     return Descriptor("i", encode_z85(payload), None, len(payload), cardinality)
 
 

@@ -75,7 +75,7 @@ def _database(memory_bytes: int) -> duckdb.DuckDBPyConnection:
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Give a connection to the database, under the limits in force; the caller closes it."""
+    """Return a connection to the database, under the limits in force; the caller closes it."""
     return _database(budget().limits.sql_memory).cursor()
 
 
@@ -177,5 +177,5 @@ def _await(asked: _Query, limits: Limits) -> None:
 
 
 def not_evaluated(text: str, error: Exception) -> SchemaMismatch:
-    """Give the error for an expression that a database or a cast refuses."""
+    """Return the error for an expression that a database or a cast refuses."""
     return SchemaMismatch(f"the expression {text[:200]!r} cannot be evaluated: {str(error)[:200]}")

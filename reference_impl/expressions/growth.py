@@ -74,7 +74,7 @@ def check_texts(texts: Texts, relations: Mapping[str, pa.Table]) -> None:
 
 
 def _longest(rows: pa.Table, path: list[str]) -> int:
-    """Give the bytes of the longest value of a column, or of a field in it."""
+    """Return the bytes of the longest value of a column, or of a field in it."""
     values = rows.column(path[0])
     for name in path[1:]:
         fields = list(values.type) if pa.types.is_struct(values.type) else []

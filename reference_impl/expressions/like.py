@@ -1,7 +1,7 @@
 r"""LIKE patterns as regular expressions that are matched in linear time.
 
 Spark's LIKE: ``%`` is any text, ``_`` any one character (a code point, newlines as well), and the
-escape character, a backslash by default, stands before ``%``, ``_`` or itself.
+escape character, a backslash by default, precedes ``%``, ``_`` or itself.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ __all__ = ["like_regex"]
 
 
 def like_regex(pattern: str, escape: str = "\\") -> str:
-    """Give a regular expression in RE2 syntax that fully matches what a pattern matches.
+    """Return a regular expression in RE2 syntax that fully matches what a pattern matches.
 
     Raises:
-        InvalidFilter: the escape character stands before another character, or last.
+        InvalidFilter: the escape character precedes another character, or is last.
         LimitExceeded: the pattern has too many wildcards.
 
     """

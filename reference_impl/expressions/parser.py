@@ -1,7 +1,7 @@
 """Parse Spark SQL expressions, by the precedence of Spark's grammar.
 
-Every token is looked at once, so that time is linear in the text; recursion is bounded. What the
-grammar has and this parser does not read is refused as unsupported, never passed over.
+Every token is visited once, so that time is linear in the text; recursion is bounded. What the
+grammar has and this parser does not read is refused as unsupported, never ignored.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class _Parser:
         return self._made("like", escape, value, pattern, start=value.start)
 
     def _listed(self) -> list[Node]:
-        """Parse what stands between brackets, the first of which is behind."""
+        """Parse the items in brackets, after the opening one."""
         found = [self._expression(_OR)]
         while self._sign(","):
             found.append(self._expression(_OR))

@@ -173,7 +173,7 @@ def _string(value: str) -> str:
 
 
 def _joint(args: list[Rendered]) -> Family:
-    """Give the family of a value that is one of several, or computed from them."""
+    """Return the family of a value that is one of several, or computed from them."""
     found = {arg.family for arg in args}
     for family in ("float", "decimal", "time", "text", "integer"):
         if family in found:

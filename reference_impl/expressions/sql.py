@@ -1,10 +1,10 @@
-"""SQL expressions: constraints, generated columns, defaults, and those that operations bring.
+"""SQL expressions: constraints, generated columns, defaults, and those of operations.
 
 Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". The
 text is Spark SQL and comes from a table, so that it is parsed under bounds. Every node of its tree
 must be on the list of :mod:`reference_impl.expressions.render`: what is on it means the same in
-Spark and in DuckDB, which evaluates it over Arrow. Whatever is not on the list is refused by name,
-and never passed over.
+Spark and in DuckDB, which evaluates it over Arrow. Anything else is refused by name, and
+never ignored.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["Expression", "PairExpression", "Sql", "conjuncts", "parse_expression
 _ROWS: Final = "rows_"
 _AT: Final = "#at"
 _NOTHING: Final = "#nothing"
-"""Names of columns beside those of a schema, which a table hardly has."""
+"""Names of helper columns, which a table hardly has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """Text that is an expression in Spark SQL, told apart from a value of type string."""
+    """Text that is an expression in Spark SQL, as distinct from a string value."""
 
     text: str
 
@@ -45,7 +45,7 @@ class Expression:
 
     Attributes:
         text: as the table spells it.
-        columns: top-level columns that it looks at, as the schema spells them.
+        columns: top-level columns that it uses, as the schema spells them.
         sql: the same for DuckDB.
         texts: what it builds text from.
 
@@ -60,7 +60,7 @@ class Expression:
         """Evaluate over rows, one value per row.
 
         Args:
-            rows: columns by logical name, at least those that the expression looks at.
+            rows: columns by logical name, at least those that the expression uses.
             wanted: the type to give; the expression's own when ``None``.
 
         Raises:
@@ -83,7 +83,7 @@ class PairExpression:
 
     Attributes:
         text: as it was given.
-        columns: relation to the columns of it that the expression looks at.
+        columns: relation to the columns of it that the expression uses.
         sql: the same for DuckDB.
         texts: what it builds text from.
 
@@ -118,7 +118,7 @@ class PairExpression:
         return _typed(run(query, given, self.text).column("v"), target, self.text)
 
     def join(self, left: pa.Table, right: pa.Table) -> tuple[pa.Array, pa.Array]:
-        """Give the pairs of rows that the expression is true for, as numbers of rows.
+        """Return the pairs of rows that the expression is true for, as numbers of rows.
 
         The relations are those that the expression was parsed over, in that order.
 
@@ -150,7 +150,7 @@ class PairExpression:
 
 
 def _only(rows: pa.Table, columns: tuple[str, ...]) -> pa.Table:
-    """Give the columns that are looked at; one of nulls where none is, to keep the length."""
+    """Return the columns that are used; one of nulls without any, to keep the length."""
     if columns:
         return rows.select(list(columns))
     return pa.table({_NOTHING: pa.nulls(rows.num_rows, pa.int8())})
@@ -231,7 +231,7 @@ def parse_pair(text: str, relations: Mapping[str, Struct]) -> PairExpression:
 
 
 def conjuncts(text: str) -> list[str]:
-    """Give the conditions that a condition joins by AND; itself where it joins none.
+    """Return the conditions that a condition joins by AND; itself where it joins none.
 
     Raises:
         InvalidFilter: the text is not SQL.
@@ -251,7 +251,7 @@ def conjuncts(text: str) -> list[str]:
 
 
 def _parse(text: str, find: Find) -> tuple[list[tuple[str, str]], str, Texts]:
-    """Give the columns that a text looks at, each with its relation, and the text for DuckDB."""
+    """Return the columns that a text looks at, each with its relation, and the text for DuckDB."""
     tree = parse(text)
     rendered = render(tree, text, find)
     places = [find(node.value) for node in walk(tree) if node.kind == "column"]

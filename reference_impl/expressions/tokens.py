@@ -24,7 +24,7 @@ class Token:
 
     Attributes:
         kind: ``word`` for a keyword or bare identifier, ``name`` for a quoted identifier.
-        text: the word as it stands, the unquoted name, the value of a string, or the sign.
+        text: the word itself, the unquoted name, the value of a string, or the sign.
         start: where it starts in the text.
         end: where it ends.
 
@@ -37,7 +37,7 @@ class Token:
 
     @property
     def upper(self) -> str:
-        """Give a bare word in upper case; the empty text for every other kind."""
+        """Return a bare word in upper case; the empty text for every other kind."""
         return self.text.upper() if self.kind == "word" else ""
 
 
@@ -124,7 +124,7 @@ def _character(found: re.Match[str]) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Join surrogate pairs, and refuse a surrogate that stands alone."""
+    """Join surrogate pairs, and refuse a surrogate that is not paired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

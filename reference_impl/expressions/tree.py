@@ -74,7 +74,7 @@ def fold(root: Node, make: Callable[[Node, list[_Result]], _Result]) -> _Result:
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """Give every node, a node before its operands, in the order of the text."""
+    """Return every node, a node before its operands, in the order of the text."""
     open_ = [root]
     while open_:
         at = open_.pop()

@@ -100,11 +100,11 @@ class Not:
 
 Operand: TypeAlias = Column | Constant
 Node: TypeAlias = Compare | In | IsNull | StartsWith | And | Or | Not | Column | Constant
-"""A predicate; a column or constant stands as one when it is boolean."""
+"""A predicate; a boolean column or constant is one."""
 
 
 def columns_of(node: Node) -> Iterator[tuple[str, ...]]:
-    """Give the path of every column that a filter looks at, repeats included."""
+    """Return the path of every column that a filter looks at, repeats included."""
     match node:
         case Column(path):
             yield path

@@ -1,8 +1,8 @@
-"""Tell the lines of a commit apart before any of them is parsed.
+"""Group the lines of a commit by action before any of them is parsed.
 
 Serves "Delta Log Entries". Nearly all lines of a large commit hold one file action, spelt the
-same way. They are recognised by their first and last bytes, all at once, and put aside by kind;
-whatever looks different is for the caller to parse.
+same way. They are recognised by their first and last bytes, all at once, and grouped by action;
+all other lines are parsed by the caller.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from reference_impl.model.file_actions import FILE_ACTIONS
 
-__all__ = ["Lines", "sort_lines"]
+__all__ = ["Lines", "group_lines"]
 
 _KINDS: Final = tuple(FILE_ACTIONS)
 _OTHER: Final = len(_KINDS)
@@ -28,10 +28,10 @@ _STARTS: Final = tuple(
 _END: Final = b"}}"
 _WORD: Final = 8
 _SHORTEST: Final = 16
-"""A line of fewer bytes is not looked at here: all the starts are shorter, and a word fits."""
+"""Shorter lines are left to the caller: all the starts are shorter, and a word fits."""
 
 _SMALL: Final = 1 << 14
-"""Bytes of a commit that a plain loop goes through before columns of numbers are set up."""
+"""Bytes of a commit below which a plain loop is faster than numpy."""
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class Lines:
     """Lines of one file, each with nothing but a file action of one kind.
 
     Attributes:
-        text: the lines, one line feed between them; maybe a part of what was read of the file.
+        text: the lines, one line feed between them; possibly a slice of the file.
         count: how many there are.
         longest: bytes of the longest line.
 
@@ -59,23 +59,23 @@ class Lines:
         return cls(b"\n".join(given), len(given), max(map(len, given), default=0))
 
     def __len__(self) -> int:
-        """Give how many lines there are."""
+        """Return how many lines there are."""
         return self.count
 
     def __iter__(self) -> Iterator[bytes]:
-        """Give the lines one by one."""
+        """Return the lines one by one."""
         return iter(bytes(self.text).split(b"\n") if self.count else ())
 
 
-def sort_lines(
+def group_lines(
     data: bytes, other: Callable[[bytes, int], str | None], *, files: bool = True
 ) -> dict[str, Lines]:
-    """Sort the lines of a commit by the file action that they hold.
+    """Group the lines of a commit by the file action that they hold.
 
     Args:
         data: the commit.
         other: is given every line that does not look like a file action, with its number from
-            1, in their order; it tells which file action the line holds after all, if one.
+            1, in their order; it returns which file action the line holds, if any.
         files: with ``False`` no line is kept.
 
     Returns:
@@ -83,14 +83,14 @@ def sort_lines(
 
     """
     if len(data) <= _SMALL:
-        return _sort_few(data, other, files=files)
+        return _group_small(data, other, files=files)
     content = np.frombuffer(data, np.uint8)
     ends = (content == ord("\n")).nonzero()[0]
     if data and not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
-    kinds = _recognised(content, starts, ends)
-    # A file may hold millions of empty lines, which say nothing.
+    kinds = _classify(content, starts, ends)
+    # A file may hold millions of empty lines, which have no meaning.
     for at in ((kinds == _OTHER) & (ends > starts)).nonzero()[0].tolist():
         kind = other(data[starts[at] : ends[at]], at + 1)
         if kind is not None:
@@ -99,30 +99,30 @@ def sort_lines(
         return dict.fromkeys(_KINDS, Lines())
     counts = np.bincount(kinds, minlength=_OTHER)
     return {
-        name: _lines(data, content, starts, ends, (kinds == number).nonzero()[0])
+        name: _select(data, content, starts, ends, (kinds == number).nonzero()[0])
         if counts[number]
         else Lines()
         for number, name in enumerate(_KINDS)
     }
 
 
-def _sort_few(
+def _group_small(
     data: bytes, other: Callable[[bytes, int], str | None], *, files: bool
 ) -> dict[str, Lines]:
-    """Sort the lines of a small commit, one after the other."""
+    """Group the lines of a small commit one by one."""
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
     found: dict[str, list[bytes]] = {}
     for number, line in enumerate(lines, 1):
-        kind = _kind_of(line) or (other(line, number) if line else None)
+        kind = _classify_line(line) or (other(line, number) if line else None)
         if kind is not None:
             found.setdefault(kind, []).append(line)
     return {name: Lines.of(found[name]) if files and name in found else Lines() for name in _KINDS}
 
 
-def _kind_of(line: bytes) -> str | None:
-    """Give the kind of a line, as far as its first and last bytes tell."""
+def _classify_line(line: bytes) -> str | None:
+    """Return the file action of a line by its first and last bytes."""
     if len(line) >= _SHORTEST and line.endswith(_END):
         for number, start in _STARTS:
             if line.startswith(start):
@@ -130,8 +130,8 @@ def _kind_of(line: bytes) -> str | None:
     return None
 
 
-def _recognised(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:
-    """Give the kind of each line as its number, as far as its first and last bytes tell."""
+def _classify(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:
+    """Return the number of the file action of each line, by its first and last bytes."""
     kinds = np.full(len(starts), _OTHER, np.uint8)
     rows = (ends - starts >= _SHORTEST).nonzero()[0]
     if len(rows) == 0:
@@ -151,7 +151,9 @@ def _recognised(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArra
     return kinds
 
 
-def _lines(data: bytes, content: _Bytes, starts: _Numbers, ends: _Numbers, rows: _Numbers) -> Lines:
+def _select(
+    data: bytes, content: _Bytes, starts: _Numbers, ends: _Numbers, rows: _Numbers
+) -> Lines:
     first, last = int(rows[0]), int(rows[-1])
     begin, end = int(starts[first]), int(ends[last])
     sizes = ends[first : last + 1] - starts[first : last + 1]

@@ -11,11 +11,11 @@ from typing import Any, Final
 import orjson
 
 from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
-from reference_impl.log.commit_lines import Lines, sort_lines
+from reference_impl.log.commit_lines import Lines, group_lines
 from reference_impl.log.file_lines import known_actions, parse_body
 from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
 from reference_impl.model.file_actions import FILE_ACTIONS
-from reference_impl.model.protocol import settled_protocol
+from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import Place
 from reference_impl.untrusted import too_deep
 
@@ -69,7 +69,7 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
     Args:
         data: the file's bytes.
         place: the file and its version.
-        files: with ``False`` lines that hold a file action are passed over unread.
+        files: with ``False`` lines that hold a file action are skipped.
 
     Raises:
         MalformedCommit: a line is not a JSON object with one action.
@@ -86,14 +86,14 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
         for name, value in parse_line(line, number, place):
             if name in FILE_ACTIONS:
                 return name
-            actions.append(_small(name, value, place, seen))
+            actions.append(_decode_small_action(name, value, place, seen))
         return None
 
-    return Commit(place, actions, sort_lines(data, other, files=files))
+    return Commit(place, actions, group_lines(data, other, files=files))
 
 
-def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> Action:
-    """Decode an action of a commit; ``seen`` gathers what may not come again."""
+def _decode_small_action(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> Action:
+    """Decode an action of a commit; ``seen`` holds the keys of actions that must be unique."""
     if name in _V2_ONLY:
         raise InvalidAction(
             f"a commit has a {name} action, which only V2 checkpoints may have",
@@ -104,7 +104,7 @@ def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> A
         )
     action = decode_action(name, value, place)
     if isinstance(action, Protocol):
-        action = settled_protocol(action, place)
+        action = validate_protocol(action, place)
     key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
     if key in seen:
         about = f" for {key[1]!r}" if key[1] else ""
@@ -120,7 +120,7 @@ def _small(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> A
 
 
 def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
-    """Give name and JSON value of the known action on a line, if there is one.
+    """Return name and JSON value of the known action on a line, if there is one.
 
     Raises:
         LimitExceeded: the line is nested too deep.

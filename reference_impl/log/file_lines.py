@@ -1,9 +1,8 @@
 """File actions from the lines of commits, as Arrow columns.
 
 Serves "Delta Log Entries" and "Add File and Remove File". Regular lines are read by Arrow's
-JSON reader straight into columns. It is given the exact schema and errs on anything else; what
-it does not take is read once more by the general way, which accepts all that the protocol
-allows and words the error for the rest.
+JSON reader straight into columns. It is given the exact schema and fails on anything else; then
+the lines are parsed one by one, which accepts all that the protocol allows and reports errors.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ __all__ = ["Run", "from_lines", "known_actions", "parse_body"]
 _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
 _FEW: Final = 64
-"""Lines for which setting up Arrow's reader takes longer than the general way."""
+"""Lines below which Arrow's reader is slower than parsing one by one."""
 _SAMPLES: Final = 8
-"""Lines that are looked at to learn which fields and keys lines have."""
+"""Lines that are sampled for their fields and map keys."""
 _MAX_KEYS: Final = 32
-"""A key of maps takes memory for every line, whether the line has it or not."""
+"""Map keys at most: each becomes a column."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
 _NONE: Final = {name: kind.schema.empty_table() for name, kind in FILE_ACTIONS.items()}
@@ -59,24 +58,24 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     runs = [(place, lines) for place, lines in runs if lines]
     if not runs:
         return _NONE[action]
-    table = _fast(action, [lines for _, lines in runs])
+    table = _read_with_arrow(action, [lines for _, lines in runs])
     if table is not None:
         return table
     bodies = [([parse_body(action, line, place) for line in lines], place) for place, lines in runs]
     try:
         return from_objects(action, list(chain.from_iterable(each for each, _ in bodies)), _NOWHERE)
     except InvalidAction:
-        # One of them is at fault: commit by commit the error tells which.
+        # Parsed commit by commit, the error names the commit.
         return pa.concat_tables([from_objects(action, *body) for body in bodies])
 
 
 def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the actions on a line by wire name, without unknown ones, which are ignored."""
+    """Return the actions on a line by wire name, without unknown ones, which are ignored."""
     return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
 
 
 def parse_body(action: str, line: bytes, place: Place) -> Any:
-    """Give the JSON value of the one action on a line.
+    """Return the JSON value of the one action on a line.
 
     Raises:
         MalformedCommit: the line is not a JSON object with one action.
@@ -96,19 +95,19 @@ def parse_body(action: str, line: bytes, place: Place) -> Any:
     raise MalformedCommit(problem, path=place.path, version=place.version)
 
 
-def _fast(action: str, parts: Sequence[Lines]) -> pa.Table | None:
-    """Read lines by Arrow; ``None`` when one of them is anything but regular, or few are there."""
+def _read_with_arrow(action: str, parts: Sequence[Lines]) -> pa.Table | None:
+    """Read lines by Arrow; ``None`` where they are few or one of them is irregular."""
     count = sum(map(len, parts))
     if count <= _FEW or sum(len(lines.text) + 1 for lines in parts) >= _LIMIT:
         return None
     text = b"\n".join(lines.text for lines in parts)
     block = max(_BLOCK, 2 * max(lines.longest for lines in parts))
-    # Most lines have the fields of a few, and columns of nothing but nulls are not free.
-    table = _read(action, text, count, block, bare=True)
-    return table if table is not None else _read(action, text, count, block, bare=False)
+    # Most lines have the fields of a few, and columns of nulls are not free.
+    table = _read_json(action, text, count, block, bare=True)
+    return table if table is not None else _read_json(action, text, count, block, bare=False)
 
 
-def _read(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
+def _read_json(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
     try:
         if not text.isascii():
             text.decode()  # Arrow takes any bytes for text.
@@ -123,7 +122,7 @@ def _read(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa
         # Objects that share a line or span lines would change the number of rows.
         regular = table.num_rows == count and table.schema == schema
         columns = _columns(action, table[action]) if regular else None
-        return None if columns is None else _settled(action, *columns, text)
+        return None if columns is None else _reparse_rows(action, *columns, text)
     except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -141,7 +140,7 @@ def _line_at(text: bytes, start: int) -> bytes:
 
 
 def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) -> pa.Schema:
-    """Give the exact schema of regular lines; the keys of maps are those of the samples.
+    """Return the exact schema of regular lines; the keys of maps are those of the samples.
 
     ``bare`` leaves out the fields that no sample has.
     """
@@ -161,9 +160,9 @@ def _schema(action: str, samples: Sequence[Mapping[str, Any]], *, bare: bool) ->
 
 
 def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | None:
-    """Give the columns of actions, and the rows that have to be read another way."""
+    """Return the columns of actions, and the rows that must be parsed one by one."""
     kind = FILE_ACTIONS[action]
-    batches, doubtful = [], [np.empty(0, np.int64)]
+    batches, ambiguous = [], [np.empty(0, np.int64)]
     start = 0
     for chunk in column.chunks:
         arrays = []
@@ -175,18 +174,18 @@ def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | N
             if field.name in kind.required and array.null_count:
                 return None
             if field.type == _MAP and array.type != _MAP:
-                doubtful.append(start + _doubtful(array))
+                ambiguous.append(start + _ambiguous_rows(array))
                 array = _map(array)
             if field.type == DELETION_VECTOR and not _is_complete(array):
                 return None
             arrays.append(array)
         batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
         start += len(chunk)
-    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(doubtful))
+    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(ambiguous))
 
 
-def _settled(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:
-    """Read rows of a table from their lines instead, by the general way."""
+def _reparse_rows(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:
+    """Parse the lines of some rows one by one, and put the result in their place."""
     if len(rows) == 0:
         return table
     every = text.split(b"\n")
@@ -201,14 +200,14 @@ def _is_complete(vectors: pa.StructArray) -> bool:
     return all(vectors.field(name).null_count == vectors.null_count for name in REQUIRED)
 
 
-def _doubtful(struct: pa.StructArray) -> _Rows:
-    """Give the rows where a key of a map may be missing or null, which look alike in a struct."""
+def _ambiguous_rows(struct: pa.StructArray) -> _Rows:
+    """Return the rows where a key of a map may be missing or null, which look alike in a struct."""
     values = [value for value in struct.flatten() if value.null_count > struct.null_count]
     masks = [pc.and_(value.is_null(), struct.is_valid()) for value in values]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true, masks)]))
+    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true_rows, masks)]))
 
 
-def _true(mask: pa.BooleanArray) -> _Rows:
+def _true_rows(mask: pa.BooleanArray) -> _Rows:
     return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 

@@ -1,7 +1,7 @@
 """The hint ``_last_checkpoint``, and the checksum of its JSON.
 
-Serves "Last Checkpoint File" and "JSON checksum". A hint is only an aid: whatever is wrong with
-it, the reader goes on without it.
+Serves "Last Checkpoint File" and "JSON checksum". The hint is optional: an invalid one
+is ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Hint:
 
 
 def read_hint(storage: Storage) -> Hint | None:
-    """Read the hint of a table; ``None`` when there is none that can be trusted."""
+    """Read the hint of a table; ``None`` without a valid one."""
     try:
         most = budget().limits.hint
         data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, most + 1)
@@ -56,7 +56,7 @@ def read_hint(storage: Storage) -> Hint | None:
 def parse_hint(data: bytes) -> Hint | None:
     """Parse a hint; ``None`` for anything that breaks a rule, its checksum included."""
     try:
-        # orjson bounds nesting and demands UTF-8; json then tells duplicate keys and keeps the
+        # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
         # spelling of numbers, which the checksum needs.
         orjson.loads(data)
         document = json.loads(
@@ -74,13 +74,13 @@ def parse_hint(data: bytes) -> Hint | None:
 
 
 def json_checksum(document: Mapping[str, Any]) -> str:
-    """Give the MD5 digest of an object's canonical form, in lower-case hexadecimal."""
+    """Return the MD5 digest of an object's canonical form, in lower-case hexadecimal."""
     digest = hashlib.md5(canonical_json(document).encode(), usedforsecurity=False)
     return digest.hexdigest()
 
 
 def canonical_json(document: Mapping[str, Any]) -> str:
-    """Give the canonical form: sorted ``path=value`` pairs, without a top-level checksum.
+    """Return the canonical form: sorted ``path=value`` pairs, without a top-level checksum.
 
     Empty objects and arrays vanish; array positions are names and sort as such.
 

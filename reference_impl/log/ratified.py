@@ -1,9 +1,9 @@
 """Commits that a catalog ratified, as the caller got them from it.
 
 Serves "Catalog-managed tables". The files of such a table do not say which commits count: the
-catalog does, and this implementation talks to none. A caller asks the catalog and hands in its
-answer, which then decides: a commit of it goes before the published one of its version, and
-what lies beyond its latest version is not there.
+catalog does, and this implementation has no client for one. The caller passes the ratified commits,
+which are authoritative: they take precedence over published commits of their versions, and
+versions after the latest ratified one are ignored.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RatifiedCommits:
     commits: Sequence[RatifiedCommit] = ()
 
     def by_version(self) -> dict[int, LogFile]:
-        """Give the commits as files of the log, by version.
+        """Return the commits as files of the log, by version.
 
         Raises:
             InvalidRatifiedCommits: the answer contradicts itself: a path is not that of a

@@ -39,12 +39,12 @@ __all__ = [
 
 
 class _Wire:
-    """Give every action its way back to the wire."""
+    """Return every action its way back to the wire."""
 
     __slots__ = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """Give the JSON object of the action's fields, in wire spelling."""
+        """Return the JSON object of the action's fields, in wire spelling."""
         return encode(self)
 
 
@@ -119,12 +119,12 @@ class DomainMetadata(_Wire):
 class CommitInfo(_Wire):
     """Provenance of a commit ("Commit Provenance Information").
 
-    The content is free; the fields that this package looks at are taken where they have the
-    expected type and range, and never refused.
+    The content is free; the fields that this package looks at are read where they have the
+    expected type and range, and else ignored.
 
     Attributes:
         in_commit_timestamp: milliseconds since the epoch.
-        timestamp: milliseconds since the epoch, as the writer told it.
+        timestamp: milliseconds since the epoch, as the writer recorded it.
         operation: name of the operation.
         raw: the whole object.
 
@@ -136,7 +136,7 @@ class CommitInfo(_Wire):
     raw: Mapping[str, Any]
 
     def to_wire(self) -> dict[str, Any]:
-        """Give the object as it was committed."""
+        """Return the object as it was committed."""
         return dict(self.raw)
 
 

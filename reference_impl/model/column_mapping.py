@@ -38,7 +38,7 @@ _FEATURE = "columnMapping"
 
 
 def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
-    """Give the mode in force.
+    """Return the mode in force.
 
     The property counts only where the protocol supports the feature: reader version 2, or 3
     with the feature listed. A listing for writers alone is honoured under version 3, as Spark
@@ -61,19 +61,19 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
 
 
 def physical_name(column: Field, mode: Mode) -> str:
-    """Give the name that data files, partition values and statistics use for a column."""
+    """Return the name that data files, partition values and statistics use for a column."""
     # Obeys CM-026 CM-030.
     return column.name if mode == "none" else str(column.metadata[NAME_KEY])
 
 
 def lasting_name(column: Field) -> str:
-    """Give the name that a column of a mapped table keeps when it is renamed."""
+    """Return the name that a column of a mapped table keeps when it is renamed."""
     # A table that was upgraded to column mapping keeps its names as physical names.
     return str(column.metadata.get(NAME_KEY) or column.name)
 
 
 def field_id(column: Field) -> int:
-    """Give the ``field_id`` that data files use for a column of a mapped table."""
+    """Return the ``field_id`` that data files use for a column of a mapped table."""
     return int(column.metadata[ID_KEY])
 
 

@@ -23,7 +23,7 @@ class Feature:
     Attributes:
         name: as in ``readerFeatures`` and ``writerFeatures``.
         kind: ``writer`` features concern writers alone; ``reader_writer`` features both.
-        aliases: other spellings that stand for the same feature.
+        aliases: other spellings of the same feature.
         legacy_reader: the reader version that implies the feature; 0 for none.
         legacy_writer: the writer version that implies the feature; 0 for none.
         requires: features that must be supported along with it.
@@ -128,15 +128,15 @@ _BY_SPELLING: Final[Mapping[str, Feature]] = {
 
 
 def find(spelling: str) -> Feature | None:
-    """Give the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
+    """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
     # Obeys FEAT-003.
     return _BY_SPELLING.get(spelling)
 
 
 def supported(protocol: Protocol) -> frozenset[str]:
-    """Give the names of the features that a protocol supports, listed or implied by version.
+    """Return the names of the features that a protocol supports, listed or implied by version.
 
-    Aliases are given by their feature's name; unknown names as they stand.
+    Aliases are given by their feature's name; unknown names as they are.
     """
     listed = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
     names = {feature.name if (feature := find(name)) else name for name in listed}
@@ -150,7 +150,7 @@ def supported(protocol: Protocol) -> frozenset[str]:
 
 
 def active(protocol: Protocol, metadata: Metadata, name: str) -> bool:
-    """Say whether a feature is supported and its activating property, if any, is ``true``."""
+    """Return whether a feature is supported and its activating property, if any, is ``true``."""
     feature = FEATURES[name]
     if name not in supported(protocol):
         return False

@@ -14,7 +14,7 @@ __all__ = ["validate_metadata"]
 
 
 def validate_metadata(metadata: Metadata, version: int) -> Struct:
-    """Check that schema and partition columns fit together, and give the schema.
+    """Check that schema and partition columns fit together, and return the schema.
 
     Raises:
         InvalidSchema: the schema is not in the serialization format.

@@ -228,7 +228,7 @@ def format_value(  # noqa: PLR0911  one return per type
 
     Returns:
         The text; ``None`` for null, and for an empty string or binary, which the protocol
-        cannot tell from null.
+        cannot distinguish from null.
 
     Raises:
         InvalidPartitionValue: no column of the type can partition a table.

@@ -24,7 +24,7 @@ __all__ = [
     "MAX_WRITER_VERSION",
     "check_readable",
     "check_writable",
-    "settled_protocol",
+    "validate_protocol",
 ]
 
 MAX_READER_VERSION: Final = 3
@@ -38,11 +38,11 @@ _CATALOG_WRITES: Final = "commits and upkeep of a catalog-managed table are its 
 _UPGRADE: Final = "use a newer client for this table"
 
 
-def settled_protocol(protocol: Protocol, place: Place) -> Protocol:
-    """Check that versions and feature lists fit together, and give the protocol to go by.
+def validate_protocol(protocol: Protocol, place: Place) -> Protocol:
+    """Check that versions and feature lists fit together, and return the normalised protocol.
 
     An empty list where a version has none is read as absent: it asks for nothing, writers of
-    Parquet cannot always tell it from none, and tables with such lists are about.
+    Parquet cannot always distinguish it from null, and such tables exist.
     Versions beyond the protocol's are not judged here: a newer protocol may have other rules.
 
     Raises:
@@ -66,13 +66,13 @@ def settled_protocol(protocol: Protocol, place: Place) -> Protocol:
         return protocol
     if reader == 3 and writer != 7:
         raise refuse(f"minReaderVersion 3 needs minWriterVersion 7, not {writer}", "RVER-003")
-    settled = _without_idle_lists(protocol)
-    for message, requirement in _list_faults(settled):
+    valid = _without_empty_lists(protocol)
+    for message, requirement in _list_faults(valid):
         raise refuse(message, requirement)
-    return settled
+    return valid
 
 
-def _without_idle_lists(protocol: Protocol) -> Protocol:
+def _without_empty_lists(protocol: Protocol) -> Protocol:
     readers, writers = protocol.reader_features, protocol.writer_features
     return replace(
         protocol,
@@ -82,7 +82,7 @@ def _without_idle_lists(protocol: Protocol) -> Protocol:
 
 
 def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:
-    """Give what is wrong with the feature lists, each with its requirement."""
+    """Return what is wrong with the feature lists, each with its requirement."""
     reader = protocol.min_reader_version
     for listed, version, at, name, requirement in (
         (protocol.reader_features, reader, 3, "readerFeatures", "PROTO-003"),

@@ -1,8 +1,8 @@
 """The ranges of the protocol's numbers.
 
 Serves "Actions" and every number of the log: versions, row ids, times, marks and sizes are signed
-64-bit integers; column ids and part counts are 32-bit ones. Python's integers have no end, so
-that a writer that only adds would commit numbers that no reader takes.
+64-bit integers; column ids and part counts are 32-bit ones. Python's integers are
+unbounded, so that a writer must check what it commits.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Range:
     most: int
 
     def __contains__(self, value: object) -> bool:
-        """Tell whether a value is an integer (no truth value) of the range."""
+        """Return whether a value is an integer (no truth value) of the range."""
         return type(value) is int and self.least <= value <= self.most
 
     def parse(self, text: object) -> int | None:
-        """Parse decimal digits, as properties spell numbers; ``None`` for whatever is no such.
+        """Parse decimal digits, as properties spell numbers; ``None`` for anything else.
 
         Work is bounded however long the text is.
         """
@@ -50,7 +50,7 @@ class Range:
     def require(
         self, value: int, what: str, *, action: str | None = None, requirement: str | None = None
     ) -> int:
-        """Give a number back that is about to be committed.
+        """Return a number back that is about to be committed.
 
         Raises:
             RangeExhausted: it is out of range.
@@ -61,7 +61,7 @@ class Range:
                 f"{what} would be {_shown(value)}, which is no {self.bits}-bit integer",
                 action=action,
                 requirement=requirement,
-                hint="nothing was committed; the numbers of this table have come to their end",
+                hint="nothing was committed; the numbers of this table are exhausted",
             )
         return value
 

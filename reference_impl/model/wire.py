@@ -1,7 +1,7 @@
 """Decode JSON objects of the log into values, by one table of fields per class.
 
 Serves "Actions". A class lists its wire fields in its dataclass fields, so that the spelling of
-the protocol appears once, beside the Python name. Unknown fields are ignored; null means absent.
+the protocol appears once, next to the Python name. Unknown fields are ignored; null means absent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 Decoder = Callable[[object], Any]
-"""Give the value of a JSON value, or raise :class:`TypeError` saying what was expected."""
+"""Return the value of a JSON value, or raise :class:`TypeError` saying what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def decode(cls: type[_T], action: str, value: object, place: Place) -> _T:
 
 
 def encode(value: Any) -> dict[str, Any]:
-    """Give the JSON object of a value, in wire spelling, without absent fields."""
+    """Return the JSON object of a value, in wire spelling, without absent fields."""
     out: dict[str, Any] = {}
     for spec in fields(value):
         name = spec.metadata.get("wire")

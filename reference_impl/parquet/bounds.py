@@ -1,10 +1,10 @@
-"""Decode a Parquet file that nobody vouches for in batches that fit into memory.
+"""Decode an untrusted Parquet file in batches that fit into memory.
 
-Serves "Data Files" and "Checkpoints". Three things let few bytes stand for many: compression,
-of which page headers tell all; dictionaries and shared beginnings, by which a long string takes
-a few bits for each row; and levels, of which one run makes up a list of any length. What unfolds
-beyond a limit is refused before it is decoded. Where strings may be long, few rows are decoded
-at a time, as few as it takes for the longest string that the pages can hold.
+Serves "Data Files" and "Checkpoints". Few bytes can decode to many in three ways: compression,
+which page headers declare; dictionary and delta byte array encoding, by which a long string takes
+a few bits in each row; and run-length encoded levels, by which a list has any length. Columns
+beyond a limit are refused before they are decoded. Where strings may be long, the batch size
+follows from the longest string that the pages can hold.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from reference_impl.parquet.pages import (
     reading,
     refuse_large_footer,
 )
-from reference_impl.parquet.strings import longest_string, spread
+from reference_impl.parquet.strings import longest_string, max_batch_bytes
 
 __all__ = ["Bounded", "open_parquet"]
 
-_GLUED: Final = 1 << 26
-"""Bytes at which small batches are handed on at the latest, however few rows they have."""
+_SMALL_BATCHES: Final = 1 << 26
+"""Bytes at which small batches are yielded as one, however few rows they have."""
 
 _PAGES_GROWTH: Final = 8
 """Pages that are held at once may take so many times what they take in the file."""
@@ -50,16 +50,16 @@ _USUAL: Final = 1 << 21
 """Strings of a usual dictionary at least, their bytes on average at most, and bytes in all."""
 
 _LONG: Final = 1 << 10
-"""Bytes that a string is taken to have at most in a dictionary that looks usual."""
+"""Longest string, in bytes, that is assumed for a dictionary of the usual size."""
 
 _FAITHFUL: Final = (0, 1)
-"""Codecs, none and Snappy, by which nothing grows more than some twenty times."""
+"""Codecs (none, Snappy) whose output is at most some twenty times their input."""
 
 _SHARED: Final = 7
-"""The encoding of strings that share their beginnings."""
+"""DELTA_BYTE_ARRAY: strings that share prefixes."""
 
 _REPEATING: Final = (2, _SHARED, 8)
-"""Encodings by which a string can come again in few bits: by a dictionary, or as just said."""
+"""Encodings that repeat a string in few bits: dictionaries and delta byte array."""
 
 _COUNTED: Final = (6, _SHARED)
 """Encodings whose lengths are all decoded at once."""
@@ -136,7 +136,7 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True)
 class _Risk:
-    """Rows among which strings may be long: so many of them are decoded at a time."""
+    """A range of rows with possibly long strings, and how many of them to decode at a time."""
 
     start: int
     until: int
@@ -160,12 +160,12 @@ class Bounded:
         Args:
             source: what the file was opened from.
             file: the opened file.
-            limit: bytes that it may unfold to.
+            limit: bytes that it may decompress to.
             columns: paths of leaves, or of what holds them.
             name: the limit that ``limit`` comes from, for messages.
 
         Raises:
-            DataFileTooLarge: the columns unfold to more.
+            DataFileTooLarge: the columns decompress to more.
             ValueError: the footer or a page header is damaged.
 
         """
@@ -173,7 +173,7 @@ class Bounded:
         limits = budget().limits
         self._batch, self._at_once = limits.batch, limits.pages
         self._plain = not any(_has_dictionary(field.type) for field in file.schema_arrow)
-        self._glued = min(_GLUED, self._batch // 2)
+        self._small_bytes = min(_SMALL_BATCHES, self._batch // 2)
         self._largest = self._longest = 0
         self._read = reading(source)
         self._size = int(source.size())
@@ -181,25 +181,25 @@ class Bounded:
         self._leaves = _leaves(file, columns)
         self._risks: list[_Risk] = []
         self._most = self._batch
-        self._unfolded = self._listed = 0
+        self._decompressed = self._listed = 0
         metadata = file.metadata
         if metadata.num_rows > limit:
-            raise self._unfolds(f"{metadata.num_rows} rows")
+            raise self._too_large(f"{metadata.num_rows} rows")
         start = 0
         for number, chunks in enumerate(read_footer(self._read, self._size, len(file.schema))):
             rows = metadata.row_group(number).num_rows
             if rows < 0:
                 raise ValueError("a row group has less than no rows")
             if rows:
-                self._look(start, rows, chunks)
+                self._check_row_group(start, rows, chunks)
             start += rows
 
     @property
     def most(self) -> int:
         """Bytes that are there at once while the columns are decoded, about."""
-        rows = max(min(self._batch, max(self._unfolded, self._listed)), self._longest)
-        # Small batches wait to be glued, and are copied then.
-        return self._largest + rows + (3 * self._glued if self._risks else 0)
+        rows = max(min(self._batch, max(self._decompressed, self._listed)), self._longest)
+        # Small batches wait to be concatenated, which copies them.
+        return self._largest + rows + (3 * self._small_bytes if self._risks else 0)
 
     def batches(
         self, most: int, *, width: int = 0, use_threads: bool = False
@@ -209,7 +209,7 @@ class Bounded:
         Args:
             most: rows of a batch at most.
             width: bytes that the caller adds to each row.
-            use_threads: decode columns side by side.
+            use_threads: decode columns in parallel.
 
         """
         with budget().account.reserve(self.most, "one file"):
@@ -218,7 +218,7 @@ class Bounded:
     def _decoded(self, most: int, width: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
         width += sum(leaf.width for leaf in self._leaves)
         if width > self._batch:
-            raise self._unfolds(f"{width} bytes in each row", "batch")
+            raise self._too_large(f"{width} bytes in each row", "batch")
         most = min(most, self._most, self._batch // max(width, 1))
         at = held = rows = 0
         risks = deque(self._risks)
@@ -230,17 +230,17 @@ class Bounded:
             at += batch.num_rows
             # The reader asks for each batch how many rows it is to have.
             self._file.reader.set_batch_size(_rows_at(at, most, risks))
-            # What is a dictionary still may unfold where strings are made of it; a batch that is
-            # the only one has none to be put to.
+            # What is still a dictionary may grow when it is decoded to strings; an only batch has
+            # no other to be concatenated with.
             only = batch.num_rows == self._file.metadata.num_rows
             large = (
                 only
                 or batch.num_rows >= most // 8
                 or not self._plain
-                or 4 * batch.nbytes > self._glued
+                or 4 * batch.nbytes > self._small_bytes
             )
             if large and small:
-                yield _glued(small)
+                yield _concat_small_batches(small)
                 small, held, rows = [], 0, 0
             if large:
                 yield batch
@@ -248,29 +248,29 @@ class Bounded:
             small.append(batch)
             held += batch.nbytes
             rows += batch.num_rows
-            if held > self._glued or rows >= most // 8:
-                yield _glued(small)
+            if held > self._small_bytes or rows >= most // 8:
+                yield _concat_small_batches(small)
                 small, held, rows = [], 0, 0
         if small:
-            yield _glued(small)
+            yield _concat_small_batches(small)
 
     @cached_property
     def _plain(self) -> bool:
         return not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
 
-    def _look(self, start: int, rows: int, chunks: Sequence[Chunk]) -> None:
-        """Look at the pages of a row group."""
+    def _check_row_group(self, start: int, rows: int, chunks: Sequence[Chunk]) -> None:
+        """Check the pages of a row group, and bound its batches."""
         held = self._pages(rows, chunks)
-        self._weigh(held)
+        self._check_page_sizes(held)
         lengths = {leaf: _longest(pages) for leaf, pages in held.items() if leaf.strings}
         if _FEW * sum(lengths.values()) > self._batch:
             for leaf, pages in held.items():
                 if lengths.get(leaf):
-                    lengths[leaf] = self._looked_up(chunks[leaf.index], pages)
+                    lengths[leaf] = self._longest_string(chunks[leaf.index], pages)
             one = sum(lengths.values())
             self._longest = max(self._longest, one * min(max(self._batch // (one or 1), 1), rows))
         ends = {
-            leaf: rows if leaf.repeated else _risky(held[leaf])
+            leaf: rows if leaf.repeated else _last_dictionary_row(held[leaf])
             for leaf, length in lengths.items()
             if length
         }
@@ -281,7 +281,7 @@ class Bounded:
             at = until
         for leaf, length in lengths.items():
             if leaf.repeated and length * sum(map(_values, held[leaf])) > self._batch:
-                self._spread(leaf, max(self._batch // length, 1))
+                self._limit_list_rows(leaf, max(self._batch // length, 1))
 
     def _pages(self, rows: int, chunks: Sequence[Chunk]) -> dict[_Leaf, list[Page]]:
         """Read the headers of pages, but for numbers that no codec lets grow much."""
@@ -298,11 +298,11 @@ class Bounded:
                     raise ValueError(f"the pages of {rows} rows hold more values, or fewer")
         return held
 
-    def _weigh(self, held: Mapping[_Leaf, Sequence[Page]]) -> None:
-        """Refuse pages that unfold to more than the file may, in all or at once."""
+    def _check_page_sizes(self, held: Mapping[_Leaf, Sequence[Page]]) -> None:
+        """Refuse pages that decompress to more than the limits, in all or at once."""
         at_once = copied = stored = 0
         for leaf, pages in held.items():
-            self._unfolded += sum(page.size for page in pages)
+            self._decompressed += sum(page.size for page in pages)
             if leaf.repeated:
                 self._listed += (leaf.width + _LEVELS) * sum(map(_values, pages))
             largest = max(pages, key=lambda page: page.size, default=None)
@@ -314,37 +314,37 @@ class Bounded:
                     stored += page.compressed
                 if page.encoding in _COUNTED and not page.dictionary:
                     self._listed += 2 * _PREFIX * page.values
-        if max(self._unfolded, self._listed) > self._limit:
-            raise self._unfolds(f"{max(self._unfolded, self._listed)} bytes")
+        if max(self._decompressed, self._listed) > self._limit:
+            raise self._too_large(f"{max(self._decompressed, self._listed)} bytes")
         self._largest = max(self._largest, at_once + copied)
         if at_once > max(self._at_once, _PAGES_GROWTH * stored):
-            raise self._unfolds(f"{at_once} bytes of pages at once", "pages")
+            raise self._too_large(f"{at_once} bytes of pages at once", "pages")
 
-    def _looked_up(self, chunk: Chunk, pages: Sequence[Page]) -> int:
-        """Give the length of the longest string that may come again and again."""
+    def _longest_string(self, chunk: Chunk, pages: Sequence[Page]) -> int:
+        """Return the length of the longest string that may come again and again."""
         found = [longest_string(self._read, chunk, page) for page in pages if page.dictionary]
         return max(_longest([page for page in pages if not page.dictionary]), *found, 0)
 
-    def _spread(self, leaf: _Leaf, rows: int) -> None:
+    def _limit_list_rows(self, leaf: _Leaf, rows: int) -> None:
         """Find out how many rows of lists of strings fit into a batch.
 
         Raises:
             DataFileTooLarge: one row does not.
 
         """
-        while spread(self._source, self._file, leaf.path, rows) > self._batch:
+        while max_batch_bytes(self._source, self._file, leaf.path, rows) > self._batch:
             if rows == 1:
-                raise self._unfolds("more in one row than a batch may have", "batch")
+                raise self._too_large("more in one row than a batch may have", "batch")
             rows = max(rows // 16, 1)
         self._most = min(self._most, rows)
 
-    def _unfolds(self, what: str, name: str = "") -> LimitExceeded:
-        found = f"{self._size} bytes unfold to {what}"
+    def _too_large(self, what: str, name: str = "") -> LimitExceeded:
+        found = f"{self._size} bytes decompress to {what}"
         return exceeded(name or self._name, found, error=DataFileTooLarge)
 
 
 def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:
-    """Give how many rows to decode from a row on, and drop the risks that lie behind it."""
+    """Return how many rows to decode from a row on, and drop the risks that lie behind it."""
     while risks and risks[0].until <= at:
         risks.popleft()
     if not risks:
@@ -392,15 +392,15 @@ def _longest_within(page: Page) -> int:
 
     To look for the longest takes a third of the time of reading a file of high cardinality. A
     dictionary of the usual size, of many strings that are short on average and hardly compress,
-    is not looked at: a long string in it would have to look like the short ones.
+    is not scanned: a long string in it is unlikely.
     """
     most = max(page.size - _PREFIX * page.values, 0)
     short = page.values >= _MANY and page.size <= min(_USUAL, _SHORT * page.values)
     return min(most, _LONG) if short and 2 * page.compressed >= page.size else most
 
 
-def _risky(pages: Sequence[Page]) -> int:
-    """Give the number of values until the last page that may repeat long strings."""
+def _last_dictionary_row(pages: Sequence[Page]) -> int:
+    """Return the number of values until the last page that may repeat long strings."""
     at = until = 0
     for page in pages:
         at += _values(page)
@@ -414,5 +414,5 @@ def _has_dictionary(kind: pa.DataType) -> bool:
     return pa.types.is_dictionary(kind) or any(map(_has_dictionary, inner))
 
 
-def _glued(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def _concat_small_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

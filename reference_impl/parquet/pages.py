@@ -1,8 +1,8 @@
-"""What the pages of a Parquet file unfold to, by their own headers.
+"""Uncompressed sizes of the pages of a Parquet file, from their headers.
 
 Serves "Data Files" and "Checkpoints". The sizes that a footer states are claims that no decoder
-keeps to, but nothing unfolds to more than its page header says. Headers are few and small, and
-reading them costs next to nothing beside reading what they head.
+keeps to, but nothing decompresses to more than its page header says. Headers are few and small, and
+reading them costs next to nothing compared to reading the pages.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Page:
         dictionary: it holds a dictionary and no values.
         start: where its content begins.
         compressed: bytes in the file.
-        size: bytes that it unfolds to.
+        size: bytes of it uncompressed.
         values: how many values it holds, nulls among them.
         encoding: of the values, as the format numbers it.
 

@@ -1,4 +1,4 @@
-"""How long the strings of a Parquet file are that a dictionary holds once for many rows.
+"""Lengths of the strings in dictionaries of a Parquet file.
 
 Serves "Data Files" and "Checkpoints". What is looked at takes little more memory than the pages
 do, and is counted against the limit.
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from reference_impl.limits import budget
 from reference_impl.parquet.pages import Chunk, Page, Read
 
-__all__ = ["longest_string", "spread"]
+__all__ = ["longest_string", "max_batch_bytes"]
 
 _MAGIC: Final = b"PAR1"
 _PREFIX: Final = 4
@@ -29,7 +29,7 @@ _CODECS: Final = {0: None, 1: "snappy", 6: "zstd"}
 
 
 def longest_string(read: Read, chunk: Chunk, page: Page) -> int:
-    """Give the length of the longest string in a dictionary page, in bytes.
+    """Return the length of the longest string in a dictionary page, in bytes.
 
     Raises:
         LimitExceeded: the page takes more memory than there is.
@@ -46,7 +46,7 @@ def longest_string(read: Read, chunk: Chunk, page: Page) -> int:
 
 
 def _longest_of_short(read: Read, chunk: Chunk, page: Page) -> int | None:
-    """Give the same where every string is short and has no NUL, as most have; else ``None``.
+    """Return the same where every string is short and has no NUL, as most have; else ``None``.
 
     A string has its length ahead, in four bytes of which three are zero where it is short. Those
     places are found all at once, and lead from one to the next only if they are the lengths.
@@ -76,7 +76,7 @@ def _longest_of_short(read: Read, chunk: Chunk, page: Page) -> int | None:
 
 
 def _decoded(read: Read, chunk: Chunk, page: Page) -> int:
-    """Give the same of any page: it becomes the one data page of a file with one column."""
+    """Return the same of any page: it becomes the one data page of a file with one column."""
     values = _number(page.values)
     head = (
         b"\x15\x00\x15" + _number(page.size) + b"\x15" + _number(page.compressed)
@@ -109,8 +109,8 @@ def _number(value: int) -> bytes:
     return bytes(out)
 
 
-def spread(source: pa.NativeFile, file: pq.ParquetFile, path: str, rows: int) -> int:
-    """Give how many bytes the strings of a column take at most in a batch of rows.
+def max_batch_bytes(source: pa.NativeFile, file: pq.ParquetFile, path: str, rows: int) -> int:
+    """Return the most bytes that the strings of a column take in a batch of rows.
 
     The column is read with its dictionaries left as they are.
     """
@@ -132,7 +132,7 @@ def _bytes(array: pa.Array) -> int:
 
 
 def _strings(array: pa.Array) -> Iterator[pa.Array]:
-    """Give the arrays at the ends of lists, maps and structs."""
+    """Return the arrays at the ends of lists, maps and structs."""
     kind = array.type
     if pa.types.is_struct(kind):
         for index in range(kind.num_fields):

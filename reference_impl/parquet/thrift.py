@@ -1,7 +1,7 @@
 """Read structs in the compact Thrift encoding, as footers and page headers of Parquet hold them.
 
-Serves "Data Files" and "Checkpoints". Only fields that are asked for are kept. What readers might
-take in two ways is refused: a field that comes twice, or has another type than it has to have.
+Serves "Data Files" and "Checkpoints". Only fields that are asked for are kept. Ambiguous
+structs are refused: a field that occurs twice, or has a wrong type.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_record(data: bytes, at: int, wanted: Wanted, depth: int = 0) -> tuple[d
 
     Raises:
         IndexError: the bytes end within the struct.
-        ValueError: the bytes are no struct, or could be taken in two ways.
+        ValueError: the bytes are no struct, or is ambiguous.
 
     """
     if depth > _MAX_DEPTH:
@@ -109,7 +109,7 @@ _READERS: Final[Mapping[str, Callable[..., tuple[Any, int]]]] = {
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int]:
-    """Give the type code and the number of a list's elements, and where they begin."""
+    """Return the type code and the number of a list's elements, and where they begin."""
     head = data[at]
     if head < 0xF0:
         return head & 15, head >> 4, at + 1
@@ -139,7 +139,7 @@ def _integer(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _skip(data: bytes, at: int, code: int, depth: int) -> int:
-    """Give where a value ends that is not wanted."""
+    """Return where a value ends that is not wanted."""
     if code in _INTEGERS:
         while data[at] > 127:
             at += 1

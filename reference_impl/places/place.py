@@ -131,7 +131,7 @@ class LocalRoot:
         return place
 
     def own(self, path: str) -> str:
-        """Give the local path of what is to be written or deleted.
+        """Return the local path of what is to be written or deleted.
 
         Symlinks of folders are resolved: no folder of the table leads anything out of it. What
         the path itself names may be a symlink, which is then replaced or deleted.
@@ -152,10 +152,10 @@ class LocalRoot:
         return place.address
 
     def locator(self) -> Locator:
-        """Give a function from a decoded path to the path relative to the root.
+        """Return a function from a decoded path to the path relative to the root.
 
-        Symlinks of folders are resolved, each folder once. ``None`` stands for a path that
-        leads elsewhere. It raises :class:`PlaceRefused` as :meth:`place` does.
+        Symlinks of folders are resolved, each folder once. ``None`` is a path that leads
+        elsewhere. It raises :class:`PlaceRefused` as :meth:`place` does.
         """
         folders: dict[str, str | None] = {}
 
@@ -172,7 +172,7 @@ class LocalRoot:
         return locate
 
     def holds(self, path: str) -> bool:
-        """Say whether a decoded path leads below the root once all symlinks are resolved.
+        """Return whether a decoded path leads below the root once all symlinks are resolved.
 
         Raises:
             PlaceRefused: as :meth:`place`.
@@ -182,12 +182,12 @@ class LocalRoot:
         return place.store is None and self._inside(os.path.realpath(place.address)) is not None
 
     def guess(self, path: str) -> str:
-        """Give the local path that a path means if it means any, certain or not."""
+        """Return the local path that a path means if it means any, certain or not."""
         address = parse_address(path)
         return f"{self.path}/{path}" if address is None else address.path or "/"
 
     def _folder(self, folder: str) -> str | None:
-        """Give a folder relative to the root; one that a symlink leads out of it as spelled."""
+        """Return a folder relative to the root; one that a symlink leads out of it as spelled."""
         inside = self._inside(os.path.realpath(folder))
         if inside is None and not _climbs(folder) and folder.startswith(f"{self.path}/"):
             return _plain(folder[len(self.path) :])
@@ -200,7 +200,7 @@ class LocalRoot:
         return real[len(root) :] if real.startswith(root) else None
 
     def _has_link(self, within: str) -> bool:
-        """Say whether a folder on the way from the root is a symlink."""
+        """Return whether a folder on the way from the root is a symlink."""
         folder = self.path
         for part in within.split("/")[:-1]:
             folder = f"{folder}/{part}"
@@ -268,7 +268,7 @@ class ObjectRoot:
         return Place(key, None, Address(here.scheme, here.authority, address.path))
 
     def same_store(self, address: Address) -> bool:
-        """Say whether the address of a place is in the store that the table lies in."""
+        """Return whether the address of a place is in the store that the table lies in."""
         return address.store == self.address.store
 
     def follow(self, path: str) -> Place:
@@ -292,7 +292,7 @@ class ObjectRoot:
         return place
 
     def own(self, path: str) -> str:
-        """Give the key, below the root, of what is to be written or deleted.
+        """Return the key, below the root, of what is to be written or deleted.
 
         Raises:
             PlaceRefused: as :meth:`place`; or it lies outside of the table root.
@@ -306,7 +306,7 @@ class ObjectRoot:
         return place.within
 
     def locator(self) -> Locator:
-        """Give a function as :meth:`LocalRoot.locator` does."""
+        """Return a function as :meth:`LocalRoot.locator` does."""
         return lambda path: self.place(path).within
 
 

@@ -54,7 +54,7 @@ def family(scheme: str) -> str | None:
 
 
 def opened_as(scheme: str) -> str:
-    """Give the scheme under which a store is opened."""
+    """Return the scheme under which a store is opened."""
     return _OPENED_AS.get(scheme, scheme)
 
 
@@ -77,15 +77,15 @@ class Policy:
     stores: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a word that is none."""
+        """Refuse an unknown policy."""
         if self.outside not in OUTSIDE:
             raise ValueError(f"outside is {self.outside!r}, not one of {', '.join(OUTSIDE)}")
 
     def other(self, address: Address, own: str, path: str) -> Any:
-        """Give the options of another store that a path names, or the open store of it.
+        """Return the options of another store that a path names, or the open store of it.
 
         No credentials are found for another store: it gets what the caller gave, and without
-        credentials among that it is asked as anyone.
+        credentials among that it is accessed anonymously.
 
         Args:
             address: of the file.

@@ -1,7 +1,7 @@
 """How a path of the log is spelled: URIs that are decoded exactly once, and their parts.
 
-Serves "Add File and Remove File" and RFC 2396. What is relative, absolute or a URL is told from
-the decoded text, which is the path of the file by the words of the protocol.
+Serves "Add File and Remove File" and RFC 2396. What is relative, absolute or a URL is decided by
+the decoded text, which the protocol defines as the path of the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def decode_path(path: str, *, action: str = "add") -> str:
     """Decode the percent escapes of an action's path, once.
 
     What comes out is relative to the table root, absolute, or a URL, just as the action spells
-    it. A percent sign that starts no escape stands for itself, since writers are known to
+    it. A percent sign that starts no escape is literal, since writers are known to
     leave it bare and it has no other reading.
 
     Args:
@@ -105,7 +105,7 @@ def decode_paths(paths: pa.Array) -> pa.Array:
 
 def _unescaped(paths: pa.Array) -> pa.Array:
     # Every piece after a '%' begins with the two hex digits of its escape. Working on pieces
-    # decodes exactly once: what an escape yields is never looked at again.
+    # decodes exactly once: what an escape yields is never decoded again.
     pieces = pc.split_pattern(pa.concat_arrays([paths]).cast(pa.binary()), "%")
     flat = pieces.flatten()
     row = pc.list_parent_indices(pieces)
@@ -135,7 +135,7 @@ def encode_path(path: str) -> str:
     """Encode a relative path for an action: the inverse of :func:`decode_path`.
 
     A colon is always escaped, because ahead of the first slash it would end a scheme. A path
-    that would be taken for a URL once it is decoded begins with ``./``.
+    that would be read as a URL once it is decoded begins with ``./``.
     """
     # Obeys ADD-004.
     return quote(f"./{path}" if _SCHEME.match(path) else path, safe=_SAFE)
@@ -178,7 +178,7 @@ def parse_address(path: str) -> Address | None:
 
 
 def is_absolute(path: str) -> bool:
-    """Say whether a decoded path is absolute or a URL, and not relative to the table root."""
+    """Return whether a decoded path is absolute or a URL, and not relative to the table root."""
     return path.startswith("/") or _SCHEME.match(path) is not None
 
 
@@ -196,5 +196,5 @@ def decode_url(url: str) -> Address | None:
 
 
 def file_name(path: str) -> str:
-    """Give what comes after the last slash."""
+    """Return what comes after the last slash."""
     return path.rpartition("/")[2]

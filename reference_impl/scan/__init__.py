@@ -64,7 +64,7 @@ def _scan(
 ) -> pa.Table:
     table = table_schema(snapshot.protocol, snapshot.metadata)
     if columns is not None and not columns:
-        # Arrow counts rows by columns: read one, and drop it from rows that are counted.
+        # Arrow counts rows by their columns: one is read, and dropped later.
         one = _scan(snapshot, table.columns.names[:1], given, row_ids=row_ids)
         return one.drop_columns(list(table.columns.names[:1]))
     wanted = project(table.columns, columns)

@@ -3,7 +3,7 @@
 A version with cdc actions is read from its change files alone. In any other version, the rows
 of added files were inserted and those of removed files deleted; where a file is removed with
 one deletion vector and added with another, only the rows in which the vectors differ changed.
-Actions that say they do not change data are passed over.
+Actions with ``dataChange`` false are skipped.
 
 ``delta.enableChangeDataFeed`` obliges writers and not readers: where it was off, no version has
 change files, and adds and removes are read as in every other version without them. A row that a
@@ -66,7 +66,7 @@ _TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """One version of the range: its commit, and what was in force when it had been made."""
+    """One version of the range: its commit, and the protocol and metadata in force."""
 
     version: int
     timestamp: int
@@ -76,7 +76,7 @@ class _Version:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A file to read for changes; ``kind`` is ``None`` where the file itself tells."""
+    """A file to read for changes; ``kind`` is ``None`` where the file has ``_change_type``."""
 
     task: FileTask
     kind: str | None
@@ -99,7 +99,7 @@ def read_changes(
         storage: the table's storage.
         start: first version.
         end: last version; the latest when ``None``.
-        ratified: what the caller got from the table's catalog.
+        ratified: the commits that the table's catalog ratified.
 
     Returns:
         The table's columns and those of :data:`CHANGE_COLUMNS`, by ascending version.
@@ -120,8 +120,8 @@ def read_changes(
     for one in versions:
         _refuse_incompatible(one, table)
     if any(one.table.columns != table.columns for one in versions):
-        # What rows had to be, is for the schema of then to say.
-        table = _loosened(table)
+        # Not-null rules are those of the schema in force at the time.
+        table = _all_nullable(table)
     reader = FileReader(
         storage,
         table.columns.fields,
@@ -192,7 +192,7 @@ def _refuse_incompatible(one: _Version, last: TableSchema) -> None:
     if names != [f.name for f in last.partition_columns]:
         problem = "the partition columns changed"
     else:
-        problem = _lost(past.columns, last.columns, mapped=last.mode != "none")
+        problem = _incompatible(past.columns, last.columns, mapped=last.mode != "none")
     if problem is not None:
         raise IncompatibleSchemas(
             f"the range cannot be read in one schema: {problem}",
@@ -201,10 +201,10 @@ def _refuse_incompatible(one: _Version, last: TableSchema) -> None:
         )
 
 
-def _lost(  # noqa: PLR0911  one return per kind of type
+def _incompatible(  # noqa: PLR0911  one return per kind of type
     past: DataType, last: DataType, *, mapped: bool, place: str = ""
 ) -> str | None:
-    """Tell what the last schema cannot give of a past one."""
+    """Return why rows of an earlier schema cannot be read in the last one, if so."""
     match past, last:
         case Struct(fields), Struct(others):
             known = {_identity(f, mapped=mapped): f for f in others}
@@ -213,40 +213,40 @@ def _lost(  # noqa: PLR0911  one return per kind of type
                 other = known.get(_identity(one, mapped=mapped))
                 if other is None:
                     return f"column {label} was dropped or renamed"
-                found = _lost(one.type, other.type, mapped=mapped, place=f"{label}.")
+                found = _incompatible(one.type, other.type, mapped=mapped, place=f"{label}.")
                 if found is not None:
                     return found
             return None
         case Array(element), Array(other):
-            return _lost(element, other, mapped=mapped, place=f"{place}element.")
+            return _incompatible(element, other, mapped=mapped, place=f"{place}element.")
         case Map(key, value), Map(other_key, other_value):
-            return _lost(key, other_key, mapped=mapped, place=f"{place}key.") or _lost(
-                value, other_value, mapped=mapped, place=f"{place}value."
-            )
+            return _incompatible(
+                key, other_key, mapped=mapped, place=f"{place}key."
+            ) or _incompatible(value, other_value, mapped=mapped, place=f"{place}value.")
         case _ if past == last or is_widening(past, last):
             return None
         case _:
             return f"column {place.rstrip('.')} changed from {past} to {last}"
 
 
-def _loosened(table: TableSchema) -> TableSchema:
-    """Give the same columns, nulls allowed everywhere."""
+def _all_nullable(table: TableSchema) -> TableSchema:
+    """Return the same columns, nulls allowed everywhere."""
     return replace(
         table,
-        columns=_loose(table.columns),
+        columns=_nullable(table.columns),
         partition_columns=tuple(replace(f, nullable=True) for f in table.partition_columns),
     )
 
 
-def _loose(of: DataType) -> Any:
+def _nullable(of: DataType) -> Any:
     match of:
         case Struct(fields):
-            loose = (replace(f, nullable=True, type=_loose(f.type)) for f in fields)
+            loose = (replace(f, nullable=True, type=_nullable(f.type)) for f in fields)
             return replace(of, fields=tuple(loose))
         case Array(element):
-            return Array(_loose(element), contains_null=True)
+            return Array(_nullable(element), contains_null=True)
         case Map(key, value):
-            return Map(_loose(key), _loose(value), value_contains_null=True)
+            return Map(_nullable(key), _nullable(value), value_contains_null=True)
         case _:
             return of
 
@@ -268,8 +268,8 @@ def _changes(
     added = files["add"].filter(files["add"]["dataChange"])
     removed = files["remove"].filter(files["remove"]["dataChange"])
     if partition:
-        removed = _completed(storage, listing, one.version, removed)
-        removed = _padded(removed, [physical_name(f, mode) for f in partition])
+        removed = _with_add_partitions(storage, listing, one.version, removed)
+        removed = _with_null_partitions(removed, [physical_name(f, mode) for f in partition])
     inserts = {task.path: task for task in file_tasks(added, partition, mode)}
     deletes = {task.path: task for task in file_tasks(removed, partition, mode)}
     for path, old in deletes.items():
@@ -286,8 +286,10 @@ def _changes(
             yield _Change(replace(new, only=past.deletion_vector), "insert", one)
 
 
-def _completed(storage: Storage, listing: Listing, version: int, removed: pa.Table) -> pa.Table:
-    """Give removes the partition values of the adds that they undo, where they have none."""
+def _with_add_partitions(
+    storage: Storage, listing: Listing, version: int, removed: pa.Table
+) -> pa.Table:
+    """Complete removes without partition values from the adds that they undo."""
     if not removed["partitionValues"].null_count:
         return removed
     before = Snapshot(storage, listing, version - 1).adds() if version else None
@@ -304,10 +306,10 @@ def _completed(storage: Storage, listing: Listing, version: int, removed: pa.Tab
     return _with_partition_values(removed, filled)
 
 
-def _padded(removed: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Give removes a null for each partition value that they leave out, as Spark's do nulls.
+def _with_null_partitions(removed: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Add the null partition values that removes of Spark leave out.
 
-    That every key has to be there is said of adds alone.
+    Only adds must have every key.
     """
     given = removed["partitionValues"].to_pylist()
     filled = [[*values, *((k, None) for k in keys if k not in dict(values))] for values in given]

@@ -1,8 +1,8 @@
-"""Arrow arrays as a data file holds them, made into the table's types.
+"""Convert Arrow arrays of a data file to the table's types.
 
 Serves "Delta Data Type to Parquet Type Mappings", "Column Mapping" (reader requirements) and
 upstream's "Type Widening". A converter is built once per column and file; it is ``None`` where
-the file already has the table's type, so that the common case costs nothing.
+the file already has the table's type.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from reference_impl.errors import DeltaError, InvalidDataFile
 from reference_impl.model.column_mapping import Mode, field_id, physical_name
 from reference_impl.scan.shredded import unshred
-from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow
+from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow, with_children
 from reference_impl.types.model import (
     BINARY,
     BYTE,
@@ -41,14 +41,14 @@ from reference_impl.types.widening import is_widening
 __all__ = ["Converter", "converter", "find_column", "missing", "refuse_nulls"]
 
 Converter: TypeAlias = Callable[[pa.Array], pa.Array]
-"""Makes an array of a file into one of the table; may raise :class:`pyarrow.ArrowInvalid`."""
+"""Converts an array of a file to the table's type; may raise :class:`pyarrow.ArrowInvalid`."""
 
 _FIELD_ID = b"PARQUET:field_id"
 _NARROWED = {(INTEGER, BYTE), (INTEGER, SHORT), (SHORT, BYTE)}
 """Integers that Parquet stores in 32 bits and that a file may hold without their annotation."""
 
 _REINTERPRETED = {(BINARY, STRING), (STRING, BINARY)}
-"""Byte arrays whose annotation a file may lack, or have beyond need."""
+"""Byte arrays whose annotation a file may lack, or have without need."""
 
 
 def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> int | None:
@@ -71,7 +71,7 @@ def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> in
 
 
 def missing(column: Field, length: int) -> pa.Array:
-    """Give the nulls of a column that a file lacks."""
+    """Return nulls for a column that a file lacks."""
     # Obeys CM-028 CM-031 VOID-002 DFT-004.
     return pa.nulls(length, arrow_type(column.type))
 
@@ -143,7 +143,7 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
     held = _held_type(stored)
     if held is None:
         raise _unreadable(stored, wanted, place)
-    # Large and view layouts of one type are a matter of Arrow alone.
+    # Large and view layouts are the same type to Delta.
     if (
         held == wanted
         or (held, wanted) in _NARROWED
@@ -163,16 +163,16 @@ def _held_type(stored: pa.DataType) -> DataType | None:
 
 def _cast(values: pa.Array, *, target: pa.DataType, integer: bool) -> pa.Array:
     if integer and pa.types.is_decimal(target):
-        # Arrow wants room for every 64-bit integer before it scales.
+        # Arrow requires the precision of any 64-bit integer before it rescales.
         return values.cast(pa.decimal128(38, 0)).cast(target)
     return values.cast(target)
 
 
 def _instants(values: pa.Array, *, target: pa.TimestampType) -> pa.Array:
-    """Bring timestamps of any unit to microseconds, rounding finer ones down.
+    """Convert timestamps of any unit to microseconds, rounding down.
 
-    The number counts from the epoch whatever the file says about zones, so that zones are
-    swapped, not converted.
+    The value counts from the epoch, with or without a zone in the file, so that zones are
+    replaced, not converted.
     """
     unit = values.type.unit
     numbers = values.cast(pa.timestamp(unit)).view(pa.int64())
@@ -232,7 +232,7 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
         items = values.values if inner is None else inner(values.values)
         if not element.nullable and values.flatten().null_count:
             raise _has_nulls(f"{place}.element")
-        return _with_children(values, target, items)
+        return with_children(values, target, items)
 
     return convert
 
@@ -244,7 +244,7 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
         pair = stored.value_type
         plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
         inner = _map(plain, wanted, mode, place)
-        return _after(lambda a: _with_children(a, plain, a.values), inner)
+        return _after(lambda a: with_children(a, plain, a.values), inner)
     if not pa.types.is_map(stored):
         raise _unreadable(stored, wanted, place)
     key = _convert(stored.key_type, wanted.key, mode, f"{place}.key")
@@ -260,7 +260,7 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
         entries = pa.StructArray.from_arrays(
             [keys, items], fields=[target.key_field, target.item_field]
         )
-        return _with_children(values, target, entries)
+        return with_children(values, target, entries)
 
     return convert
 
@@ -288,20 +288,8 @@ def _variant(stored: pa.DataType, place: str) -> Converter | None:
     return convert
 
 
-def _with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
-    """Give the same lists over other items, sharing validity and offsets."""
-    return pa.Array.from_buffers(
-        target,
-        len(values),
-        values.buffers()[:2],
-        values.null_count,
-        values.offset,
-        children=[items],
-    )
-
-
 def _refuse_nested_nulls(parents: pa.Array, child: pa.Array, column: Field, place: str) -> None:
-    # A null parent makes its children null, whatever they are declared to be.
+    # A null parent makes its children null, even where they are declared not null.
     if column.nullable or child.null_count <= 0:
         return
     broken = pc.and_(child.is_null(), parents.is_valid())

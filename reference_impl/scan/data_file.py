@@ -26,7 +26,7 @@ from reference_impl.types.text import refuse_bad_text
 __all__ = ["Kept", "at_file", "read_batches"]
 
 Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
-"""Tells which of so many rows from a position on are kept; ``None`` for all."""
+"""Returns the mask of the kept rows of a range; ``None`` for all."""
 
 _BATCH_ROWS = 1 << 16
 _NULL = 8
@@ -34,7 +34,7 @@ _NULL = 8
 
 _COSTS = {"BOOLEAN": 0, "INT32": 1, "FLOAT": 2, "INT64": 3, "DOUBLE": 4, "INT96": 5}
 
-# What pyarrow raises for files that are not what they claim to be.
+# What pyarrow raises for damaged files.
 _DAMAGE = (
     pa.ArrowException,
     OSError,
@@ -49,7 +49,7 @@ _DAMAGE = (
 
 @contextmanager
 def at_file(path: str) -> Iterator[None]:
-    """Turn what goes wrong inside into typed errors that name the file.
+    """Turn errors of the block into typed errors that name the file.
 
     Raises:
         DataFileNotFound: the file is missing.
@@ -74,7 +74,7 @@ def at_file(path: str) -> Iterator[None]:
         ) from error
     except _DAMAGE as error:
         if is_failure(error):
-            raise  # the file may be as good as any
+            raise  # the file may be intact
         raise InvalidDataFile(
             f"the file cannot be read as Parquet: {str(error)[:300]}", path=path
         ) from error
@@ -92,8 +92,8 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     """Read columns of a file in physical order.
 
-    A row that is not kept breaks no rule of its columns: nulls that they cannot have are none of
-    the table's, and its values may come as nulls.
+    Rows that are not kept are not checked: they may have nulls in columns that are not
+    nullable, and their values may be replaced by nulls.
 
     Args:
         storage: the table's storage.
@@ -102,8 +102,8 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         mode: how columns are found in the file.
         hidden: further columns, which no schema lists and which are always found by name.
         width: bytes that the caller adds to each row.
-        kept: tells which rows of a batch the caller keeps, by the position of the first row and
-            their number; ``None`` for all.
+        kept: returns the mask of the rows that the caller keeps, by the position of the first
+            row and the number of rows; ``None`` for all.
 
     Yields:
         The position of the first row, the number of rows, and an array per column and per
@@ -135,7 +135,7 @@ def _batches(
     limit = max(limits.data_file, limits.data_file_growth * size)
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
     bounded = Bounded(source, file, limit, columns.names or _smallest(file), name="data_file")
-    start = unfolded = 0
+    start = decoded = 0
     for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
         budget().check_time()
         try:
@@ -144,10 +144,10 @@ def _batches(
             rows = kept(start, batch.num_rows)
             if rows is None:
                 raise
-            arrays = [_spread(values, rows) for values in columns.take(batch.filter(rows))]
-        unfolded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
-        if unfolded > limit:
-            found = f"{size} bytes unfold to {unfolded} and more"
+            arrays = [_scatter(values, rows) for values in columns.take(batch.filter(rows))]
+        decoded += sum(values.nbytes for values in arrays) + (1 + width) * batch.num_rows
+        if decoded > limit:
+            found = f"{size} bytes decompress to {decoded} and more"
             raise exceeded("data_file", found, error=DataFileTooLarge)
         yield start, batch.num_rows, arrays
         start += batch.num_rows
@@ -199,8 +199,8 @@ class _Columns:
         return arrays
 
 
-def _spread(values: pa.Array, kept: pa.BooleanArray) -> pa.Array:
-    """Put the values of the rows that are kept where they were, and nulls between them."""
+def _scatter(values: pa.Array, kept: pa.BooleanArray) -> pa.Array:
+    """Put the values of kept rows at their positions, and nulls between them."""
     places = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), 1)
     return values.take(pc.if_else(kept, places, None))
 
@@ -222,8 +222,8 @@ def _refuse_lost_ids(held: Sequence[pa.Field]) -> None:
 
 
 def _smallest(file: pq.ParquetFile) -> list[str]:
-    """Name the column that is the cheapest to count, as far as the schema tells."""
-    # Not the sizes of column chunks: for some damaged footers asking ends the process.
+    """Name the column with the narrowest type."""
+    # Not by the sizes of column chunks: with some damaged footers pyarrow aborts.
     columns = [file.schema.column(at) for at in range(len(file.schema))]
     ranked = sorted(columns, key=lambda column: _COSTS.get(column.physical_type, len(_COSTS)))
     return [column.path for column in ranked[:1]]

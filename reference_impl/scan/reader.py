@@ -1,7 +1,7 @@
 """Read logical files into batches of rows, and several of them at a time.
 
-A row's position in its data file is settled before anything is dropped: deletion vectors and
-row ids count physical rows, whatever is projected or filtered.
+A row's position in its data file is computed before any row is dropped: deletion vectors and
+row ids refer to physical rows, before projection and filter.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class FileReader:
         columns: the columns to give, partition columns among them.
         partition_names: names of the columns that come from the log.
         mode: how columns are found in data files.
-        vectors: where deletion vectors come from.
+        vectors: loads deletion vectors.
         filter: keeps the rows for which it is true.
-        filter_columns: the columns that only the filter looks at.
+        filter_columns: columns that only the filter reads.
         tracking: adds row ids and row commit versions.
         extra: further columns to give, which no schema lists: found by name in data files.
 
@@ -65,9 +65,25 @@ class FileReader:
         return pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if self.tracking else []))
 
     def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
-        """Give the rows of a logical file, in physical order.
+        """Return the rows of a logical file, in physical order.
 
-        A vector may name rows beyond the end of its file: there is nothing to leave out.
+        Args:
+            task: the file.
+
+        Raises:
+            as :meth:`read_physical`.
+
+        """
+        for batch, kept in self.read_physical(task):
+            yield batch if kept is None else batch.filter(kept)
+
+    def read_physical(
+        self, task: FileTask
+    ) -> Iterator[tuple[pa.RecordBatch, pa.BooleanArray | None]]:
+        """Return every physical row of a logical file, and the mask of those that are kept.
+
+        A deletion vector may contain rows beyond the end of the file, which are ignored. The
+        mask is ``None`` where all rows are kept.
 
         Args:
             task: the file.
@@ -121,8 +137,7 @@ class FileReader:
                 columns += self.tracking.columns(
                     list(found), start, length, task.base_row_id, task.default_row_commit_version
                 )
-            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-            yield batch if kept is None else batch.filter(kept)
+            yield pa.RecordBatch.from_arrays(columns, schema=schema), kept
 
     def _vector(self, wire: Mapping[str, Any] | None, task: FileTask) -> Bitmap | None:
         # Obeys DV-004.
@@ -132,7 +147,7 @@ class FileReader:
 def kept_within(
     hold: Callable[[int, str], None], batches: Iterable[pa.RecordBatch], path: str
 ) -> Iterator[pa.RecordBatch]:
-    """Hand batches on that the caller keeps, counting them.
+    """Yield batches that the caller keeps, and count their memory.
 
     Raises:
         LimitExceeded: they are more than the limit on memory allows.
@@ -158,7 +173,7 @@ def _kept(
 
 
 def threads_for(files: pa.Table) -> int:
-    """Give how many threads are worth starting to read files; one means none beside the caller."""
+    """Return how many threads are worth starting to read files; 1 for none besides the caller."""
     if files.num_rows < 2 or (pc.sum(files["size"]).as_py() or 0) < _SMALL:
         return 1
     return min(int(files.num_rows), MAX_THREADS)

@@ -46,7 +46,7 @@ class RowTracking:
 
     @classmethod
     def of(cls, protocol: Protocol, metadata: Metadata) -> RowTracking:
-        """Look the column names up.
+        """Read the names of the materialised columns.
 
         Raises:
             RowsNotTracked: the table does not support row tracking.
@@ -69,7 +69,7 @@ class RowTracking:
     def columns(
         self, materialised: list[pa.Array], start: int, length: int, base: Any, default: Any
     ) -> list[pa.Array]:
-        """Give ids and commit versions of a run of rows.
+        """Return ids and commit versions of a run of rows.
 
         Args:
             materialised: the arrays of :attr:`hidden`.

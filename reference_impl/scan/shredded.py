@@ -1,6 +1,6 @@
-"""Put shredded variants together again (upstream section Variant Shredding).
+"""Reassemble shredded variants (upstream section Variant Shredding).
 
-A shredded variant holds parts of its values in columns of their own types. What comes out is
+A shredded variant holds parts of its values in columns of their own types. The result is
 the plain form: the two binaries ``metadata`` and ``value`` of the Parquet variant encoding. The
 dictionary of field names stays as it is, since it has the names of shredded fields as well.
 """
@@ -45,7 +45,7 @@ _DECIMALS = ((9, 8, 4), (18, 9, 8), (38, 10, 16))
 
 
 def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
-    """Give the ``value`` binary of each variant; ``None`` where the variant itself is null.
+    """Return the ``value`` binary of each variant; ``None`` where the variant itself is null.
 
     Args:
         values: structs of ``metadata``, ``typed_value`` and, where present, ``value``.
@@ -144,7 +144,7 @@ def _primitives(typed: pa.Array, place: str) -> list[bytes | None]:
 def _encoder(  # noqa: PLR0911  one return per type
     typed: pa.Array, place: str
 ) -> tuple[Callable[[Any], bytes], pa.Array]:
-    """Give how to encode values, and the values in the form that this takes."""
+    """Return how to encode values, and the values in the form that this takes."""
     of = typed.type
     if isinstance(of, pa.BaseExtensionType):
         typed, of = typed.storage, of.storage_type
@@ -279,7 +279,7 @@ def _fields(value: bytes, known: Mapping[str, int], place: str) -> dict[str, byt
 
 
 def _dictionary(metadata: bytes | None, place: str) -> dict[str, int]:
-    """Give the field names of a variant with their ids."""
+    """Return the field names of a variant with their ids."""
     if metadata is None:
         return {}
     header = _read(metadata, 0, 1, place)

@@ -1,6 +1,6 @@
-"""Which files a filter can pass over (section Per-file Statistics, and partition values).
+"""Data skipping: which files a filter can skip (section Per-file Statistics, and partition values).
 
-A file is passed over only when its statistics prove that the filter is true for none of its
+A file is skipped only when its statistics prove that the filter is true for none of its
 rows. The proof never relies on more than the protocol promises: strings may be cut short and
 timestamps to milliseconds, bounds may be wide, writers may leave NaN out of bounds, and a null
 count other than none or all says nothing.
@@ -55,7 +55,7 @@ _NEGATED: Mapping[str, str] = {
     "=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
 }  # fmt: skip
 _CUT = pa.scalar(999, pa.duration("us"))
-"""What cutting a timestamp to milliseconds can take off it, in either direction."""
+"""Difference that truncating a timestamp to milliseconds can make, in either direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class _Bounds:
         may_null: a row may be null.
         may_value: a row may be other than null.
         exact: the bounds are values of the column, and all values lie between them.
-        extended: strings may go on after ``upper``.
-        nan: NaN may be there, whatever the bounds say.
+        extended: ``upper`` may be truncated.
+        nan: NaN may occur, outside of the bounds.
 
     """
 
@@ -83,7 +83,7 @@ class _Bounds:
 
 
 def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.BooleanArray:
-    """Tell which files may hold a row for which a filter is true.
+    """Return which files may hold a row for which a filter is true.
 
     Args:
         files: add actions in wire columns.
@@ -153,7 +153,7 @@ class _Skipping:
     def possible(  # noqa: C901, PLR0911  one case per kind of node
         self, node: Node, *, want: bool
     ) -> pa.Array:
-        """Tell for which files a row may make the filter ``want``."""
+        """Return the files in which a row may make the filter ``want``."""
         match node:
             case And(parts):
                 return self._join(parts, want=want, every=want)
@@ -205,7 +205,7 @@ class _Skipping:
         return pc.or_(bounds.may_null, self._compared("<>", column, constant))
 
     def _compared(self, operator: str, column: Column, constant: Constant) -> pa.Array:
-        """Tell for which files a comparison may be true."""
+        """Return the files in which a comparison may be true."""
         if not constant.value.is_valid:
             return self._all(False)  # noqa: FBT003  unknown for every row
         bounds = self.known.get(column.path)
@@ -227,7 +227,7 @@ class _Skipping:
 
 
 def _within(operator: str, bounds: _Bounds, value: pa.Scalar) -> pa.Array:
-    """Tell where the bounds leave room for a value for which the comparison is true."""
+    """Return where the bounds admit a value for which the comparison is true."""
     match operator:
         case "=":
             below = _or_true(compare("<=", bounds.lower, value))
@@ -244,7 +244,7 @@ def _within(operator: str, bounds: _Bounds, value: pa.Scalar) -> pa.Array:
 
 
 def _above(bounds: _Bounds, operator: str, value: pa.Scalar, *, nan: bool) -> pa.Array:
-    """Tell where values may be above another; ``nan`` counts an unseen NaN as one of them."""
+    """Return where values may be above another; with ``nan`` a NaN counts as above."""
     above = _or_true(compare(operator, bounds.upper, value))
     if bounds.nan and nan:
         return pc.or_(above, pc.is_valid(above))
@@ -254,7 +254,7 @@ def _above(bounds: _Bounds, operator: str, value: pa.Scalar, *, nan: bool) -> pa
 
 
 def _reaches(upper: pa.Array, text: str) -> pa.Array:
-    """Tell where strings that go on after ``upper`` may be as great as a text."""
+    """Return where strings with a truncated ``upper`` may be as great as a text."""
     # Of the lengths that there are: together they are no longer than the bounds.
     lengths = pc.unique(pc.utf8_length(upper)).drop_null().to_pylist()
     prefixes = pa.array([text[:end] for end in lengths if end <= len(text)], pa.string())

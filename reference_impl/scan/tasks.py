@@ -44,12 +44,12 @@ class FileTask:
 
 
 def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Iterator[FileTask]:
-    """Give the task of each file action, in order.
+    """Return the task of each file action, in order.
 
     Args:
         files: add actions in wire columns.
         partition: the partition columns whose values are wanted.
-        mode: tells whether the keys of partition values are physical names.
+        mode: whether the keys of partition values are physical names.
 
     Raises:
         InvalidPartitionValue: see :func:`partition_column`.

@@ -1,7 +1,7 @@
 """Version checksum files: read one, and verify a version against it.
 
-Serves "Version Checksum File" and "State Validation". A reader never needs a checksum: nothing
-here runs unless it is asked for, and a missing file is no fault.
+Serves "Version Checksum File" and "State Validation". A reader never needs a checksum, and
+a missing file is valid.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _txns, _domains = _actions(Txn), _actions(DomainMetadata)
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """The content of a checksum file; ``None`` stands for an absent optional field.
+    """The content of a checksum file; ``None`` is an absent optional field.
 
     Sizes in bytes, timestamps in milliseconds since the epoch.
     """
@@ -142,7 +142,7 @@ class Discrepancy:
 def read_checksum(storage: Storage, version: int) -> Checksum | None:
     """Read the checksum file of a version; ``None`` when there is none.
 
-    The size histogram is also taken from ``histogramOpt``, where some writers put it.
+    The size histogram is also read from ``histogramOpt``, where some writers put it.
 
     Raises:
         InvalidChecksum: the file is not one JSON object with the required fields.
@@ -229,7 +229,7 @@ def _total(column: pa.ChunkedArray | pa.Array) -> int:
 
 
 def _sets(protocol: Protocol) -> tuple[object, ...]:
-    """Give a protocol without the order of its feature lists."""
+    """Return a protocol without the order of its feature lists."""
     return (
         protocol.min_reader_version,
         protocol.min_writer_version,
@@ -260,5 +260,5 @@ def _keys(adds: pa.Table) -> pa.Array:
 
 
 def _listed(files: Sequence[Any]) -> list[str]:
-    """Give the sorted logical keys of listed add actions."""
+    """Return the sorted logical keys of listed add actions."""
     return sorted(_keys(from_objects("add", files, Place("", 0))).to_pylist())

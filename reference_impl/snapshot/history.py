@@ -1,4 +1,4 @@
-"""When versions were committed, and which version stood at a time.
+"""When versions were committed, and which version was the latest at a time.
 
 Serves "In-Commit Timestamps" with its recommendations for readers, and "Commit Provenance
 Information". A commit's time is its in-commit timestamp from the enabling version on, and the
@@ -31,12 +31,12 @@ _ENABLING_TIME: Final = "delta.inCommitTimestampEnablementTimestamp"
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """What history says about one commit.
+    """One commit in the history.
 
     Attributes:
         version: the version that it made.
         timestamp: milliseconds since the epoch.
-        operation: name of the operation, where the writer told it.
+        operation: name of the operation, where the writer recorded it.
         info: the whole commitInfo action, where there is one.
 
     """
@@ -48,14 +48,14 @@ class CommitRecord:
 
 
 def to_millis(moment: int | str | datetime) -> int:
-    """Give a time in milliseconds since the epoch, rounded down.
+    """Return a time in milliseconds since the epoch, rounded down.
 
     Args:
         moment: milliseconds since the epoch, a datetime, or text as ISO 8601 or the protocol
             spells it; UTC where no zone is given.
 
     Raises:
-        TimestampNotFound: it is no such time.
+        TimestampNotFound: it is not a time.
 
     """
     if type(moment) is int:
@@ -67,9 +67,9 @@ def to_millis(moment: int | str | datetime) -> int:
         if isinstance(moment, str):
             return parse_timestamp(moment, zone=True) // 1000
     except (ValueError, OverflowError, TypeError) as error:
-        # A time zone may be anybody's code.
+        # A time zone may run any code.
         raise _no_time(str(error)) from None
-    raise _no_time(f"{type(moment).__name__} is no type of a time")
+    raise _no_time(f"{type(moment).__name__} is not a type of a time")
 
 
 def _no_time(message: str) -> TimestampNotFound:
@@ -85,7 +85,7 @@ class History:
         """Bind to a whole listing and the latest snapshot of it.
 
         Raises:
-            InvalidMetadata: the properties that tell the enabling of in-commit timestamps are
+            InvalidMetadata: the properties for the enablement of in-commit timestamps are
                 not integers.
 
         """
@@ -99,11 +99,11 @@ class History:
             self._enabled_when = _integer(latest, _ENABLING_TIME)
 
     def commits(self, limit: int | None = None) -> list[CommitRecord]:
-        """Give the commits, newest first; at most ``limit`` of them."""
+        """Return the commits, newest first; at most ``limit`` of them."""
         return [self._record(version) for version in self._versions[::-1][:limit]]
 
     def version_at(self, moment: int) -> int:
-        """Give the latest version that was committed at or before a time in milliseconds.
+        """Return the latest version that was committed at or before a time in milliseconds.
 
         Where file times go back, a commit counts as later than the one before it.
 

@@ -13,7 +13,7 @@ __all__ = ["dv_unique_ids", "logical_keys"]
 
 
 def dv_unique_ids(vectors: pa.Array) -> pa.Array:
-    """Give the unique id of each deletion vector descriptor; null where there is none."""
+    """Return the unique id of each deletion vector descriptor; null where there is none."""
     storage, path, offset = (
         pc.struct_field(vectors, name) for name in ("storageType", "pathOrInlineDv", "offset")
     )
@@ -25,7 +25,7 @@ def dv_unique_ids(vectors: pa.Array) -> pa.Array:
 
 
 def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
-    """Give one string per logical file: its decoded path, and for a vector NUL and its id.
+    """Return one string per logical file: its decoded path, and for a vector NUL and its id.
 
     Args:
         paths: decoded paths.

@@ -31,7 +31,7 @@ def typed_files(adds: pa.Table, protocol: Protocol, metadata: Metadata) -> pa.Ta
 
     Raises:
         InvalidPartitionValue: a partition value is missing or does not parse.
-        InvalidColumnMapping: the names by which the log knows columns cannot be told.
+        InvalidColumnMapping: the physical names of columns are unknown.
 
     """
     table = table_schema(protocol, metadata)

@@ -1,8 +1,8 @@
-"""Decoded paths of file actions, with numbers that stand for them.
+"""Decoded paths of file actions, with their fingerprints.
 
 Serves "Action Reconciliation". A million paths are compared as numbers in a tenth of the time
 that their texts take. Equal paths have equal numbers, and nearly never have others: where two
-numbers are equal the paths are looked at, so that nothing but speed rests on the numbers.
+numbers are equal the paths are compared, so that only the speed depends on the numbers.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class Paths:
         )
 
     def take(self, rows: pa.Array) -> Paths:
-        """Give the paths of rows."""
+        """Return the paths of rows."""
         return Paths(self.texts.take(rows), self.numbers[rows.to_numpy(zero_copy_only=False)])
 
     def filter(self, kept: pa.BooleanArray) -> Paths:
-        """Give the paths where a mask is true."""
+        """Return the paths where a mask is true."""
         mask = kept.to_numpy(zero_copy_only=False)
         return Paths(self.texts.filter(kept), self.numbers[mask])
 
     def all_distinct(self) -> bool:
-        """Say whether no path occurs twice."""
+        """Return whether no path occurs twice."""
         ordered = np.sort(self.numbers)
         if not (ordered[1:] == ordered[:-1]).any():
             return True
@@ -103,14 +103,14 @@ class PathSet:
         """Take the paths of a set."""
         self._numbers = np.sort(paths.numbers)
         self._texts = paths.texts.combine_chunks()
-        # The first bits of a number tell of nearly all that it is not in the set.
+        # The first bits of a fingerprint exclude nearly all paths that are not in the set.
         bits = min((_SPARSE * len(self._numbers) + 1).bit_length(), _MAX_BITS)
         self._shift = np.uint64(64 - bits)
         self._begun = np.zeros(1 << bits, np.bool_)
         self._begun[self._numbers >> self._shift] = True
 
     def rows(self, paths: Paths) -> pa.Array:
-        """Give the rows, as 64-bit integers, whose path is in the set."""
+        """Return the rows, as 64-bit integers, whose path is in the set."""
         rows = np.flatnonzero(self._begun[paths.numbers >> self._shift])
         numbers = paths.numbers[rows]
         at = np.searchsorted(self._numbers, numbers)
@@ -123,7 +123,7 @@ class PathSet:
 
 
 def fingerprints(texts: pa.Array) -> Fingerprints:
-    """Give a number for each string of an array of ``pa.string()`` without nulls."""
+    """Return a number for each string of an array of ``pa.string()`` without nulls."""
     length = len(texts)
     if length == 0:
         return np.empty(0, np.uint64)

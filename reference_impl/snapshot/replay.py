@@ -1,4 +1,4 @@
-"""Action reconciliation: which file actions of a checkpoint and the commits after it stand.
+"""Action reconciliation: which file actions of a checkpoint and later commits are in force.
 
 Serves "Action Reconciliation" and "Add File and Remove File". Everything happens on Arrow
 columns. Only paths that a commit after the checkpoint touches are looked up in the checkpoint.
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import DuplicateAction
-from reference_impl.log.checkpoints.reader import Portion
+from reference_impl.log.checkpoints.reader import FileBatches
 from reference_impl.log.commits import Commit
 from reference_impl.log.file_lines import from_lines
 from reference_impl.model.file_actions import FILE_ACTIONS
@@ -97,7 +97,7 @@ class CommittedFiles:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """The file actions that stand.
+    """The reconciled file actions.
 
     Attributes:
         adds: live logical files, unique by data file.
@@ -110,8 +110,8 @@ class Reconciled:
 
 
 def reconcile(
-    adds: Iterable[Portion],
-    removes: Iterable[Portion],
+    adds: Iterable[FileBatches],
+    removes: Iterable[FileBatches],
     committed: CommittedFiles,
     threads: int = 1,
 ) -> Reconciled:
@@ -172,22 +172,22 @@ class _Newest:
             return cls(tables, paths)
         rows = _newest_rows(committed, both, repeated)
         split = tables["add"].num_rows
-        taken = {
+        live = {
             "add": rows.filter(pc.less(rows, split)),
             "remove": pc.subtract(rows.filter(pc.greater_equal(rows, split)), split),
         }
         return cls(
-            {kind: tables[kind].take(taken[kind]) for kind in _KINDS},
-            {kind: paths[kind].take(taken[kind]) for kind in _KINDS},
+            {kind: tables[kind].take(live[kind]) for kind in _KINDS},
+            {kind: paths[kind].take(live[kind]) for kind in _KINDS},
         )
 
 
 def _newest_rows(
     committed: CommittedFiles, paths: Paths, repeated: npt.NDArray[np.bool_]
 ) -> pa.Array:
-    """Give the rows, adds before removes, that are the newest of their logical file.
+    """Return the rows, adds before removes, that are the newest of their logical file.
 
-    Most rows are the only ones of their path: only those that are not, a mask, are looked at.
+    Only rows whose path occurs again, a mask, are compared.
     """
     rows = np.flatnonzero(repeated)
     some = pa.array(rows)
@@ -197,7 +197,7 @@ def _newest_rows(
     orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS]).to_numpy()[rows]
     kinds = (rows >= committed.tables["add"].num_rows).astype(np.int64)
     _check_commits(committed, texts, codes, orders, kinds)
-    # Of what is assigned to one place again and again, the last stays: the newest commit's.
+    # The last assignment to an index wins: that of the newest commit.
     ascending = np.argsort(orders, kind="stable")
     newest = np.full(codes.max() + 1, -1)
     newest[codes[ascending]] = ascending
@@ -206,26 +206,26 @@ def _newest_rows(
 
 
 def _codes(texts: pa.Array) -> _Numbers:
-    """Give each text a number from 0, equal ones the same."""
+    """Return each text a number from 0, equal ones the same."""
     found: _Numbers = texts.dictionary_encode().indices.to_numpy().astype(np.int64)
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Touched:
-    """The logical files to which commits refer, as sets to look up."""
+class _Committed:
+    """The logical files that commits refer to, as sets."""
 
     paths: PathSet
     keys: pa.Array
 
     @classmethod
-    def of(cls, newest: _Newest) -> _Touched:
+    def of(cls, newest: _Newest) -> _Committed:
         vectors = {kind: newest.tables[kind]["deletionVector"] for kind in _KINDS}
         paths = Paths.joined([newest.paths[kind] for kind in _KINDS])
         return cls(PathSet(paths), _logical_keys(paths.texts, _both(vectors)))
 
     def survivors(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Paths]:
-        """Give the actions to whose logical file no commit refers, and their decoded paths."""
+        """Return the actions that no commit overrides, and their decoded paths."""
         paths = Paths.of([batch["path"]])
         rows = self.paths.rows(paths)
         if len(rows) == 0:
@@ -238,7 +238,7 @@ class _Touched:
 
 @dataclass(frozen=True, slots=True)
 class _Survivors:
-    """What a checkpoint and the commits after it leave of one kind of action.
+    """The reconciled actions of one kind.
 
     Attributes:
         table: the actions.
@@ -251,13 +251,13 @@ class _Survivors:
 
     @classmethod
     def of(
-        cls, newest: _Newest, kind: str, portions: Iterable[Portion], threads: int
+        cls, newest: _Newest, kind: str, portions: Iterable[FileBatches], threads: int
     ) -> _Survivors:
         committed = newest.tables[kind]
         given = list(portions)
         if not given:
             return cls(committed, newest.paths[kind])
-        touched = _Touched.of(newest)
+        touched = _Committed.of(newest)
 
         def survive(batch: Callable[[], pa.RecordBatch]) -> tuple[pa.RecordBatch, Paths]:
             return touched.survivors(batch())
@@ -283,7 +283,7 @@ class _Survivors:
 def _check_commits(
     committed: CommittedFiles, paths: pa.Array, keys: _Numbers, orders: _Numbers, kinds: _Numbers
 ) -> None:
-    """Refuse contradicting actions of one commit; keys are numbers, kinds positions."""
+    """Refuse contradicting actions of one commit."""
     per_path = (orders * 2 + kinds) * len(paths) + _codes(paths)
     per_key = orders * len(paths) + keys
     every = np.arange(len(paths))
@@ -309,7 +309,7 @@ def _check_commits(
 
 
 def _check_unique(live: _Survivors, dead: _Survivors) -> None:
-    """Refuse what a checkpoint must not hold, and a data file that is live twice.
+    """Refuse duplicates in a checkpoint, and a data file that is live twice.
 
     Actions of files that later commits touch are gone already, and harmless.
     """
@@ -338,7 +338,7 @@ def _check_unique(live: _Survivors, dead: _Survivors) -> None:
 
 
 def _repeated(texts: pa.Array | pa.ChunkedArray) -> str | None:
-    """Give the first string that occurs twice; ``None`` where none does."""
+    """Return the first string that occurs twice; ``None`` where none does."""
     counts = pc.value_counts(texts)
     repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
     return str(repeated[0]) if len(repeated) else None

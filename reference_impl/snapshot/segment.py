@@ -1,8 +1,8 @@
 """Choose the log files from which a version is loaded.
 
 Serves "Checkpoints", "Log Compaction Files", "Last Checkpoint File" and "Delta Log Entries". A
-listing is taken from the hinted checkpoint on where the hint holds, and whole otherwise. What a
-catalog ratified ("Catalog-managed tables") goes before what the directory shows.
+listing starts at the hinted checkpoint where the hint is valid, else at version 0. Ratified
+commits ("Catalog-managed tables") take precedence over published ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FEW: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The log files of a table, foreign and incomplete ones left out.
+    """The log files of a table, without foreign files and incomplete checkpoints.
 
     Attributes:
         start: the first version that the listing covers; 0 for a whole listing.
@@ -44,7 +44,7 @@ class Listing:
         checkpoints: complete ones by version; several of a version in order of preference.
         compactions: by first version.
         entries: size and time of each commit by version; a commit without a file has none.
-        ratified: what the caller got from the table's catalog, where there is one.
+        ratified: the commits that the table's catalog ratified, where there is one.
 
     """
 
@@ -61,7 +61,7 @@ class Listing:
         return max((*self.commits, *self.checkpoints), default=None)
 
     def modified(self, version: int) -> int:
-        """Give the modification time of a commit in milliseconds since the epoch.
+        """Return the modification time of a commit in milliseconds since the epoch.
 
         Raises:
             InvalidRatifiedCommits: a catalog keeps the commit, so that no file has a time.
@@ -107,7 +107,7 @@ def list_log(
         storage: the table's storage.
         version: the version that is wanted; the latest when ``None``.
         whole: list the log from its first file on, for history.
-        ratified: what the caller got from the table's catalog.
+        ratified: the commits that the table's catalog ratified.
 
     Raises:
         TableNotFound: there is neither a commit nor a checkpoint.
@@ -120,10 +120,10 @@ def list_log(
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
     if hint is not None and (last is None or hint.version <= last):
-        listing = _overlaid(storage, _list(storage, hint.version), ratified)
+        listing = _with_ratified(storage, _list(storage, hint.version), ratified)
         if hint.version in listing.checkpoints:
             return listing
-    listing = _overlaid(storage, _list(storage, 0), ratified)
+    listing = _with_ratified(storage, _list(storage, 0), ratified)
     if listing.latest is None:
         raise TableNotFound(
             f"there is no Delta table at {storage.location}",
@@ -136,12 +136,12 @@ def list_log(
 def segments(
     listing: Listing, version: int | None = None, *, before: int | None = None
 ) -> Iterator[Segment]:
-    """Give every way to load a version, the best first; the latest version by default.
+    """Return every way to load a version, the best first; the latest version by default.
 
     ``before`` leaves out checkpoints of that version and later ones, which were tried already.
 
     The newest usable checkpoint comes first, then older ones, then the bare commits; each with
-    compactions before it comes without them. Nothing
+    compactions before the same without them. Nothing
     is yielded twice; without ``before`` at least one segment is yielded.
 
     Raises:
@@ -169,7 +169,7 @@ def segments(
             found = True
             plain = every[first - whole :]
             if listing.compactions:
-                shorter = _compacted(listing, first, target)
+                shorter = _with_compactions(listing, first, target)
                 if shorter != plain:
                     yield Segment(target, checkpoint, shorter)
             yield Segment(target, checkpoint, plain)
@@ -195,12 +195,12 @@ def commit_groups(
     threads = 1 if len(commits) < _FEW and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS
     most = max(len(commits) // (threads * _GROUPS_PER_THREAD), 1) if threads > 1 else len(commits)
     groups: list[Sequence[LogFile]] = []
-    begin = taken = 0
+    begin = in_group = 0
     for at, size in enumerate(bytes_of):
-        if at > begin and (at - begin >= most or taken + size > _GROUP_BYTES):
+        if at > begin and (at - begin >= most or in_group + size > _GROUP_BYTES):
             groups.append(commits[begin:at])
-            begin, taken = at, 0
-        taken += size
+            begin, in_group = at, 0
+        in_group += size
     if begin < len(commits):
         groups.append(commits[begin:])
     return groups, threads
@@ -215,7 +215,7 @@ def _starts(listing: Listing, target: int) -> Iterator[Checkpoint | None]:
         yield None
 
 
-def _compacted(listing: Listing, first: int, target: int) -> tuple[LogFile, ...]:
+def _with_compactions(listing: Listing, first: int, target: int) -> tuple[LogFile, ...]:
     """Cover a range with the longest compactions that start where the last one ended."""
     # Obeys COMP-012.
     chosen: list[LogFile] = []
@@ -284,8 +284,8 @@ def _list(storage: Storage, start: int) -> Listing:
     )
 
 
-def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | None) -> Listing:
-    """Put ratified commits in place of published ones, and leave out what is later."""
+def _with_ratified(storage: Storage, listing: Listing, ratified: RatifiedCommits | None) -> Listing:
+    """Replace published commits by ratified ones, and drop versions after the latest."""
     # Obeys CAT-007 CAT-009.
     if ratified is None:
         return listing
@@ -293,7 +293,7 @@ def _overlaid(storage: Storage, listing: Listing, ratified: RatifiedCommits | No
     handed = ratified.by_version()
     entries = {v: e for v, e in listing.entries.items() if v <= latest and v not in handed}
     for version, file in handed.items():
-        # A staged commit that is gone is told when it is read.
+        # A staged commit that is missing is reported when it is read.
         with suppress(FileNotFoundError):
             if file.content is None:
                 entries[version] = storage.head(f"{LOG_DIR}/{file.name}")

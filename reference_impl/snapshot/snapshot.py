@@ -28,7 +28,7 @@ from reference_impl.errors import (
     MissingProtocol,
 )
 from reference_impl.limits import Limits, budget, exceeded, limited
-from reference_impl.log.checkpoints.reader import CheckpointReader, Portion
+from reference_impl.log.checkpoints.reader import CheckpointReader, FileBatches
 from reference_impl.log.commits import Commit, parse_commit
 from reference_impl.log.names import LOG_DIR, LogFile, commit_name
 from reference_impl.model.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol, Txn
@@ -49,7 +49,7 @@ __all__ = ["Snapshot", "in_commit_timestamp", "read_commit"]
 _T = TypeVar("_T")
 
 _KEPT: Final = 1 << 20
-"""Bytes of commits that are kept from the first time that they are read to the second."""
+"""Bytes of commits that are cached between reading small and file actions."""
 
 
 def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commit:
@@ -72,7 +72,7 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
 
 
 def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
-    """Give the in-commit timestamp of a version whose commit must have one.
+    """Return the in-commit timestamp of a version whose commit must have one.
 
     Raises:
         InvalidAction: it has none.
@@ -146,7 +146,7 @@ class Snapshot:
         return self._segment
 
     def adds(self) -> pa.Table:
-        """Give the live logical files, one row each, in the columns of ``ADD_SCHEMA``.
+        """Return the live logical files, one row each, in the columns of ``ADD_SCHEMA``.
 
         ``path`` is spelt as in the log. ``stats`` is JSON text also where a checkpoint holds
         statistics as a struct only.
@@ -158,7 +158,7 @@ class Snapshot:
         return self._files().adds
 
     def files(self) -> pa.Table:
-        """Give the live logical files with typed partition values and parsed statistics.
+        """Return the live logical files with typed partition values and parsed statistics.
 
         The columns are those of :meth:`adds`, except that ``partitionValues`` is a struct of
         the partition columns and ``stats`` a struct, both by logical names. Parsing the
@@ -172,7 +172,7 @@ class Snapshot:
         return typed_files(self.adds(), self.protocol, self.metadata)
 
     def tombstones(self) -> pa.Table:
-        """Give the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
+        """Return the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
         # Obeys REC-011.
         return self._files().removes
 
@@ -201,7 +201,7 @@ class Snapshot:
         return in_commit_timestamp(self.commit_info, self.version)
 
     def _refuse_unmanaged(self, *, managed: bool) -> None:
-        """Refuse commits of a catalog for a table that never had one: files alone count there."""
+        """Refuse ratified commits for a table that is not catalog-managed."""
         ratified = self._listing.ratified
         if ratified is None or managed:
             return
@@ -209,7 +209,7 @@ class Snapshot:
         stray = next((file for file in self._segment.commits if file.version in handed), None)
         if stray is not None:
             raise InvalidRatifiedCommits(
-                "a commit is handed in for a table that no catalog manages",
+                "a ratified commit is given for a table that no catalog manages",
                 path=f"{LOG_DIR}/{stray.name}",
                 version=stray.version,
                 requirement="CAT-001",
@@ -221,7 +221,7 @@ class Snapshot:
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
     def _retry(self, load: Callable[[], _T]) -> _T:
-        """Load, going on to the next segment while a checkpoint or compaction is at fault.
+        """Load, going on to the next segment while a checkpoint or compaction is damaged.
 
         The log may hold the version also without that file. When no segment is left, the first
         fault is the one to report.
@@ -234,7 +234,7 @@ class Snapshot:
         while True:
             try:
                 return load()
-            except _Fault as fault:
+            except _FallbackNeeded as fault:
                 first = first or fault.error
             self._damaged += 1
             if self._damaged > self.limits.checkpoints:
@@ -248,7 +248,7 @@ class Snapshot:
     def _load(self) -> _State:
         state = _State()
         if self._reader is not None:
-            with _blaming():
+            with _recoverable():
                 state.apply(self._reader.actions())
         small = self._is_small()
         groups = self._in_groups(lambda files: self._commits(files, whole=small))
@@ -258,13 +258,13 @@ class Snapshot:
         for number, (commit, _) in enumerate(commits):
             state.apply(commit.actions)
             if self._reader is None and number == 0:
-                # Version 0 must hold both itself; a later one cannot make up for it.
+                # Version 0 must hold both; a later commit does not repair it.
                 state.required("protocol", 0)
                 state.required("metaData", 0)
         return state
 
     def _following(self) -> Segment | None:
-        """Give the next segment, going back to before the hinted checkpoint if need be."""
+        """Return the next segment, going back to before the hinted checkpoint if need be."""
         following = next(self._segments, None)
         if following is None and self._listing.start:
             start, target = self._listing.start, self._segment.version
@@ -281,7 +281,7 @@ class Snapshot:
 
     def _reconcile(self) -> Reconciled:
         if any(file.kind == "compaction" for file in self._segment.commits):
-            with _blaming():
+            with _recoverable():
                 return self._reconcile_all()
         return self._reconcile_all()
 
@@ -297,21 +297,21 @@ class Snapshot:
         adds, removes = self._checkpointed("add"), self._checkpointed("remove")
         return reconcile(adds, removes, committed, self._reader.threads)
 
-    def _checkpointed(self, action: str) -> Iterator[Portion]:
+    def _checkpointed(self, action: str) -> Iterator[FileBatches]:
         assert self._reader is not None
-        with _blaming():
-            for portion in self._reader.file_actions(action):
-                yield _blamed(portion)
+        with _recoverable():
+            for batches in self._reader.file_actions(action):
+                yield _recoverable_batches(batches)
 
     def _is_small(self) -> bool:
-        """Say whether the commits of the segment take little memory, file actions and all."""
+        """Return whether the commits of the segment fit into the cache, file actions included."""
         entries, commits = self._listing.entries, self._segment.commits
         return all(file.kind == "commit" and file.version in entries for file in commits) and (
             sum(entries[file.version].size for file in commits) <= _KEPT
         )
 
     def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
-        """Work on the commits of the segment in ascending order, some at a time."""
+        """Process the commits of the segment in ascending order, in groups."""
         sizes = {version: entry.size for version, entry in self._listing.entries.items()}
         groups, threads = commit_groups(self._segment.commits, sizes)
         return in_order(work, groups, threads)
@@ -324,7 +324,7 @@ class Snapshot:
         for file in files:
             budget().check_time()
             compacted = file.kind == "compaction"
-            with _blaming() if compacted else nullcontext():
+            with _recoverable() if compacted else nullcontext():
                 found.append((read_commit(self.storage, file, files=whole), compacted))
         return found
 
@@ -362,28 +362,29 @@ class _State:
         return self.single[name]
 
 
-class _Fault(Exception):  # noqa: N818  a signal to _retry
-    """Something is wrong with a file for which other files can stand in."""
+class _FallbackNeeded(Exception):  # noqa: N818  a signal to _retry
+    """A checkpoint or compaction is damaged; other files of the log can replace it."""
 
     def __init__(self, error: DeltaError) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-def _blamed(portion: Portion) -> Portion:
-    with _blaming():
-        for batch in portion:
-            yield partial(_call_blamed, batch)
+def _recoverable_batches(batches: FileBatches) -> FileBatches:
+    with _recoverable():
+        for batch in batches:
+            yield partial(_recoverable_batch, batch)
 
 
-def _call_blamed(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
-    with _blaming():
+def _recoverable_batch(batch: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
+    with _recoverable():
         return batch()
 
 
 @contextmanager
-def _blaming() -> Iterator[None]:
+def _recoverable() -> Iterator[None]:
+    """Turn an error of a file that others can replace into a fallback."""
     try:
         yield
     except (InvalidTableError, CheckpointFileNotFound, LimitExceeded) as error:
-        raise _Fault(error) from error
+        raise _FallbackNeeded(error) from error

@@ -2,7 +2,7 @@
 
 Serves "Per-file Statistics".
 
-Statistics help, they never decide: one that is absent, of the wrong type or outside of its
+Statistics are optional: one that is absent, of the wrong type or outside of its
 type's range is unknown, and so is every statistic of a text that is not JSON. Columns are found
 by physical name and given by logical path.
 """
@@ -111,7 +111,7 @@ class Statistics:
 
 
 def leaves(schema: Struct, mode: Mode) -> Iterator[Leaf]:
-    """Give the columns of a schema that can have statistics, in order."""
+    """Return the columns of a schema that can have statistics, in order."""
     for column in schema.fields:
         name, stored = (column.name,), (physical_name(column, mode),)
         if isinstance(column.type, Struct):
@@ -126,7 +126,7 @@ def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) 
 
     Args:
         texts: the ``stats`` of file actions.
-        wanted: the columns whose statistics to give; the others are not looked at.
+        wanted: the columns whose statistics to give; the others are not parsed.
 
     """
     chunked = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
@@ -149,7 +149,7 @@ def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) 
 
 
 def to_struct(statistics: Statistics) -> pa.StructArray:
-    """Give statistics as one struct per file, nested like the schema, by logical names."""
+    """Return statistics as one struct per file, nested like the schema, by logical names."""
     nested: dict[str, Any] = {"minValues": {}, "maxValues": {}, "nullCount": {}}
     for path, column in statistics.columns.items():
         parts = (column.minimum, column.maximum, column.null_count)
@@ -240,7 +240,7 @@ def _document(text: str) -> Mapping[str, Any]:
 
 
 def _fit(value: Any, of: pa.DataType) -> Any:
-    """Give a JSON value if it fits a type, else ``None``."""
+    """Return a JSON value if it fits a type, else ``None``."""
     if pa.types.is_struct(of):
         inside = value if isinstance(value, dict) else {}
         return {f.name: _fit(inside.get(f.name), f.type) for f in of}
@@ -257,7 +257,7 @@ def _fit(value: Any, of: pa.DataType) -> Any:
 
 
 class _Picker:
-    """Gives columns by their path; each struct is taken apart once, however many it has."""
+    """Gives columns by their path; each struct is flattened once."""
 
     def __init__(self, parsed: pa.Table) -> None:
         self._parsed = parsed
@@ -277,7 +277,7 @@ class _Picker:
 def _typed(values: pa.Array, of: DataType) -> pa.Array:
     match of:
         case _ if of == FLOAT:
-            # A bound printed with few digits must compare as the value that it stands for.
+            # A bound printed with few digits must compare as the value that it denotes.
             return _without_nan(values.cast(pa.float32(), safe=False))
         case _ if of == DOUBLE:
             return _without_nan(values)

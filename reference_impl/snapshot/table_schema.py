@@ -77,12 +77,12 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
 
 
 def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
-    """Give the typed values of one partition column, a row per file.
+    """Return the typed values of one partition column, a row per file.
 
     Args:
         files: file actions with a column ``partitionValues``.
         column: the partition column.
-        mode: tells whether the keys are physical names.
+        mode: whether the keys are physical names.
 
     Raises:
         InvalidPartitionValue: a file lacks the value, or it does not parse; a null where the

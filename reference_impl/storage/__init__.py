@@ -2,7 +2,7 @@
 
 Serves "Delta Table Specification" (relative and absolute paths) and "Delta Log Entries"
 (atomic creation of a commit). A storage is bound to one table root, and resolves every path that
-it is handed through :mod:`reference_impl.places`, so that nothing goes around the policy.
+it is given by :mod:`reference_impl.places`, so that the policy always applies.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def open_storage(
     """Open the storage of a table root.
 
     Args:
-        location: a local path, taken literally, or a URL (``file://``, ``s3://``, ``az://``,
-            ``gs://``, ``memory://`` …), taken as a URL.
+        location: a local path, literal, or a URL (``file://``, ``s3://``, ``az://``,
+            ``gs://``, ``memory://`` …).
         options: configuration for an object store, as ``aws_region``.
         outside: which places outside of the root are read: ``refuse`` for none, ``same-store``
             for the same disk or bucket, ``any`` for other stores too; see

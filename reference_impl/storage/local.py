@@ -39,7 +39,7 @@ class LocalStorage:
         return self._location
 
     def _other(self, place: Place, path: str) -> ObjectStorage | None:
-        """Give the storage of another store, which the policy lets be read."""
+        """Return the storage of another store that the policy allows."""
         if place.store is None:
             return None
         base = place.store.store
@@ -68,7 +68,7 @@ class LocalStorage:
         return stat
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
-        """List the files right in a directory, sorted by name; empty when there is none."""
+        """List the files directly in a directory, sorted by name; empty when there is none."""
         found: list[Entry] = []
         place = self._root.follow(directory)
         try:
@@ -94,7 +94,7 @@ class LocalStorage:
         folders = [""]
         while folders:
             folder = folders.pop()
-            # A folder can vanish too; one that cannot be listed leaves the listing in doubt.
+            # A folder can vanish too; one that cannot be listed makes the listing incomplete.
             with suppress(FileNotFoundError), absent(), os.scandir(self._folder(folder)) as scan:
                 for item in scan:
                     path = folder + item.name
@@ -124,7 +124,7 @@ class LocalStorage:
             return other.get(place.address)
         with self._open(place.address, path) as file:
             protocol.refuse_large(path, os.fstat(file.fileno()).st_size)
-            return file.read() or b""  # nothing where it would have to wait, as in /proc
+            return file.read() or b""  # empty where it would block, as in /proc
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -161,15 +161,15 @@ class LocalStorage:
         Path(self._root.own(path)).unlink()
 
     def locator(self) -> Locator:
-        """Give a function from a decoded path to the path below the root, ``None`` for others."""
+        """Return a function from a decoded path to the path below the root, ``None`` for others."""
         return self._root.locator()
 
     def holds(self, path: str) -> bool:
-        """Say whether a path leads to a place below the root, symlinks resolved."""
+        """Return whether a path leads to a place below the root, symlinks resolved."""
         return self._root.holds(path)
 
     def identify(self, path: str) -> Identity | None:
-        """Give the identity of the file or folder that a path leads to; ``None`` for none."""
+        """Return the identity of the file or folder that a path leads to; ``None`` for none."""
         try:
             with absent():
                 stat = os.stat(self._root.guess(path))  # noqa: PTH116  as _stat
@@ -188,7 +188,7 @@ def _unobstructed(path: str) -> Iterator[None]:
             f"a file cannot be written there: {error.strerror}",
             path=path[:500],
             stage="commit",
-            hint="what stands in its way is no part of the table",
+            hint="what has its name is no part of the table",
         ) from error
 
 

@@ -39,7 +39,7 @@ class ObjectStorage:
         *,
         policy: Policy | None = None,
     ) -> None:
-        """Bind to a URL; ``store`` hands in an obstore store whose root is the table root.
+        """Bind to a URL; ``store`` is an obstore store whose root is the table root.
 
         Raises:
             PlaceRefused: no store is known for the URL's scheme, or the URL names none.
@@ -67,7 +67,7 @@ class ObjectStorage:
         return self._location
 
     def _resolve(self, path: str) -> tuple[Any, str]:
-        """Give the store and the key of a path that is to be read."""
+        """Return the store and the key of a path that is to be read."""
         place = self._root.follow(path)
         if place.store is None:
             return self._store, place.address
@@ -87,7 +87,7 @@ class ObjectStorage:
         return _open_url(base, given)
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
-        """List the files right in a directory, sorted by name; empty when there is none."""
+        """List the files directly in a directory, sorted by name; empty when there is none."""
         prefix = f"{directory}/" if directory else ""
         offset = prefix + start_after if start_after is not None else None
         if offset is None:
@@ -163,20 +163,20 @@ class ObjectStorage:
             obstore.delete(self._store, key)
 
     def locator(self) -> Locator:
-        """Give a function from a decoded path to the path below the root, ``None`` for others."""
+        """Return a function from a decoded path to the path below the root, ``None`` for others."""
         return self._root.locator()
 
     def holds(self, path: str) -> bool:
-        """Say whether a path leads to a place below the root."""
+        """Return whether a path leads to a place below the root."""
         return self._root.place(path).within is not None
 
     def identify(self, path: str) -> Identity | None:  # noqa: ARG002  a key has one spelling
-        """Give nothing: every key is a file of its own."""
+        """Return nothing: every key is a file of its own."""
         return None
 
 
 class _Reader(io.RawIOBase):
-    """Give an obstore reader the face of a Python file."""
+    """Wrap an obstore reader as a Python file."""
 
     def __init__(self, reader: Any, path: str) -> None:
         self._reader = reader
@@ -203,13 +203,13 @@ def _open_url(url: str, options: Mapping[str, str]) -> Any:
     try:
         return from_url(url, config=dict(options))
     except (BaseError, ValueError) as error:
-        told = str(error).partition("\n")[0]
-        raise PlaceRefused(f"no store can be opened there: {told}", path=url[:500]) from error
+        reason = str(error).partition("\n")[0]
+        raise PlaceRefused(f"no store can be opened there: {reason}", path=url[:500]) from error
 
 
 @contextmanager
 def _as_os_error(path: str) -> Iterator[None]:
-    """Say in the words of the system what an object store refused or failed to do."""
+    """Turn an error of an object store into an :class:`OSError`."""
     try:
         yield
     except (AlreadyExistsError, PreconditionError):
@@ -219,7 +219,7 @@ def _as_os_error(path: str) -> Iterator[None]:
     except BaseError as error:
         raise OSError(errno.EIO, str(error), path) from error
     except ValueError as error:
-        raise PlaceRefused("the store takes no such key", path=path[:500]) from error
+        raise PlaceRefused("the store allows no such key", path=path[:500]) from error
 
 
 def _entry(path: str, meta: Any) -> Entry:

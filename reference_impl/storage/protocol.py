@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
-"""Names of files on their way: what a writer that is killed leaves beside the target."""
+"""Names of staging files, which a killed writer leaves next to the target."""
 
 
 class Identity(NamedTuple):
-    """What is the same for all spellings that a file system takes for one file.
+    """Identity of a file, equal for all its spellings.
 
     Attributes:
         device: number of the file system.
@@ -90,7 +90,7 @@ class Storage(Protocol):
         """The table root as the caller gave it."""
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
-        """List the files right in a directory, sorted by name; empty when there is none.
+        """List the files directly in a directory, sorted by name; empty when there is none.
 
         ``start_after`` is a file name: only names after it are listed.
         """
@@ -126,27 +126,27 @@ class Storage(Protocol):
         """Delete a file below the root."""
 
     def locator(self) -> Locator:
-        """Give a function from a decoded path to the path below the root, ``None`` for others.
+        """Return a function from a decoded path to the path below the root, ``None`` for others.
 
-        What it gives is what a listing has, whatever the spelling. It keeps what it learns of
-        folders and is meant for one operation.
+        It returns the path as in a listing, for any spelling. It caches resolved folders and
+        is meant for one operation.
         """
 
     def holds(self, path: str) -> bool:
-        """Say whether a path leads to a place below the root, symlinks resolved.
+        """Return whether a path leads to a place below the root, symlinks resolved.
 
         Raises nothing but ``PlaceRefused``, where that is not certain.
         """
 
     def identify(self, path: str) -> Identity | None:
-        """Give the identity of the file or folder that a path leads to; ``None`` for none.
+        """Return the identity of the file or folder that a path leads to; ``None`` for none.
 
         For deciding what is not deleted: the policy is not asked.
         """
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell whether a storage failed, and not what it holds.
+    """Return whether an error is of the storage, not of the content of a file.
 
     Damage of a file reaches us as an :class:`OSError`, too: pyarrow raises a bare one.
     """
@@ -167,7 +167,7 @@ def refuse_large(path: str, size: int) -> None:
 
 @contextmanager
 def absent() -> Iterator[None]:
-    """Turn what says in other words that no file is there into :class:`FileNotFoundError`."""
+    """Turn other errors for a missing file into :class:`FileNotFoundError`."""
     try:
         yield
     except OSError as error:

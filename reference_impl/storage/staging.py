@@ -1,6 +1,6 @@
-"""Files that are there as a whole or not at all, and stay through a power cut.
+"""Atomic and durable files.
 
-Serves "Delta Log Entries". Content is staged beside its target and flushed, then it gets its
+Serves "Delta Log Entries". Content is staged next to its target and flushed, then it gets its
 name, then the folder is flushed: until that a power cut may take the name away.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 __all__ = ["create", "replace"]
 
 _NO_FLUSH: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
-"""What file systems answer that do not flush folders."""
+"""Errors of file systems that do not flush folders."""
 
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -35,8 +35,8 @@ def replace(target: str, data: bytes) -> None:
 def create(target: str, data: bytes) -> None:
     """Create a file of that absolute path; :class:`FileExistsError` when there is one.
 
-    A link fails when the name is taken, so nobody sees a part of a commit and of two racing
-    writers one loses.
+    A link fails when the name exists, so a commit is never visible in part, and of two racing
+    writers one fails.
     """
     folder = os.path.dirname(target)  # noqa: PTH120  as in replace
     staged = _stage(folder, data)

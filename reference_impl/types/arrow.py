@@ -36,7 +36,7 @@ from reference_impl.types.model import (
     Struct,
 )
 
-__all__ = ["arrow_field", "arrow_schema", "arrow_type", "from_arrow"]
+__all__ = ["arrow_field", "arrow_schema", "arrow_type", "from_arrow", "with_children"]
 
 _VARIANT = pa.struct(
     [pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary())]
@@ -80,7 +80,7 @@ _MAX_DIGITS = 38
 
 
 def arrow_type(of: DataType) -> pa.DataType:
-    """Give the Arrow type in which values of a Delta type travel."""
+    """Return the Arrow type in which values of a Delta type travel."""
     match of:
         case Primitive():
             return _TO_ARROW[of]
@@ -98,17 +98,17 @@ def arrow_type(of: DataType) -> pa.DataType:
 
 
 def arrow_field(of: Field) -> pa.Field:
-    """Give the Arrow field of a column, with the column's nullability."""
+    """Return the Arrow field of a column, with the column's nullability."""
     return pa.field(of.name, arrow_type(of.type), nullable=of.nullable)
 
 
 def arrow_schema(schema: Struct) -> pa.Schema:
-    """Give the Arrow schema of a table."""
+    """Return the Arrow schema of a table."""
     return pa.schema([arrow_field(f) for f in schema.fields])
 
 
 def from_arrow(schema: pa.Schema) -> Struct:
-    """Give the table schema that holds rows of an Arrow schema.
+    """Return the table schema that holds rows of an Arrow schema.
 
     Raises:
         UnsupportedType: a column has an Arrow type that no Delta type can hold.
@@ -116,6 +116,18 @@ def from_arrow(schema: pa.Schema) -> Struct:
 
     """
     return _struct(list(schema), ())
+
+
+def with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
+    """Return the same lists over other items, sharing validity and offsets."""
+    return pa.Array.from_buffers(
+        target,
+        len(values),
+        values.buffers()[:2],
+        values.null_count,
+        values.offset,
+        children=[items],
+    )
 
 
 def _struct(fields: list[pa.Field], place: tuple[str, ...]) -> Struct:

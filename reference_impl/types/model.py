@@ -40,7 +40,7 @@ class Primitive:
     name: str
 
     def __str__(self) -> str:
-        """Give the spelling of the schema string."""
+        """Return the spelling of the schema string."""
         return self.name
 
 
@@ -52,7 +52,7 @@ class Decimal:
     scale: int
 
     def __str__(self) -> str:
-        """Give the spelling of the schema string."""
+        """Return the spelling of the schema string."""
         return f"decimal({self.precision},{self.scale})"
 
 
@@ -64,7 +64,7 @@ class Array:
     contains_null: bool = True
 
     def __str__(self) -> str:
-        """Give the short form that messages use."""
+        """Return the short form that messages use."""
         return f"array<{self.element}>"
 
 
@@ -77,7 +77,7 @@ class Map:
     value_contains_null: bool = True
 
     def __str__(self) -> str:
-        """Give the short form that messages use."""
+        """Return the short form that messages use."""
         return f"map<{self.key},{self.value}>"
 
 
@@ -98,7 +98,7 @@ class Struct:
     fields: tuple[Field, ...]
 
     def __str__(self) -> str:
-        """Give the short form that messages use."""
+        """Return the short form that messages use."""
         return "struct<" + ",".join(f"{f.name}:{f.type}" for f in self.fields) + ">"
 
     @property
@@ -151,7 +151,7 @@ PRIMITIVES: Mapping[str, Primitive] = {
 
 
 def children(of: DataType) -> Iterator[tuple[str, DataType]]:
-    """Give the direct parts of a type with the path steps that the protocol gives them."""
+    """Return the direct parts of a type with the path steps that the protocol gives them."""
     match of:
         case Struct(fields):
             yield from ((f.name, f.type) for f in fields)

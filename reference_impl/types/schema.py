@@ -99,7 +99,7 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
 
 
 def to_json(of: DataType) -> Any:
-    """Give the JSON form of a type, ready for encoding."""
+    """Return the JSON form of a type, ready for encoding."""
     match of:
         case Primitive() | Decimal():
             return str(of)
@@ -143,7 +143,7 @@ def format_schema(schema: Struct) -> str:
         try:
             return orjson.dumps(tree).decode()
         except orjson.JSONEncodeError:
-            # It nests less deeply than a schema may, and does not tell that from other faults.
+            # It nests less deeply than a schema may, and orjson reports that like other faults.
             text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             text.encode()
             return text

@@ -7,15 +7,13 @@ plain integer arithmetic: Python's own dates end at the year 9999 and Spark's do
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 __all__ = [
     "EPOCH",
     "EPOCH_UTC",
-    "days_of",
     "format_date",
     "format_timestamp",
-    "micros_of",
     "parse_date",
     "parse_timestamp",
 ]
@@ -23,7 +21,6 @@ __all__ = [
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  the origin of values without zone
 EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
-_MICRO = timedelta(microseconds=1)
 _DAY_MICROS = 86_400_000_000
 _DATE = r"([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})"
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"
@@ -34,7 +31,7 @@ _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def parse_date(text: str) -> int:
-    """Give the days since the epoch of a ``{year}-{month}-{day}`` text.
+    """Return the days since the epoch of a ``{year}-{month}-{day}`` text.
 
     Raises:
         ValueError: the text is no date of the calendar.
@@ -47,10 +44,10 @@ def parse_date(text: str) -> int:
 
 
 def parse_timestamp(text: str, *, zone: bool) -> int:
-    """Give the microseconds since the epoch of a timestamp text.
+    """Return the microseconds since the epoch of a timestamp text.
 
     Both spellings of the protocol are read: ``1970-01-01 00:00:00.123456`` and ISO 8601
-    ``1970-01-01T00:00:00.123456Z``. A text without zone is taken as UTC, as is a date alone.
+    ``1970-01-01T00:00:00.123456Z``. A text without zone is UTC, as is a date alone.
 
     Args:
         text: the spelling.
@@ -92,16 +89,6 @@ def format_timestamp(value: datetime, *, zone: bool) -> str:
         instant = value.astimezone(UTC).replace(tzinfo=None)
         return instant.isoformat(timespec="microseconds") + "Z"
     return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")
-
-
-def days_of(value: date) -> int:
-    """Count the days from the epoch to a date."""
-    return value.toordinal() - EPOCH.toordinal()
-
-
-def micros_of(value: datetime) -> int:
-    """Count the microseconds from the epoch to an instant, or to a time without zone."""
-    return (value - (EPOCH if value.tzinfo is None else EPOCH_UTC)) // _MICRO
 
 
 def _days(year: int, month: int, day: int) -> int:

@@ -1,7 +1,7 @@
 """The bytes behind Arrow's strings, and a check that those out of a file are text.
 
-Arrow's readers of Parquet take any bytes for text. What is handed on must be UTF-8, and for
-plain ASCII, which nearly all of it is, that shows without a look at each string.
+Arrow's readers of Parquet take any bytes for text. The result must be UTF-8, and for
+plain ASCII, which nearly all of it is, that is checked without visiting each string.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def refuse_bad_text(values: pa.Array) -> None:
 
 
 def bounds(texts: pa.Array) -> npt.NDArray[np.int32]:
-    """Give where each string of an array of ``pa.string()`` begins, and where the last ends."""
+    """Return where each string of an array of ``pa.string()`` begins, and where the last ends."""
     if len(texts) == 0:
         return np.zeros(1, np.int32)
     return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
 
 
 def characters(texts: pa.Array) -> npt.NDArray[np.uint8]:
-    """Give the bytes of all strings of an array, those of null ones included."""
+    """Return the bytes of all strings of an array, those of null ones included."""
     offsets, data = bounds(texts), texts.buffers()[2]
     if data is None:
         return np.empty(0, np.uint8)

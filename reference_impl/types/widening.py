@@ -44,7 +44,7 @@ _DIGITS: Mapping[Primitive, int] = {BYTE: 10, SHORT: 10, INTEGER: 10, LONG: 20}
 
 
 def is_widening(stored: DataType, current: DataType) -> bool:
-    """Tell whether values of ``stored`` may be read as ``current``, which is another type."""
+    """Return whether values of ``stored`` may be read as ``current``, which is another type."""
     match stored, current:
         case Decimal(precision, scale), Decimal(wide_precision, wide_scale):
             return wide_scale >= scale and wide_precision - wide_scale >= precision - scale

@@ -1,4 +1,4 @@
-"""Writing: transactions, and the operations that stand on them.
+"""Writing: transactions, and the operations that use them.
 
 Serves every writer requirement of the protocol. An operation reads a snapshot, stages actions on
 a :class:`~reference_impl.write.commit.transaction.Transaction` and commits them as one version.

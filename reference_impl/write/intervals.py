@@ -28,7 +28,7 @@ _PART: Final = re.compile(r"\s*(\d{1,12})\s+([a-z]+?)s?(?=\s|\Z)", re.ASCII | re
 
 
 def duration(configuration: Mapping[str, str], name: str) -> int:
-    """Give a duration property in milliseconds, by default 7 days for files, 30 for the log.
+    """Return a duration property in milliseconds, by default 7 days for files, 30 for the log.
 
     Raises:
         InvalidMetadata: the property is there and is no interval of weeks down to milliseconds,

@@ -1,8 +1,8 @@
 """Table properties that are numbers, for writers.
 
-Serves upstream's ``delta.checkpointInterval`` and ``delta.dataSkippingNumIndexedCols``. Whoever
-sets one gets a malformed value refused; where a table has one already it is passed over, with a
-line in the log, because nothing that anybody reads depends on it.
+Serves upstream's ``delta.checkpointInterval`` and ``delta.dataSkippingNumIndexedCols``. A malformed
+value is refused when it is set; one that a table already has is replaced by the default, with a
+warning, because no reader depends on it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERS: Final[Mapping[str, _Number]] = {
 
 
 def lenient(configuration: Mapping[str, str], name: str) -> int:
-    """Give a property of a table, its default where it is not set or malformed."""
+    """Return a property of a table, its default where it is not set or malformed."""
     number = _NUMBERS[name]
     text = configuration.get(name)
     if text is None:

@@ -1,8 +1,8 @@
-"""How many rows files have (section Per-file Statistics).
+"""``numRecords`` of data files (section Per-file Statistics).
 
-Deletion vectors want it of every file that has one, row tracking and Iceberg compatibility of
-every file that is added. A table may hold files that do not tell: others wrote them, or a
-checkpoint without statistics stands for their commits.
+It is required of files with deletion vectors, and with row tracking or Iceberg compatibility of
+every file that is added. Files of a table may lack it: another writer left it out, or a checkpoint
+has no statistics.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from reference_impl.scan.data_file import at_file
 from reference_impl.storage import Storage
 from reference_impl.write.statistics import parse_exact, statistics_json
 
-__all__ = ["records_of", "with_records"]
+__all__ = ["ensure_num_records", "num_records_of"]
 
 
-def records_of(stats: Any) -> int | None:
-    """Give the number of rows that statistics tell; ``None`` where they tell none."""
+def num_records_of(stats: Any) -> int | None:
+    """Return ``numRecords`` of statistics, ``None`` when it is absent or invalid."""
     try:
         records = orjson.loads(stats)["numRecords"]
     except (KeyError, TypeError, ValueError):
@@ -31,31 +31,31 @@ def records_of(stats: Any) -> int | None:
     return records if records in INT64 and records >= 0 else None
 
 
-def with_records(
+def ensure_num_records(
     storage: Storage, adds: Sequence[dict[str, Any]], *, everywhere: bool
 ) -> list[dict[str, Any]]:
-    """Give add actions whose statistics tell the number of rows, from footers if need be.
+    """Complete ``numRecords`` in the statistics of add actions, from footers if need be.
 
     Args:
         storage: the table's storage.
         adds: bodies of add actions.
-        everywhere: of all files, and not of those with deletion vectors alone.
+        everywhere: for all files, not only those with deletion vectors.
 
     Raises:
-        DataFileNotFound: a file that does not tell is not there.
+        DataFileNotFound: a file that lacks it does not exist.
         InvalidDataFile: its footer cannot be read.
 
     """
     return [
-        _counted(storage, body)
+        _with_num_records(storage, body)
         if (everywhere or body.get("deletionVector") is not None)
-        and records_of(body.get("stats")) is None
+        and num_records_of(body.get("stats")) is None
         else body
         for body in adds
     ]
 
 
-def _counted(storage: Storage, body: Mapping[str, Any]) -> dict[str, Any]:
+def _with_num_records(storage: Storage, body: Mapping[str, Any]) -> dict[str, Any]:
     path = decode_path(str(body["path"]))
     with at_file(path), storage.open_input(path) as source:
         rows = pq.read_metadata(source).num_rows

@@ -87,7 +87,7 @@ def _name_parts(name: str) -> list[str]:
 
 
 def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:
-    """Give the statistics of rows in the table's types, by physical names.
+    """Return the statistics of rows in the table's types, by physical names.
 
     Every number is an ``int``, ``float`` or ``Decimal``; see :func:`statistics_json`.
     """
@@ -112,7 +112,7 @@ def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
-    """Give the bounds of values as statistics spell them; ``None`` where there is none."""
+    """Return the bounds of values as statistics spell them; ``None`` where there is none."""
     bounded = leaf.type in BOUNDED or isinstance(leaf.type, Decimal)
     if not bounded or values.null_count == len(values):
         return None, None
@@ -131,7 +131,7 @@ def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
         case date():
             low, high = low.isoformat(), high.isoformat()
         case _:
-            pass  # whole numbers and decimals stand as they are
+            pass  # integers and decimals are written as they are
     return low, high
 
 
@@ -147,7 +147,7 @@ def _float_bounds(values: pa.ChunkedArray, low: float, high: float) -> tuple[Any
 
 
 def upper_prefix(text: str) -> str | None:
-    """Give a string of at most 32 characters that is not less than ``text``.
+    """Return a string of at most 32 characters that is not less than ``text``.
 
     Where the text is longer, its prefix is raised at the last character that can be raised;
     ``None`` where none can.

@@ -105,7 +105,7 @@ def _reaching_beyond(right: Any, listing: Listing, first: int, target: int) -> A
 _replace("leaves-out-sidecars", CheckpointReader, "actions", _without_sidecars)
 _replace("reads-one-sidecar", CheckpointReader, "actions", _first_sidecar)
 _replace("forgets-removes-of-compactions", snapshot, "read_commit", _adds_alone)
-_replace("takes-compactions-that-reach-beyond", segment, "_compacted", _reaching_beyond)
+_replace("takes-compactions-that-reach-beyond", segment, "_with_compactions", _reaching_beyond)
 
 
 def _passed_over(right: Any, storage: Any, file: Any, **options: Any) -> Any:
@@ -268,5 +268,5 @@ def _latest_published(right: Any, storage: Any, listing: Any, ratified: Any) -> 
     return right(storage, listing, replace(ratified, latest=max(ratified.latest, listing.latest)))
 
 
-_replace("prefers-published-commits", segment, "_overlaid", _published_first)
-_replace("reads-beyond-the-latest-ratified", segment, "_overlaid", _latest_published)
+_replace("prefers-published-commits", segment, "_with_ratified", _published_first)
+_replace("reads-beyond-the-latest-ratified", segment, "_with_ratified", _latest_published)

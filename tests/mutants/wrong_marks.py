@@ -28,10 +28,11 @@ MARKS: dict[str, Mutant] = {
     ),
     "restores-the-column-mark": wrong(
         "CM-022",
-        ("write.upkeep.maintenance:_again_in_force", lambda _: lambda _now, then: then.metadata),
+        ("write.upkeep.maintenance:_restored_metadata", lambda _: lambda _now, then: then.metadata),
     ),
     "restores-identity-marks": wrong(
-        "IDN-016", ("write.upkeep.maintenance:_with_mark", lambda _: lambda then, _now: then)
+        "IDN-016",
+        ("write.upkeep.maintenance:_with_high_water_mark", lambda _: lambda then, _now: then),
     ),
     "compacts-without-metadata": wrong(
         "COMP-004", ("write.upkeep.compaction:_spelled", _leaves_out("metaData"))

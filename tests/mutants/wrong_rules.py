@@ -202,9 +202,9 @@ RULES: dict[str, Mutant] = {
         "LOG-003", ("write.commit.conflicts:Protocol", is_(_NOTHING))
     ),
     "ignores-progress-of-others": wrong("TXN-004", ("write.commit.conflicts:Txn", is_(_NOTHING))),
-    "ignores-rows-that-came": wrong("LOG-003", ("write.commit.conflicts:_looked_at", gives(NO))),
+    "ignores-rows-that-came": wrong("LOG-003", ("write.commit.conflicts:_were_read", gives(NO))),
     "refuses-what-goes-together": wrong(
-        "WNEW-001", ("write.commit.conflicts:_looked_at", gives(YES))
+        "WNEW-001", ("write.commit.conflicts:_were_read", gives(YES))
     ),
     "gives-up-at-once": wrong("WNEW-001", ("write.commit.transaction:_ATTEMPTS", is_(1))),
     "never-gives-up": wrong("LOG-003", ("write.commit.transaction:_ATTEMPTS", is_(1 << 20))),
@@ -257,7 +257,7 @@ RULES: dict[str, Mutant] = {
     "repartitions-under-iceberg-2": wrong(
         "ICE2-019", ("write.alter.replace:_check_partitioning", gives(None))
     ),
-    "widens-past-iceberg": wrong("ICE2-023", ("write.features.iceberg:_follows", gives(YES))),
+    "widens-past-iceberg": wrong("ICE2-023", ("write.features.iceberg:_is_allowed", gives(YES))),
     "appends-past-the-catalog": wrong("CAT-011", *PAST_THE_CATALOG),
     "optimizes-past-the-catalog": wrong("CAT-021", *PAST_THE_CATALOG),
     "vacuums-past-the-catalog": wrong("CAT-020", *PAST_THE_CATALOG),

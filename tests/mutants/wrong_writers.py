@@ -424,7 +424,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # Deletion vectors.
     "forgets-earlier-vectors": wrong(
-        "DVD-017", ("write.rows.changes:Changes._drop", _forgets_deleted)
+        "DVD-017", ("write.rows.changes:Changes._delete_rows", _forgets_deleted)
     ),
     "miscounts-vectors": wrong(
         "DVDESC-010", ("deletion_vectors.descriptor:Descriptor.to_wire", _vector_plus_one)
@@ -434,15 +434,18 @@ MUTANTS: dict[str, Mutant] = {
     "leaves-row-counts-out": wrong(
         "DVDESC-022",
         ("write.files.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
-        ("write.commit.transaction:with_records", lambda _: lambda _storage, adds, **_named: adds),
+        (
+            "write.commit.transaction:ensure_num_records",
+            lambda _: lambda _storage, adds, **_named: adds,
+        ),
     ),
     "vacuums-vectors": wrong(
-        "DVD-001", ("write.files.named_files:NamedFiles.add_actions", _names_no_vectors)
+        "DVD-001", ("write.files.referenced_files:ReferencedFiles.add_actions", _names_no_vectors)
     ),
     "resurrects-when-it-moves": wrong("DVD-005", ("write.rows.changes:Changes.move", _resurrects)),
     "restores-without-vectors": wrong(
         "DVD-013",
-        ("write.upkeep.maintenance:_again", afterwards(_drops("deletionVector"))),
+        ("write.upkeep.maintenance:add_of", afterwards(_drops("deletionVector"))),
     ),
     "writes-manifests-with-vectors": wrong(
         "DVD-010",

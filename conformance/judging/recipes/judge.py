@@ -33,7 +33,7 @@ from conformance.judging.recipes.files import Seen, copied, row_of_file, written
 from conformance.judging.recipes.identity import numbered, without_identities
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
-from conformance.judging.recipes.steps import KEPT_BACK, operation_of
+from conformance.judging.recipes.steps import JUDGE_ONLY_FIELDS, operation_of
 from conformance.judging.recipes.traces import Traces
 from conformance.requirements.judged import judged_step
 from conformance.requirements.levels import ROWS_WRITTEN
@@ -42,7 +42,7 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, from_json
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import Create, Operation, commits, replay
-from generators.steps import brought
+from generators.steps import input_rows
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import NotFoundError
 from reference_impl.scan import scan
@@ -150,12 +150,12 @@ class _Replay:
     def ask(self, step: Mapping[str, Any]) -> Answer:
         """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
         own = _OWN.get(step["operation"], ())
-        arguments = {k: v for k, v in step.items() if k not in KEPT_BACK or k in own}
+        arguments = {k: v for k, v in step.items() if k not in JUDGE_ONLY_FIELDS or k in own}
         if "to_step" in step:
             arguments["version"] = self.done[step["to_step"]]
         rows = None
         if "rows" in step:
-            rows = _arrow(*brought(step, self._schema(step)))
+            rows = _arrow(*input_rows(step, self._schema(step)))
         answer, fault = self.run(Write(str(self.table), step["operation"], arguments, rows))
         if answer is None:
             raise AdapterFaultError(fault)

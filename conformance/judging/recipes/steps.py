@@ -12,14 +12,14 @@ from conformance.base.faults import KitError
 from conformance.golden.partition_filter import in_partition
 from generators import steps
 from generators.oracle.delta_schema import Struct
-from generators.oracle.operations import Keep, Operation
+from generators.oracle.operations import NoRowChange, Operation
 
-__all__ = ["KEPT_BACK", "operation_of"]
+__all__ = ["JUDGE_ONLY_FIELDS", "operation_of"]
 
-KEPT_BACK: Final = frozenset(
+JUDGE_ONLY_FIELDS: Final = frozenset(
     {"operation", "rows", "columns", "stored", "gone", "kept", "to_step", "cluster", "identity"}
 )
-"""What a step says to the judge, and not to an adapter; columns are those that rows bring."""
+"""Fields of a step for the judge only; adapters do not see them. Columns are those of the rows."""
 
 
 def operation_of(
@@ -38,7 +38,7 @@ def operation_of(
     """
     name = step["operation"]
     if name in _INVISIBLE:
-        return Keep(version=_INVISIBLE[name])
+        return NoRowChange(version=_INVISIBLE[name])
     try:
         return steps.operation_of(_landed(step, schema), schema, version_of)
     except ValueError as error:

@@ -28,9 +28,9 @@ from generators.oracle.operations import (
     Create,
     Delete,
     DropColumn,
-    Keep,
     Merge,
     MergeClause,
+    NoRowChange,
     Operation,
     Overwrite,
     RenameColumn,
@@ -97,7 +97,7 @@ class Recipe:
         step |= {name: value for name, value in given.items() if value}
         self.now = self.schema
         if self.rows is not None:
-            step |= self._brought(self.rows)
+            step |= self._input_rows(self.rows)
         create = Create(
             self.schema,
             self.partition_columns,
@@ -110,7 +110,7 @@ class Recipe:
     def append(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> Recipe:
         """Append rows; ``stored`` is what the table makes of them, where it completes them."""
         return self._take(
-            {"operation": "append", **self._brought(rows, stored)},
+            {"operation": "append", **self._input_rows(rows, stored)},
             Append(self._kept(stored if stored is not None else rows)),
         )
 
@@ -133,11 +133,11 @@ class Recipe:
 
     def append_refused(self, rows: Sequence[Row]) -> Recipe:
         """Append rows that lack columns; the last step, which is refused."""
-        return self._take({"operation": "append", **self._brought(rows)}, Keep())
+        return self._take({"operation": "append", **self._input_rows(rows)}, NoRowChange())
 
     def overwrite(self, rows: Sequence[Row], where: Filter | None = None) -> Recipe:
         """Replace the rows of a filter, all without one."""
-        step = {"operation": "overwrite", **self._brought(rows), **_where(where)}
+        step = {"operation": "overwrite", **self._input_rows(rows), **_where(where)}
         return self._take(step, Overwrite(self._kept(rows), where.tree if where else None))
 
     def delete(self, where: Filter | None = None) -> Recipe:
@@ -171,7 +171,7 @@ class Recipe:
             if clause.values is not None:
                 document["set"] = dict(clause.values)
             when.append(document)
-        step = {"operation": "merge", **self._brought(rows), "on": on, "when": when}
+        step = {"operation": "merge", **self._input_rows(rows), "on": on, "when": when}
         return self._take(step, Merge(self._kept(rows), on, clauses))
 
     def checkpoint(
@@ -193,7 +193,7 @@ class Recipe:
             "operation": "replace",
             "schema": schema.to_json(),
             "partition_columns": list(partition_columns),
-            **self._brought(rows),
+            **self._input_rows(rows),
         }
         return self._take(step, Replace(schema, self.partition_columns, self._kept(rows)))
 
@@ -202,7 +202,7 @@ class Recipe:
 
         An argument that is callable is called with the builder of the table that is given.
         """
-        return self._take({"operation": operation, **arguments}, Keep(version))
+        return self._take({"operation": operation, **arguments}, NoRowChange(version))
 
     def restore(self, step: int) -> Recipe:
         """Make the table what it was after a step, the first being 0."""
@@ -229,15 +229,15 @@ class Recipe:
         """Add a nullable column at the end."""
         return self._do(AddColumn(column))
 
-    def add_taken(self, column: Field) -> Recipe:
+    def add_existing_column_refused(self, column: Field) -> Recipe:
         """Ask for a column that cannot be added; the last step, which is refused."""
         step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
-        return self._take(step, Keep())
+        return self._take(step, NoRowChange())
 
-    def again(self, properties: Mapping[str, str]) -> Recipe:
+    def set_properties_refused(self, properties: Mapping[str, str]) -> Recipe:
         """Ask for properties that the table cannot have; the last step, which is refused."""
         step = {"operation": "set_properties", "properties": dict(properties)}
-        return self._take(step, Keep())
+        return self._take(step, NoRowChange())
 
     def convert(self) -> Recipe:
         """Make a table of the files of the table that is given."""
@@ -402,7 +402,9 @@ class Recipe:
             for row in rows
         )
 
-    def _brought(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> dict[str, Any]:
+    def _input_rows(
+        self, rows: Sequence[Row], stored: Sequence[Row] | None = None
+    ) -> dict[str, Any]:
         """Give the arguments that bring rows: those columns alone that the rows have."""
         given = {name for row in rows for name in row}
         names = [name for name in self.now.names if name in given or not rows]

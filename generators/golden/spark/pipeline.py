@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from generators.golden.build import CORPUS, build_corpus, write_manifest
 from generators.golden.cases.canonical import question_digest
 from generators.golden.cases.case import document_text
-from generators.golden.spark.reading import Word, word_on
+from generators.golden.spark.reading import CrossCheck, cross_check
 from generators.golden.spark.recipe import Recipe
 from generators.golden.spark.session import MASTER, spark_session, tool_versions
 from generators.golden.spark.tables import RECIPES
@@ -83,10 +83,10 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m generators.go
         if "read" in steps:
             written = {each.id for each in missing}
             unread = sorted({*unread, *(each for each in _cases(corpus) if each in written)})
-            words = spread(
+            checks = spread(
                 "read", unread, lambda own, case: _read(own, corpus, case, Path(scratch))
             )
-            counts = Counter(word.verdict for word in words if word is not None)
+            counts = Counter(each.verdict for each in checks if each is not None)
             _say(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
     write_manifest(corpus)
     return 0
@@ -110,7 +110,7 @@ def _spread(
         found = []
         for number, (item, future) in enumerate(zip(items, waiting, strict=True), 1):
             found.append(future.result())
-            said = found[-1] if isinstance(found[-1], Word) else None
+            said = found[-1] if isinstance(found[-1], CrossCheck) else None
             name = item.id if isinstance(item, Recipe) else str(item)
             note = f": {said.verdict} {said.note}".rstrip() if said else ""
             _say(f"{step} {number}/{len(items)} {name}{note}")
@@ -121,12 +121,12 @@ def _write(session: SparkSession, recipe: Recipe, corpus: Path) -> None:
     build_corpus([recipe.bind(session)], corpus, force=True)
 
 
-def _read(session: SparkSession, corpus: Path, case_id: str, scratch: Path) -> Word | None:
+def _read(session: SparkSession, corpus: Path, case_id: str, scratch: Path) -> CrossCheck | None:
     directory = corpus / case_id
-    word = word_on(session, directory, scratch)
-    if word is not None:
-        _record(directory, _identity(directory), word)
-    return word
+    check = cross_check(session, directory, scratch)
+    if check is not None:
+        _record(directory, _identity(directory), check)
+    return check
 
 
 def _identity(directory: Path) -> dict[str, str]:
@@ -144,10 +144,10 @@ def _recorded(directory: Path, identity: dict[str, str]) -> dict[str, Any] | Non
     return None
 
 
-def _record(directory: Path, identity: dict[str, str], word: Word) -> dict[str, Any]:
+def _record(directory: Path, identity: dict[str, str], check: CrossCheck) -> dict[str, Any]:
     path = directory / "case.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    record = {**identity, "verdict": word.verdict, **({"note": word.note} if word.note else {})}
+    record = {**identity, "verdict": check.verdict, **({"note": check.note} if check.note else {})}
     others = [
         each
         for each in document["provenance"]["cross_checked"]

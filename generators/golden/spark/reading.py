@@ -25,13 +25,13 @@ from pyspark.sql import SparkSession
 
 from generators.spec_files import spec_files
 
-__all__ = ["Word", "same_rows", "word_on"]
+__all__ = ["CrossCheck", "cross_check", "same_rows"]
 
 _NOTE_LIMIT: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class CrossCheck:
     """What Spark says of one case.
 
     Attributes:
@@ -46,7 +46,7 @@ class Word:
     note: str = ""
 
 
-def word_on(session: SparkSession, case: Path, scratch: Path) -> Word | None:
+def cross_check(session: SparkSession, case: Path, scratch: Path) -> CrossCheck | None:
     """Ask Spark every ``read`` spec of a case; ``None`` when the case has none.
 
     Args:
@@ -63,16 +63,16 @@ def word_on(session: SparkSession, case: Path, scratch: Path) -> Word | None:
     if not specs:
         return None
     table = _copied(case, scratch)
-    words = []
+    found = []
     for slug, spec in specs:
         expected = case / "expected" / slug / "expected_data" / "part-0.parquet"
-        words.append(_word_on_spec(session, table, slug, spec, expected))
+        found.append(_cross_check_spec(session, table, slug, spec, expected))
     session.catalog.clearCache()
     for verdict in ("disagrees", "refuses"):
-        for word in words:
-            if word.verdict == verdict:
-                return word
-    return Word("agrees")
+        for each in found:
+            if each.verdict == verdict:
+                return each
+    return CrossCheck("agrees")
 
 
 def _copied(case: Path, scratch: Path) -> Path:
@@ -84,19 +84,25 @@ def _copied(case: Path, scratch: Path) -> Path:
     return table
 
 
-def _word_on_spec(
+def _cross_check_spec(
     session: SparkSession, table: Path, slug: str, spec: Mapping[str, Any], expected: Path
-) -> Word:
+) -> CrossCheck:
     try:
         rows = _read(session, table, spec)
     except (PySparkException, Py4JError, pa.ArrowException) as error:
         if "error" in spec:
-            return Word("agrees")
-        return Word("refuses", _note(slug, str(error)))
+            return CrossCheck("agrees")
+        return CrossCheck("refuses", _note(slug, str(error)))
     if "error" in spec:
-        return Word("disagrees", _note(slug, f"reads {rows.num_rows} rows of an invalid table"))
+        return CrossCheck(
+            "disagrees", _note(slug, f"reads {rows.num_rows} rows of an invalid table")
+        )
     difference = same_rows(pq.read_table(expected), rows)
-    return Word("agrees") if difference is None else Word("disagrees", _note(slug, difference))
+    return (
+        CrossCheck("agrees")
+        if difference is None
+        else CrossCheck("disagrees", _note(slug, difference))
+    )
 
 
 def _read(session: SparkSession, table: Path, spec: Mapping[str, Any]) -> pa.Table:

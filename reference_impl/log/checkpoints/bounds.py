@@ -1,7 +1,7 @@
-"""Bounds on what a checkpoint may unpack to: a small file must not fill the memory.
+"""Limits on what a checkpoint may decompress to: a small file must not fill the memory.
 
-Serves "Checkpoints": a log is input that nobody vouches for. Honest checkpoints compress well,
-but every action takes more than a byte, and nothing in them repeats by the hundreds.
+Serves "Checkpoints": a log is untrusted input. Genuine checkpoints compress well, but every
+action takes more than a byte, and nothing in them repeats by the hundreds.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.bounds import Bounded
 
-__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_repeated"]
+__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_duplicate_columns"]
 
 BATCH_ROWS: Final = 65_536
-"""Rows that are decoded at a time: enough for speed, little enough for memory."""
+"""Rows that are decoded at a time."""
 
 
 def bounded(
@@ -28,7 +28,7 @@ def bounded(
     """Decode columns of an opened file in batches.
 
     Raises:
-        DataFileTooLarge: they unfold to more than a file of its size may.
+        DataFileTooLarge: they decompress to more than a file of its size may.
         ValueError: the file is damaged.
 
     """
@@ -39,7 +39,7 @@ def bounded(
         budget().check_time()
         left -= batch.nbytes
         if left < 0:
-            raise _too_large(f"{size} bytes unfold to more than {limit}")
+            raise _too_large(f"{size} bytes decompress to more than {limit}")
         yield batch
 
 
@@ -53,7 +53,7 @@ def _too_large(found: str) -> LimitExceeded:
 
 
 def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
-    """Refuse a file whose own footer claims that it grows out of all proportion.
+    """Refuse a file whose footer claims more bytes or rows than the limits allow.
 
     Raises:
         DataFileTooLarge: it does.
@@ -66,8 +66,8 @@ def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
         raise _too_large(f"{size} bytes claim {rows} rows of {unpacked} bytes")
 
 
-def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
-    """Refuse two columns of one name: which of them holds the action cannot be told.
+def refuse_duplicate_columns(fields: Iterable[pa.Field], place: str) -> None:
+    """Refuse two columns of one name: it is ambiguous which of them holds the action.
 
     Raises:
         ValueError: a name is repeated.
@@ -79,4 +79,4 @@ def refuse_repeated(fields: Iterable[pa.Field], place: str) -> None:
             raise ValueError(f"{place} has two columns {field.name!r}")
         names.add(field.name)
         if pa.types.is_struct(field.type):
-            refuse_repeated(field.type, field.name)
+            refuse_duplicate_columns(field.type, field.name)

@@ -1,7 +1,7 @@
-"""Bring the file action columns of a checkpoint to the columns of the log.
+"""Convert the file action columns of a checkpoint to the columns of the log.
 
 Serves "Checkpoint Schema". Writers differ in string, map and integer widths; statistics may be
-there only as a struct, which is given as the JSON text that a commit would hold.
+present only as a struct, which is converted to the JSON text that a commit would hold.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _is_view(data_type: pa.DataType) -> bool:
 
 
 def conform(column: pa.Array, action: str, place: Place) -> pa.RecordBatch:
-    """Give the non-null rows of an action's struct column in the columns of its schema.
+    """Return the non-null rows of an action's struct column in the columns of its schema.
 
     Raises:
         InvalidAction: a required field is null, or a field has a wrong type or range.
@@ -110,15 +110,15 @@ def _vectors(array: pa.StructArray, action: str, place: Place) -> pa.Array:
 
 
 def _without_empty(vectors: pa.StructArray) -> pa.StructArray:
-    """Read a descriptor that says nothing as none: some writers leave null structs as such."""
+    """Read a descriptor without values as null: some writers write null structs so."""
     if vectors.null_count == len(vectors):
         return vectors
-    told = [
+    present = [
         pc.fill_null(pc.not_equal(pc.struct_field(vectors, name), empty), fill_value=False)
         for name, empty in (("storageType", ""), ("pathOrInlineDv", ""), ("cardinality", 0))
         if vectors.type.get_field_index(name) >= 0
     ]
-    empty = pc.invert(functools.reduce(pc.or_, told)) if told else vectors.is_valid()
+    empty = pc.invert(functools.reduce(pc.or_, present)) if present else vectors.is_valid()
     if not pc.any(empty).as_py():
         return vectors
     children = [vectors.field(index) for index in range(vectors.type.num_fields)]

@@ -24,10 +24,15 @@ from reference_impl.errors import (
     MalformedCommit,
 )
 from reference_impl.limits import out_of_memory
-from reference_impl.log.checkpoints.bounds import BATCH_ROWS, bounded, refuse_bomb, refuse_repeated
+from reference_impl.log.checkpoints.bounds import (
+    BATCH_ROWS,
+    bounded,
+    refuse_bomb,
+    refuse_duplicate_columns,
+)
 from reference_impl.log.checkpoints.columns import conform
 from reference_impl.log.checkpoints.sidecars import sidecar_path
-from reference_impl.log.commit_lines import Lines, sort_lines
+from reference_impl.log.commit_lines import Lines, group_lines
 from reference_impl.log.commits import parse_line
 from reference_impl.log.file_lines import from_lines
 from reference_impl.log.names import LOG_DIR, LogFile
@@ -40,15 +45,15 @@ from reference_impl.model.actions import (
     decode_action,
 )
 from reference_impl.model.file_actions import FILE_ACTIONS
-from reference_impl.model.protocol import settled_protocol
+from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import Place
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage, is_failure
 from reference_impl.storage.threads import MAX_THREADS
 
-__all__ = ["Checkpoint", "CheckpointReader", "Portion"]
+__all__ = ["Checkpoint", "CheckpointReader", "FileBatches"]
 
-_MARKS: Final = {
+_REQUIRED_FIELDS: Final = {
     "protocol": "minReaderVersion",
     "metaData": "id",
     "txn": "appId",
@@ -58,18 +63,18 @@ _MARKS: Final = {
 }
 """A required field of every action that is not a file action."""
 
-_SMALL: Final = tuple(_MARKS)
+_SMALL: Final = tuple(_REQUIRED_FIELDS)
 _ACTIONS: Final = (*_SMALL, "add", "remove")
 _FEW_ROWS: Final = 1_000
-"""Rows for which opening a file again takes longer than reading all that it holds at once."""
+"""Rows below which a file is read whole, once."""
 _SMALL_SIDECARS: Final = 1 << 22
 """Bytes of sidecars below which threads cost more than they save."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
-Portion: TypeAlias = Iterator[Callable[[], pa.RecordBatch]]
+FileBatches: TypeAlias = Iterator[Callable[[], pa.RecordBatch]]
 """File actions of one file in batches, with the columns of their schema. A batch is read as the
-iterator advances, and brought to its columns when it is called, on whichever thread."""
+iterator advances, and converted to its columns when it is called, on any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +106,26 @@ class CheckpointReader:
         self._checkpoint = checkpoint
         self._actions: tuple[Action, ...] | None = None
         self._footers: dict[str, pq.FileMetaData] = {}
-        self._tiny: dict[str, list[pa.RecordBatch]] = {}
+        self._small_files: dict[str, list[pa.RecordBatch]] = {}
 
     def actions(self) -> tuple[Action, ...]:
-        """Give every action that is not a file action, checked for being complete."""
+        """Return every action that is not a file action, checked for being complete."""
         # Obeys CKM-009.
         if self._actions is None:
-            found = [action for file in self._checkpoint.files for action in self._small(file)]
+            found = [
+                action for file in self._checkpoint.files for action in self._small_actions(file)
+            ]
             self._check(found)
             self._actions = tuple(found)
         return self._actions
 
-    def file_actions(self, action: str) -> Iterator[Portion]:
-        """Give the file actions of a wire name, a portion for each file, not yet read."""
+    def file_actions(self, action: str) -> Iterator[FileBatches]:
+        """Return the file actions of a wire name, in batches for each file, not yet read."""
         for file in self._checkpoint.files:
-            yield self._files(file, action)
+            yield self._file_batches(file, action)
         for item in self.actions():
             if isinstance(item, Sidecar):
-                yield self._columns(sidecar_path(self._storage, item.path), action)
+                yield self._columns_of(sidecar_path(self._storage, item.path), action)
 
     @property
     def threads(self) -> int:
@@ -133,23 +140,23 @@ class CheckpointReader:
     def _place(self, path: str) -> Place:
         return Place(path, self._checkpoint.version)
 
-    def _small(self, file: LogFile) -> Iterator[Action]:
+    def _small_actions(self, file: LogFile) -> Iterator[Action]:
         path = self._path(file)
         place = self._place(path)
         if file.name.endswith(".json"):
-            found, _ = self._lines(path, files=False)
+            found, _ = self._json_actions(path, files=False)
         else:
-            found = self._rows(path)
+            found = self._parquet_actions(path)
         for name, value in found:
             action = decode_action(name, value, place)
             if isinstance(action, Protocol):
-                action = settled_protocol(action, place)
+                action = validate_protocol(action, place)
             yield action
 
-    def _lines(
+    def _json_actions(
         self, path: str, *, files: bool
     ) -> tuple[Iterable[tuple[str, Any]], dict[str, Lines]]:
-        """Give the small actions of a JSON file, and its lines of file actions if asked for."""
+        """Return the small actions of a JSON file, and its lines of file actions if asked for."""
         found: list[tuple[str, Any]] = []
 
         def other(line: bytes, number: int) -> str | None:
@@ -160,15 +167,15 @@ class CheckpointReader:
             return None
 
         try:
-            lines = sort_lines(self._storage.get(path), other, files=files)
+            lines = group_lines(self._storage.get(path), other, files=files)
         except FileNotFoundError:
-            raise self._gone(path) from None
+            raise self._missing(path) from None
         except MalformedCommit as error:
             raise self._invalid(error.message, path) from error
         return (item for item in found if item[0] in _SMALL), lines
 
-    def _rows(self, path: str) -> Iterator[tuple[str, Any]]:
-        left = self._reach(path)
+    def _parquet_actions(self, path: str) -> Iterator[tuple[str, Any]]:
+        left = self._rows_to_read(path)
         with closing(self._parquet(path, _SMALL)) as batches:
             while left > 0 and (batch := next(batches, None)) is not None:
                 left -= batch.num_rows
@@ -178,23 +185,23 @@ class CheckpointReader:
                         for value in self._values(pc.drop_null(column), path):
                             yield name, value
 
-    def _reach(self, path: str) -> int:
-        """Give how many rows to read until no small action follows.
+    def _rows_to_read(self, path: str) -> int:
+        """Return the number of rows up to the last action that is no file action.
 
         In a large checkpoint a few rows among many hold one, mostly the first. One leaf of each
-        column tells which, and is a small part of what all of them take.
+        column shows which, and is small.
         """
-        marks = [f"{name}.{leaf}" for name, leaf in _MARKS.items()]
+        leaves = [f"{name}.{leaf}" for name, leaf in _REQUIRED_FIELDS.items()]
         at = reach = 0
         marked: set[str] = set()
-        for batch in self._parquet(path, marks):
+        for batch in self._parquet(path, leaves):
             at += batch.num_rows
-            found = [name for name in batch.schema.names if name in _MARKS]
+            found = [name for name in batch.schema.names if name in _REQUIRED_FIELDS]
             marked.update(found)
             if any(batch.column(name).null_count < batch.num_rows for name in found):
                 reach = at
         footer = self._footers[path]
-        unmarked = set(footer.schema.to_arrow_schema().names) & set(_MARKS) - marked
+        unmarked = set(footer.schema.to_arrow_schema().names) & set(_REQUIRED_FIELDS) - marked
         return int(footer.num_rows) if unmarked else reach
 
     def _values(self, column: pa.Array, path: str) -> list[Any]:
@@ -204,26 +211,26 @@ class CheckpointReader:
             raise self._invalid(f"an action cannot be read: {error}", path) from error
         return values
 
-    def _files(self, file: LogFile, action: str) -> Portion:
+    def _file_batches(self, file: LogFile, action: str) -> FileBatches:
         path = self._path(file)
         if not file.name.endswith(".json"):
-            yield from self._columns(path, action)
+            yield from self._columns_of(path, action)
             return
-        _, lines = self._lines(path, files=True)
+        _, lines = self._json_actions(path, files=True)
         try:
             table = from_lines(action, [(self._place(path), lines[action])])
         except MalformedCommit as error:
             raise self._invalid(error.message, path) from error
         for batch in table.to_batches():
-            yield partial(_itself, batch)
+            yield partial(_identity, batch)
 
-    def _columns(self, path: str, action: str) -> Portion:
+    def _columns_of(self, path: str, action: str) -> FileBatches:
         leaves = [f"{action}.{field.name}" for field in FILE_ACTIONS[action].schema]
         place = self._place(path)
-        if action == "remove" and not self._any(path, "remove"):
+        if action == "remove" and not self._has_action(path, "remove"):
             return
         at = 0
-        with closing(self._read_on(path, action, leaves, at)) as columns:
+        with closing(self._read_from(path, action, leaves, at)) as columns:
             for column in columns:
                 if action == "add" and self._lacks_statistics(path, column):
                     break
@@ -231,16 +238,15 @@ class CheckpointReader:
                 at += len(column)
             else:
                 return
-        # From here on statistics may be there as a struct, which most files that have one
-        # need not be read for.
+        # From here on parsed statistics are read as well, which most files do not need.
         leaves.append("add.stats_parsed")
-        for column in self._read_on(path, action, leaves, at):
+        for column in self._read_from(path, action, leaves, at):
             yield partial(conform, column, action, place)
 
-    def _read_on(
+    def _read_from(
         self, path: str, action: str, leaves: Sequence[str], start: int
     ) -> Generator[pa.Array]:
-        """Give the column of an action from a row on."""
+        """Return the column of an action from a row on."""
         with closing(self._parquet(path, leaves)) as batches:
             for batch in batches:
                 skipped = min(start, batch.num_rows)
@@ -249,8 +255,8 @@ class CheckpointReader:
                     yield batch.column(action).slice(skipped)
 
     def _lacks_statistics(self, path: str, adds: pa.Array) -> bool:
-        """Say whether adds miss statistics that a column of their file, not read yet, may hold."""
-        if path in self._tiny or not pa.types.is_struct(adds.type):
+        """Return whether adds lack JSON statistics, and their file has parsed ones."""
+        if path in self._small_files or not pa.types.is_struct(adds.type):
             return False
         held = self._footers[path].schema.to_arrow_schema().field("add").type
         if not pa.types.is_struct(held) or held.get_field_index("stats_parsed") < 0:
@@ -259,8 +265,8 @@ class CheckpointReader:
             return True
         return bool(pc.struct_field(adds, "stats").null_count > adds.null_count)
 
-    def _any(self, path: str, action: str) -> bool:
-        """Look at one column whether there is an action at all, as often there is no remove."""
+    def _has_action(self, path: str, action: str) -> bool:
+        """Return whether a file has an action; often it has no remove."""
         batches = self._parquet(path, [f"{action}.path"])
         return any(
             action in batch.schema.names and batch.column(action).null_count < batch.num_rows
@@ -268,17 +274,17 @@ class CheckpointReader:
         )
 
     def _parquet(self, path: str, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
-        """Read columns, or more than those where a file is small."""
+        """Read columns; of a small file all of them."""
         try:
-            if path not in self._tiny:
+            if path not in self._small_files:
                 with self._storage.open_input(path) as source, self._open(path, source) as file:
                     if file.metadata.num_rows > _FEW_ROWS:
                         yield from _batches(source, file, columns)
                         return
-                    self._tiny[path] = list(_batches(source, file, _ACTIONS))
-            yield from self._tiny[path]
+                    self._small_files[path] = list(_batches(source, file, _ACTIONS))
+            yield from self._small_files[path]
         except FileNotFoundError:
-            raise self._gone(path) from None
+            raise self._missing(path) from None
         except MemoryError as error:  # Arrow's is one as well
             raise out_of_memory(error, path) from error
         except DataFileTooLarge as error:
@@ -286,7 +292,7 @@ class CheckpointReader:
             raise
         except _READ_ERRORS as error:
             if is_failure(error):
-                raise  # the file may be as good as any
+                raise  # the file may be intact
             raise self._invalid(f"a checkpoint file is not readable: {error}", path) from error
 
     def _open(self, path: str, source: Any) -> pq.ParquetFile:
@@ -295,7 +301,7 @@ class CheckpointReader:
         file = open_parquet(source, metadata=known)
         if known is None:
             refuse_bomb(file.metadata, source.size())
-            refuse_repeated(file.schema_arrow, "the schema")
+            refuse_duplicate_columns(file.schema_arrow, "the schema")
             self._footers[path] = file.metadata
         return file
 
@@ -340,7 +346,7 @@ class CheckpointReader:
                     f"a checkpoint has {message}", self._path(files[0]), requirement
                 )
 
-    def _gone(self, path: str) -> CheckpointFileNotFound:
+    def _missing(self, path: str) -> CheckpointFileNotFound:
         return CheckpointFileNotFound(
             "a file of a checkpoint is gone", path=path, version=self._checkpoint.version
         )
@@ -359,5 +365,5 @@ def _batches(source: Any, file: pq.ParquetFile, columns: Sequence[str]) -> Itera
         yield from bounded(source, file, columns, use_threads=threads)
 
 
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _identity(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch

@@ -1,4 +1,4 @@
-"""Where a sidecar is: in the table's own folder for them, whatever its action says.
+"""Paths of sidecars, which must lie in the table's own ``_sidecars`` folder.
 
 Serves "Sidecar File Information": sidecar files must always reside in ``_delta_log/_sidecars``,
 and the path of the action is URI-encoded, preferably the name alone.
@@ -15,11 +15,11 @@ __all__ = ["sidecar_path"]
 
 
 def sidecar_path(storage: Storage, path: str) -> str:
-    """Give the path below the table root of the sidecar that an action names.
+    """Return the path below the table root of the sidecar that an action names.
 
     Args:
         storage: the table's.
-        path: as the action spells it: a name, a path from the table root, or an absolute one.
+        path: as in the action: a name, a path from the table root, or an absolute one.
 
     Raises:
         InvalidAction: the path cannot be decoded.

@@ -65,16 +65,16 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
     """Add columns after those that are there, or fields to a struct column.
 
     Raises:
-        ConstraintViolation: a column is not nullable, though rows of before have nothing but
+        ConstraintViolation: a column is not nullable, though existing rows have nothing but
             null in it, or has a default from the start.
-        InvalidSchema: a name is taken.
+        InvalidSchema: a column of that name exists.
 
     """
     # Obeys DFT-008.
     for column in columns:
         if not column.nullable or any(key in column.metadata for key in _GUARDED):
             raise ConstraintViolation(
-                f"column {column.name} is new, so that rows of before have null in it: it can be "
+                f"column {column.name} is new, so that existing rows have null in it: it can be "
                 "neither not null nor generated nor have a default yet",
                 requirement="SCH-025",
             )
@@ -153,7 +153,7 @@ def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
 
 
 def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
-    """Give a column or a field a wider type; type widening must be enabled.
+    """Return a column or a field a wider type; type widening must be enabled.
 
     Raises:
         SchemaMismatch: values of the type that it has cannot all be read as the other one.
@@ -189,7 +189,7 @@ def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
 
 
 def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
-    """Let a column have nulls, or have none from now on.
+    """Make a column nullable, or not nullable.
 
     Raises:
         ConstraintViolation: there is a null already.
@@ -224,8 +224,8 @@ def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
                 f"column {name} is a variant, whose default is null", requirement="DFT-010"
             )
         kept = {k: v for k, v in column.metadata.items() if k != DEFAULT_KEY}
-        told = {} if expression is None else {DEFAULT_KEY: expression}
-        return replace(column, metadata={**kept, **told})
+        default = {} if expression is None else {DEFAULT_KEY: expression}
+        return replace(column, metadata={**kept, **default})
 
     return _commit(transaction, _changed(snapshot.schema, (name,), change))
 
@@ -247,7 +247,7 @@ def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
     columns = named_leaves(transaction.target, [_parts(path) for path in paths])
     held = transaction.domains.get(CLUSTERING_DOMAIN)
     transaction.set_domain(clustering_domain(columns, held))
-    # A file that comes in the meantime may lack statistics.
+    # A file that is added concurrently may lack statistics.
     transaction.read(None, snapshot.adds())
     transaction.add(with_statistics(snapshot, transaction.read_target, columns))
     return transaction.commit()
@@ -331,7 +331,7 @@ def _require_mapping(transaction: Transaction, verb: str) -> None:
 
 
 def _refuse_named(transaction: Transaction, path: Sequence[str], verb: str) -> None:
-    """Refuse to change a column that an expression of the table looks at."""
+    """Refuse to change a column that an expression of the table uses."""
     target = transaction.target
     texts = [
         text for key, text in target.configuration.items() if key.startswith(CONSTRAINT_PREFIX)

@@ -30,7 +30,7 @@ __all__ = ["Definition", "check_definition", "create_table", "read_schema"]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a table is to be.
+    """The definition of a table.
 
     Attributes:
         schema: the table schema.
@@ -51,6 +51,19 @@ class Definition:
     name: str | None = None
     description: str | None = None
     clustering_columns: Sequence[Sequence[str]] = ()
+
+    def metadata(self) -> Metadata:
+        """Return the metaData action of a new table, its properties not yet set."""
+        return Metadata(
+            id=str(uuid.uuid4()),
+            format=Format("parquet"),
+            schema_string=format_schema(self.schema),
+            partition_columns=tuple(self.partition_columns),
+            configuration={},
+            name=self.name,
+            description=self.description,
+            created_time=now(),
+        )
 
 
 def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
@@ -73,7 +86,7 @@ def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
 
 
 def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = None) -> int:
-    """Create a table, with its first rows if there are any, and give the version: 0.
+    """Create a table, with its first rows if there are any, and return the version: 0.
 
     Raises:
         CommitConflict: there is a table already.
@@ -82,18 +95,7 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
     """
     if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
         raise CommitConflict("there is a table at this place already", version=0)
-    schema = wanted.schema
     check_definition(wanted)
-    metadata = Metadata(
-        id=str(uuid.uuid4()),
-        format=Format("parquet"),
-        schema_string=format_schema(schema),
-        partition_columns=tuple(wanted.partition_columns),
-        configuration={},
-        name=wanted.name,
-        description=wanted.description,
-        created_time=now(),
-    )
     transaction = Transaction(
         storage,
         None,
@@ -101,7 +103,8 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
         {"partitionBy": list(wanted.partition_columns), "properties": dict(wanted.properties)},
     )
     clustered = ("clustering",) if wanted.clustering_columns else ()
-    define(transaction, LEAST, metadata, wanted.properties, (*wanted.features, *clustered))
+    features = (*wanted.features, *clustered)
+    define(transaction, LEAST, wanted.metadata(), wanted.properties, features)
     if clustered:
         columns = named_leaves(transaction.target, wanted.clustering_columns)
         transaction.set_domain(clustering_domain(columns, None))
@@ -116,7 +119,7 @@ def check_definition(wanted: Definition) -> None:
     """Refuse a definition whose columns cannot be stored.
 
     Raises:
-        InvalidMetadata: the partition columns are none of the schema, or twice there.
+        InvalidMetadata: a partition column is not in the schema, or is repeated.
         SchemaMismatch: no column would be left for files.
 
     """

@@ -1,4 +1,4 @@
-"""Give a table its properties and features, and everything that they bring along.
+"""Set properties and features of a table, and what they require.
 
 Serves "Table Features", "Change Metadata" and the writer requirements that take effect when a
 feature is switched on.
@@ -21,7 +21,7 @@ from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.alter.tracking import backfill, name_columns
 from reference_impl.write.commit.commit_file import require_text
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.features.iceberg import VERSIONS, number_nested, to_write_anew
+from reference_impl.write.features.iceberg import VERSIONS, files_to_rewrite, number_nested
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, mode_of
 from reference_impl.write.features.protocols import (
     FEATURE_PREFIX,
@@ -46,7 +46,7 @@ from reference_impl.write.rows.rules import CONSTRAINT_PREFIX, rules_of
 __all__ = ["define", "undefine"]
 
 _KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
-"""Properties that tell what is in data files."""
+"""Properties that describe data files."""
 
 _NESTED_IDS: Final = "delta.enableIcebergCompatV2"
 """Property of the feature that gives ids to what is in arrays and maps."""
@@ -70,10 +70,10 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
         transaction: where to stage.
         protocol: the protocol so far.
         metadata: the metadata so far, the schema as it is to be.
-        properties: to set beside those that are set.
-        features: to support beside what the schema and the properties need.
-        rows_stay: whether the rows that are there have to obey and the files to fit; not where
-            others take their place.
+        properties: to set, in addition to the present ones.
+        features: to support, besides those that the schema and the properties need.
+        rows_stay: whether existing rows and files stay and must comply; not where they are
+            replaced.
 
     Raises:
         InvalidMetadata: a property has a value that it cannot have.
@@ -81,7 +81,7 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
 
     """
     # Obeys CM-010 CM-012 TF-015 RT-041 SHRED-005 CHK-007.
-    kept, asked = _asked(metadata, properties)
+    kept, asked = _requested(metadata, properties)
     asked |= set(features)
     base = transaction.base
     before = {} if base is None else base.metadata.configuration
@@ -102,13 +102,15 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
         return
     _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
     with transaction.discarding():
-        _write_anew(transaction, base)
+        _rewrite_files(transaction, base)
         if not tracked and transaction.target.active("rowTracking"):
             backfill(transaction, base)
 
 
-def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
-    """Give the properties as they are to be, and the features that they ask for by name."""
+def _requested(
+    metadata: Metadata, properties: Mapping[str, str]
+) -> tuple[dict[str, str], set[str]]:
+    """Return the properties as they are to be, and the features that they ask for by name."""
     asked: set[str] = set()
     kept = dict(metadata.configuration)
     for name, value in properties.items():
@@ -136,13 +138,13 @@ def _asked(metadata: Metadata, properties: Mapping[str, str]) -> tuple[dict[str,
     return kept, asked
 
 
-def _write_anew(transaction: Transaction, base: Snapshot) -> None:
-    """Write files anew that a version of Iceberg compatibility wants otherwise from now on."""
+def _rewrite_files(transaction: Transaction, base: Snapshot) -> None:
+    """Rewrite files that do not meet a version of Iceberg compatibility."""
     target, before = transaction.target, transaction.read_target
     if not any(target.active(name) and not before.active(name) for name in VERSIONS):
         return
-    files = to_write_anew(target.protocol, target.metadata, base.adds())
-    # A file that comes in the meantime may be one of them.
+    files = files_to_rewrite(target.protocol, target.metadata, base.adds())
+    # A file that is added concurrently may be one of them.
     transaction.read(None, files)
     changes = Changes(transaction, data_change=False)
     for file in LiveFiles(base, before).open(files):
@@ -155,7 +157,7 @@ def _is_new(name: str, before: Mapping[str, str]) -> bool:
 
 
 def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) -> None:
-    """Hold the rows that are there against conditions that are new.
+    """Check the existing rows against new constraints.
 
     Raises:
         ConstraintViolation: a row breaks one.
@@ -166,7 +168,7 @@ def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) 
     assert transaction.base is not None
     files = LiveFiles(transaction.base, transaction.read_target)
     adds = files.candidates(None)
-    # A row that comes in the meantime has to be held against them, too.
+    # A row that is added concurrently must be checked as well.
     transaction.read(None, adds)
     for file in files.open(adds):
         check_rules(file.take(file.live), checks)
@@ -183,7 +185,7 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
     held = sorted(gone & _KEPT & metadata.configuration.keys())
     if held:
         raise InvalidMetadata(
-            f"{held[0]} cannot be unset: files that are there rely on it",
+            f"{held[0]} cannot be unset: existing files depend on it",
             action="metaData",
             stage="commit",
         )

@@ -1,9 +1,9 @@
-"""Take a feature out of a table's protocol, once no trace of it is left.
+"""Drop a feature from a table's protocol, once no trace of it is left.
 
-Serves "Supported Features". The text of 2025 says that no client takes a feature out; later
-texts let a writer do so that proves that nothing of the feature is left. What belongs to the
+Serves "Supported Features". The text of 2025 forbids to remove a feature; later texts
+allow it to a writer that proves that nothing of the feature is left. What belongs to the
 feature alone goes with it (properties, metadata of columns, the domain and file fields of the
-system); what people have put in stands in the way and is named. For a feature that changes how
+system); what users have put in blocks the drop, and is named. For a feature that changes how
 the log is read, a checkpoint without traces is written first, so that clients that do not know
 the feature start from there.
 """
@@ -60,9 +60,9 @@ class _Traces:
         domain: the metadata domain of the system that goes with it.
         file_fields: fields of add actions that go with it.
         stored: properties that name columns of its own in data files; files that have one are
-            written anew.
+            rewritten.
         rewritten: whether files may hold what cannot be read without it, so that all are written
-            anew.
+            rewritten.
         in_log: whether clients that do not know it cannot read the log before the drop.
         refuse: refuses a table that has other traces.
 
@@ -85,12 +85,12 @@ def _refuse_vectors(snapshot: Snapshot) -> None:
     ):
         count = pc.sum(pc.is_valid(actions.column("deletionVector"))).as_py() or 0
         if count:
-            raise _in_the_way("deletionVectors", f"{count} files have deletion vectors", hint)
+            raise _blocked("deletionVectors", f"{count} files have deletion vectors", hint)
 
 
 def _refuse_policy(snapshot: Snapshot) -> None:
     if style_of(snapshot).spec == "v2":
-        raise _in_the_way(
+        raise _blocked(
             "v2Checkpoint",
             "the table asks for V2 checkpoints",
             "set delta.checkpointPolicy to classic first",
@@ -100,7 +100,7 @@ def _refuse_policy(snapshot: Snapshot) -> None:
 def _refuse_domains(snapshot: Snapshot) -> None:
     held = sorted(name for name, d in snapshot.domain_metadata.items() if not d.removed)
     if held:
-        raise _in_the_way("domainMetadata", f"there is the domain {held[0]!r}", "remove it first")
+        raise _blocked("domainMetadata", f"there is the domain {held[0]!r}", "remove it first")
 
 
 def _refuse_physical_names(snapshot: Snapshot) -> None:
@@ -108,14 +108,14 @@ def _refuse_physical_names(snapshot: Snapshot) -> None:
     fields = list(every_field(snapshot.schema))
     for column in fields:
         if column.metadata.get(NAME_KEY, column.name) != column.name:
-            raise _in_the_way(
+            raise _blocked(
                 "columnMapping",
                 f"files know column {column.name!r} by another name",
                 "write the rows into a table that is not mapped",
             )
     highest = highest_id(snapshot.metadata.configuration, snapshot.schema)
     if highest > len(fields):
-        raise _in_the_way(
+        raise _blocked(
             "columnMapping",
             "columns were dropped, which files may still have",
             "write the rows into a table that is not mapped",
@@ -151,12 +151,12 @@ _TRACES: Final[Mapping[str, _Traces]] = {
 
 
 def drop_feature(snapshot: Snapshot, spelling: str) -> int:
-    """Take a feature out of the protocol, and give the version.
+    """Drop a feature from the protocol, and return the version.
 
     Raises:
         UnsupportedFeatures: the table does not support it, or this implementation does not know
             what its traces are.
-        ConstraintViolation: another feature needs it, or a trace of it is left that somebody has
+        ConstraintViolation: another feature needs it, or a trace of it is left that a user has
             put in; the message names it.
 
     """
@@ -172,27 +172,27 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
         )
     needing = sorted(n for n in held if n in FEATURES and name in FEATURES[n].requires)
     if needing:
-        raise _in_the_way(name, f"feature {needing[0]} needs it", "drop that first")
+        raise _blocked(name, f"feature {needing[0]} needs it", "drop that first")
     traces = _TRACES.get(name, _Traces())
     traces.refuse(snapshot)
     transaction = Transaction(snapshot.storage, snapshot, "DROP FEATURE", {"featureName": name})
     metadata = _without_traces(snapshot.metadata, traces, feature.activation)
     schema = parse_schema(metadata.schema_string)
     if name in features_needed(schema, metadata.configuration):
-        raise _in_the_way(name, "the schema or a constraint makes use of it", "drop that first")
+        raise _blocked(name, "the schema or a constraint makes use of it", "drop that first")
     if traces.in_log:
         write_checkpoint(snapshot, Style())
     transaction.define(_without(snapshot.protocol, name), metadata)
     files = snapshot.adds()
-    # A file that comes in the meantime would keep its traces.
+    # A file that is added concurrently would keep its traces.
     transaction.read(None, files)
     domain = snapshot.domain_metadata.get(traces.domain)
     if domain is not None and not domain.removed:
         transaction.set_domain(DomainMetadata(domain.domain, domain.configuration, removed=True))
-    anew = _to_rewrite(snapshot, files, traces, metadata)
-    transaction.add(_stripped(files.filter(pa.array(~anew)), traces.file_fields))
+    rewrite = _to_rewrite(snapshot, files, traces, metadata)
+    transaction.add(_stripped(files.filter(pa.array(~rewrite)), traces.file_fields))
     changes = Changes(transaction, data_change=False)
-    for file in LiveFiles(snapshot, transaction.read_target).open(files.filter(pa.array(anew))):
+    for file in LiveFiles(snapshot, transaction.read_target).open(files.filter(pa.array(rewrite))):
         changes.move(file)
     changes.finish()
     return transaction.commit()
@@ -201,7 +201,7 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
 def _to_rewrite(
     snapshot: Snapshot, files: pa.Table, traces: _Traces, metadata: Metadata
 ) -> npt.NDArray[np.bool_]:
-    """Tell which live files have to be written anew."""
+    """Return the mask of live files that must be rewritten."""
     if traces.rewritten and metadata.schema_string != snapshot.metadata.schema_string:
         return np.ones(files.num_rows, np.bool_)
     configuration = snapshot.metadata.configuration
@@ -249,16 +249,16 @@ def _stripped_field(column: Field, keys: frozenset[str]) -> Field:
 
 
 def _without(protocol: Protocol, name: str) -> Protocol:
-    """Give the protocol that lists what is left; reader versions go by what readers need."""
-    writers = tuple(sorted(_spelt(protocol) - _spellings(name)))
+    """Return the protocol that lists what is left; reader versions go by what readers need."""
+    writers = tuple(sorted(_listed_names(protocol) - _spellings(name)))
     readers = tuple(n for n in writers if (f := find(n)) is not None and f.kind != "writer")
     if readers:
         return Protocol(3, 7, readers, writers)
     return Protocol(1, 7, None, writers)
 
 
-def _spelt(protocol: Protocol) -> set[str]:
-    """Give the features in the spelling that the protocol has, or by name where it lists none."""
+def _listed_names(protocol: Protocol) -> set[str]:
+    """Return the features in the spelling that the protocol has, or by name where it lists none."""
     listed = protocol.writer_features
     implied = supported(protocol) - {f.name for n in listed or () if (f := find(n)) is not None}
     return {*(listed or ()), *(n for n in implied if n in FEATURES)}
@@ -281,7 +281,7 @@ def _stripped(files: pa.Table, names: tuple[str, ...]) -> list[dict[str, Any]]:
     return bodies
 
 
-def _in_the_way(name: str, what: str, hint: str) -> ConstraintViolation:
+def _blocked(name: str, what: str, hint: str) -> ConstraintViolation:
     return ConstraintViolation(
         f"feature {name} cannot be dropped: {what}", hint=hint, requirement="TF-016"
     )

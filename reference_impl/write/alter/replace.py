@@ -32,11 +32,11 @@ _BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019
 
 
 def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None = None) -> int:
-    """Give a table other columns, partitions and rows, and give the version.
+    """Return a table other columns, partitions and rows, and return the version.
 
     Args:
         snapshot: the latest version.
-        wanted: what the table is to be; properties and features come beside those it has.
+        wanted: the new definition; properties and features are added to the present ones.
         rows: its rows from now on, none by default.
 
     Raises:
@@ -60,7 +60,7 @@ def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None 
     adds = snapshot.adds()
     transaction.read(None, adds)
     transaction.remove(adds)
-    # The rows that are there go, so that no rule of the new columns is held against them.
+    # The existing rows are removed, so that they are not checked against new rules.
     define(
         transaction,
         snapshot.protocol,
@@ -80,7 +80,7 @@ def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None 
 
 
 def _numbered(schema: Struct, before: Target) -> tuple[Struct, dict[str, str]]:
-    """Give columns of a mapped table ids that nothing had before, and the properties with them."""
+    """Assign unused ids to the columns of a mapped table, and return the properties too."""
     configuration = dict(before.configuration)
     if before.table.mode == "none":
         return schema, configuration

@@ -31,7 +31,7 @@ _SYSTEM_PREFIX: Final = "delta."
 def set_properties(
     snapshot: Snapshot, properties: Mapping[str, str], features: Iterable[str] = ()
 ) -> int:
-    """Set table properties and support features, and give the version."""
+    """Set table properties and support features, and return the version."""
     wanted = tuple(features)
     transaction = Transaction(
         snapshot.storage,
@@ -44,7 +44,7 @@ def set_properties(
 
 
 def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
-    """Unset table properties, those that are not set too, and give the version."""
+    """Unset table properties, those that are not set too, and return the version."""
     gone = tuple(names)
     transaction = Transaction(
         snapshot.storage, snapshot, "UNSET TBLPROPERTIES", {"properties": list(gone)}
@@ -54,7 +54,7 @@ def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
 
 
 def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
-    """Add a CHECK constraint that every row obeys already, and give the version.
+    """Add a CHECK constraint that every row obeys already, and return the version.
 
     Raises:
         ConstraintViolation: a row breaks it, or there is one of that name.
@@ -74,10 +74,10 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
 
 
 def drop_constraint(snapshot: Snapshot, name: str) -> int:
-    """Drop a CHECK constraint, and give the version.
+    """Drop a CHECK constraint, and return the version.
 
     Raises:
-        ConstraintViolation: there is none of that name.
+        ConstraintViolation: there is no such constraint.
 
     """
     key = CONSTRAINT_PREFIX + name.lower()
@@ -90,14 +90,14 @@ def drop_constraint(snapshot: Snapshot, name: str) -> int:
 
 
 def set_transaction(snapshot: Snapshot, app_id: str, version: int) -> int:
-    """Record the progress of an application, and give the table's version."""
+    """Record the progress of an application, and return the table's version."""
     transaction = Transaction(snapshot.storage, snapshot, "STREAMING UPDATE", {"appId": app_id})
     transaction.set_txn(app_id, version)
     return transaction.commit()
 
 
 def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> int:
-    """Set the configuration of a user's metadata domain, or remove it, and give the version.
+    """Set the configuration of a user's metadata domain, or remove it, and return the version.
 
     Raises:
         ConstraintViolation: the domain is the system's.

@@ -1,4 +1,4 @@
-"""The files of a checkpoint: actions as columns, whatever file they end up in.
+"""The files of a checkpoint: actions as columns of Parquet files.
 
 Serves "Checkpoint Schema", "V2 Spec", "Sidecar Files" and the split of "Multi-part checkpoint".
 File actions stay in Arrow columns from the snapshot to the Parquet file.
@@ -78,7 +78,7 @@ Files = Mapping[str, pa.Table]
 
 
 def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
-    """Give the live files with statistics in the forms that the table asks for."""
+    """Return the live files with statistics in the forms that the table asks for."""
     # Obeys CKPT-006 CKC-004 CKC-015 CKC-018 CKC-021 RT-031.
     adds, configuration = snapshot.adds(), snapshot.metadata.configuration
     moved = pa.repeat(pa.scalar(value=False), adds.num_rows)
@@ -128,7 +128,7 @@ def _struct(tree: Mapping[str, Any]) -> pa.StructArray:
 
 
 def put_parquet(snapshot: Snapshot, path: str, small: Small, files: Files) -> int:
-    """Write one Parquet file of actions; gives its size in bytes."""
+    """Write one Parquet file of actions; returns its size in bytes."""
     data = _parquet(small, files)
     snapshot.storage.put(path, data)
     return len(data)
@@ -151,7 +151,7 @@ def write_v2(
     small: Small,
     files: Files,
 ) -> tuple[int, int]:
-    """Write a checkpoint of the V2 spec; gives bytes and actions, sidecars and theirs included.
+    """Write a checkpoint of the V2 spec; returns bytes and actions, sidecars and theirs included.
 
     Raises:
         UnsupportedFeatures: the table does not support V2 checkpoints.
@@ -191,7 +191,7 @@ def write_v2(
 def _write_sidecars(
     snapshot: Snapshot, count: int, files: Files, created: list[str]
 ) -> list[dict[str, Any]]:
-    """Spread file actions over sidecars; gives the bodies of the actions that name them."""
+    """Spread file actions over sidecars; returns the bodies of the actions that name them."""
     bodies = []
     for number in range(count):
         name = f"{uuid.uuid4()}.parquet"
@@ -218,7 +218,7 @@ def _lines(small: Small, files: Files) -> Iterator[str]:
 
 
 def part_keys(actions: pa.Table) -> list[int]:
-    """Give the hash by which a file action belongs to a part: of path, then of the vector."""
+    """Return the hash by which a file action belongs to a part: of path, then of the vector."""
     # Obeys CKPT-N-003 CKPT-N-004 CKPT-N-005.
     paths = actions.column("path").to_pylist()
     vectors = actions.column("deletionVector").to_pylist()
@@ -240,7 +240,7 @@ def _structs(actions: pa.Table) -> list[pa.StructArray]:
 
 
 def _stacked(blocks: Mapping[str, list[pa.StructArray]]) -> pa.Table:
-    """Put actions under each other: in every row one column has a value."""
+    """Concatenate actions: in every row one column has a value."""
     lengths = [len(part) for parts in blocks.values() for part in parts]
     stacked = []
     at = 0

@@ -37,14 +37,14 @@ _MOST_FILES: Final = 100_000
 
 _POLICY: Final = "delta.checkpointPolicy"
 _REMOVE_LEFT_OUT: Final = frozenset({"stats", "tags"})
-"""What tombstones do not have in the checkpoint schema."""
+"""Fields of removes that are not in the checkpoint schema."""
 
 
 def live_tombstones(snapshot: Snapshot, moment: int, *, kept_since: int | None = None) -> pa.Table:
-    """Give the tombstones that have not expired at a time in ms since the epoch.
+    """Return the tombstones that have not expired at a time in ms since the epoch.
 
-    One without a timestamp is kept: its age is not known from here. ``kept_since`` stands for
-    the table's own retention: the time from which on removed files are kept.
+    One without a timestamp is kept: its age is not known from here. ``kept_since`` replaces
+    the table's own retention: files removed since then are kept.
     """
     # Obeys CKPT-007 CKC-005.
     removes = snapshot.tombstones()
@@ -74,7 +74,7 @@ class Style:
 
 
 def style_of(snapshot: Snapshot) -> Style:
-    """Give the style that the properties of a table ask for."""
+    """Return the style that the properties of a table ask for."""
     wanted = snapshot.metadata.configuration.get(_POLICY, "classic")
     listed = "v2Checkpoint" in supported(snapshot.protocol)
     return Style("v2") if wanted == "v2" and listed else Style()
@@ -131,12 +131,12 @@ def _check_style(style: Style) -> None:
 
 
 def _file_actions(snapshot: Snapshot) -> dict[str, pa.Table]:
-    """Give the live files and the tombstones, in the columns that the checkpoint has."""
+    """Return the live files and the tombstones, in the columns that the checkpoint has."""
     # Obeys CKC-024 CKC-025.
     try:
         removes = live_tombstones(snapshot, now())
     except InvalidMetadata as error:
-        # A tombstone too many takes room; one too few makes a reader's files vanish.
+        # An extra tombstone takes space; a missing one lets vacuum delete files too early.
         _log.warning("every tombstone is kept: %s", error)
         removes = snapshot.tombstones()
     return {
@@ -158,7 +158,7 @@ def _write_parts(
             mine = {n: table.filter(pa.array(keys[n] == part)) for n, table in files.items()}
             path = f"{LOG_DIR}/{part_name(snapshot.version, part + 1, parts)}"
             try:
-                # A part that is there may be of a checkpoint that readers rely on.
+                # An existing part may belong to a checkpoint that readers use.
                 snapshot.storage.head(path)
             except FileNotFoundError:
                 created.append(path)
@@ -178,7 +178,7 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     try:
         storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
     except PlaceRefused:
-        # The checkpoint stands, hint or not: a folder of that name is no reason to fail.
+        # The checkpoint is valid without a hint: a folder of that name is no failure.
         _log.warning("the hint at the last checkpoint is a folder", exc_info=True)
 
 

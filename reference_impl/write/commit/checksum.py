@@ -1,6 +1,6 @@
 """Version checksums: what a version holds, counted (section Version Checksum File).
 
-Counting every file anew after each commit would make many small commits quadratic. Where the
+Counting every file after each commit would make many small commits quadratic. Where the
 version before has a checksum from this writer's own chain of commits, only what changed is
 counted.
 """
@@ -50,7 +50,7 @@ class Totals:
         """Count the files of add actions in wire columns."""
         sizes = adds.column("size").to_numpy()
         if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= _FLOAT_LIMIT):
-            # Numpy would go round: Python adds up what comes close.
+            # Numpy would overflow: Python adds large sums.
             INT64.require(sum(sizes.tolist()), "the bytes of the files", requirement="CRC-007")
             if sizes.min() < 0:
                 raise InvalidAction("a file has fewer than no bytes", action="add", stage="commit")
@@ -71,7 +71,7 @@ class Totals:
         )
 
     def count(self, files: Iterable[Mapping[str, Any]], sign: int) -> None:
-        """Add the files of action bodies (``sign`` 1), or take them away (-1)."""
+        """Add the files of action bodies (``sign`` 1), or subtract them (-1)."""
         for body in files:
             at = bisect_right(_SIZE_BINS, body["size"]) - 1
             self.file_counts[at] += sign
@@ -85,7 +85,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a checksum describes beside files."""
+    """What a checksum has besides the counts of files."""
 
     protocol: Protocol
     metadata: Metadata
@@ -96,7 +96,7 @@ class State:
 
 
 def write_checksum(storage: Storage, version: int, state: State, totals: Totals) -> None:
-    """Write the checksum of a version whose commit exists; one that is there stays.
+    """Write the checksum of a version whose commit exists; an existing one stays.
 
     Raises:
         RangeExhausted: files count for more bytes, or rows, than 64 bits can say.

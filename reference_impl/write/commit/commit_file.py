@@ -1,8 +1,7 @@
-"""The bytes of a commit: encoded, and held against what readers take, before they are written.
+"""The content of a commit file: encoded and validated before it is written.
 
-Serves "Delta Log Entries". A commit that nobody can read breaks every later version of the
-table, so that what came from a caller (names, properties, numbers) is judged here once for all
-operations.
+Serves "Delta Log Entries". An unreadable commit breaks every later version of the table, so
+that what callers pass (names, properties, numbers) is checked here for all operations.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["encode_commit", "encode_text", "require_text"]
 
 
 def encode_text(value: Any, action: str) -> str:
-    """Give a value as JSON.
+    """Return a value as JSON.
 
     Raises:
         InvalidAction: it has no JSON, or no UTF-8.
@@ -40,7 +39,7 @@ def encode_text(value: Any, action: str) -> str:
 
 
 def require_text(value: object, what: str, action: str) -> str:
-    """Give a text of a caller back that is to be committed.
+    """Check a text of the caller that is to be committed, and return it.
 
     Raises:
         InvalidAction: it is no text, or none that UTF-8 can hold.
@@ -53,7 +52,7 @@ def require_text(value: object, what: str, action: str) -> str:
 
 
 def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:
-    """Give the content of a commit file.
+    """Return the content of a commit file.
 
     Args:
         lines: one action each, in wire spelling.

@@ -1,4 +1,4 @@
-"""Decide whether a commit can follow another one that it did not know of.
+"""Conflict detection: whether a transaction may commit after a concurrent commit.
 
 Serves "Delta Log Entries" (the version a writer commits follows the one it read) and "Writer
 Requirements" of the features that count. The rules give serializable isolation: what commits
@@ -29,19 +29,19 @@ from reference_impl.scan.skipping import may_match
 from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 
-__all__ = ["Footprint", "check_conflict"]
+__all__ = ["ReadWriteSet", "check_conflict"]
 
 
 @dataclass(slots=True)
-class Footprint:
-    """What a transaction read and what it sets, beside the files that it adds.
+class ReadWriteSet:
+    """What a transaction read and what it changes, other than the files that it adds.
 
     Attributes:
-        reads_all: every row of the table was looked at.
-        conditions: rows that were looked at otherwise.
-        files: decoded paths of the files that were read or are removed.
+        reads_all: the whole table was read.
+        conditions: predicates of the rows that were read.
+        files: decoded paths of the files that it read or removes.
         removed: those of them that are removed.
-        changes_metadata: metadata or protocol are set.
+        changes_metadata: whether it sets the metadata or the protocol.
         applications: application ids of transactions that are read or set.
         domains: metadata domains that are set.
 
@@ -59,16 +59,16 @@ class Footprint:
 _RETRY: Final = "load the table again and repeat the operation"
 
 
-def check_conflict(own: Footprint, winner: Commit, table: TableSchema) -> None:
+def check_conflict(own: ReadWriteSet, winner: Commit, table: TableSchema) -> None:
     """Check that a transaction may commit after a winner.
 
     Args:
-        own: what the transaction read and sets.
+        own: the read and write set of the transaction.
         winner: the commit that came first.
         table: the schema that the transaction read under.
 
     Raises:
-        CommitConflict: a subclass that says what the two do not agree on.
+        CommitConflict: a subclass that names what both changed.
 
     """
 
@@ -99,17 +99,17 @@ def check_conflict(own: Footprint, winner: Commit, table: TableSchema) -> None:
     lost = sorted(removed & own.files)
     if lost:
         raise conflict(ConcurrentDelete, f"file {lost[0]!r} was removed or rewritten")
-    fresh = [body for body in winner.bodies("add") if _is_new(body, removed)]
-    if fresh and _looked_at(own, fresh, winner, table):
+    added = [body for body in winner.bodies("add") if _adds_rows(body, removed)]
+    if added and _were_read(own, added, winner, table):
         raise conflict(ConcurrentAppend, "rows were added among those that were read")
 
 
-def _is_new(body: Mapping[str, Any], removed: set[str]) -> bool:
-    """Tell whether an add brings rows; one that only moves rows is judged by its removes."""
+def _adds_rows(body: Mapping[str, Any], removed: set[str]) -> bool:
+    """Whether an add has new rows; one that only moves rows is judged by its removes."""
     return bool(body.get("dataChange", True)) or not removed
 
 
-def _looked_at(own: Footprint, adds: Sequence[Any], winner: Commit, table: TableSchema) -> bool:
+def _were_read(own: ReadWriteSet, adds: Sequence[Any], winner: Commit, table: TableSchema) -> bool:
     if own.reads_all:
         return True
     if not own.conditions:

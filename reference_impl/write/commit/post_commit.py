@@ -1,8 +1,8 @@
-"""What follows a commit: its checksum, and every so often a checkpoint.
+"""Post-commit work: the checksum, and at intervals a checkpoint.
 
 Serves "Version Checksum File", "Checkpoints" and upstream's ``delta.checkpointInterval``. The
-commit stands whatever becomes of these: each step is tried, and a failure is logged and never
-raised, because a caller who sees an error repeats the operation.
+commit is valid without them: a failure is logged and never raised, because a caller who sees
+an error repeats the operation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reference_impl.write.properties import CHECKPOINT_INTERVAL, lenient
 __all__ = ["ENGINE", "Committed", "after_commit"]
 
 ENGINE: Final = "delta-tck-reference"
-"""Who commits, in ``commitInfo.engineInfo``."""
+"""``commitInfo.engineInfo`` of our commits."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -49,20 +49,20 @@ class Committed:
     lines: Sequence[Mapping[str, Any]]
 
     def bodies(self, name: str) -> list[dict[str, Any]]:
-        """Give the actions of a wire name."""
+        """Return the actions of a wire name."""
         return [line[name] for line in self.lines if name in line]
 
 
 def after_commit(commit: Committed) -> None:
-    """Write what helps readers of a version. Nothing but an interrupt is raised."""
-    _try("checksum", commit, lambda: _write_checksum(commit))
-    _try("checkpoint", commit, lambda: _write_checkpoint(commit))
+    """Write checksum and checkpoint of a version. Only an interrupt is raised."""
+    _attempt("checksum", commit, lambda: _write_checksum(commit))
+    _attempt("checkpoint", commit, lambda: _write_checkpoint(commit))
 
 
-def _try(what: str, commit: Committed, step: Callable[[], object]) -> None:
+def _attempt(what: str, commit: Committed, step: Callable[[], object]) -> None:
     try:
         step()
-    except Exception:  # noqa: BLE001  whatever it is, the commit stands
+    except Exception:  # noqa: BLE001  the commit is valid without it
         _log.warning(
             "version %d of %s is committed, and its %s could not be written",
             commit.version,
@@ -108,7 +108,7 @@ def _write_checksum(commit: Committed) -> None:
 def _totals(commit: Committed) -> Totals:
     adds, removes = commit.bodies("add"), commit.bodies("remove")
     totals = Totals() if commit.base is None else _totals_before(commit.base)
-    if totals is None or _replaces(adds, removes):
+    if totals is None or _may_replace(adds, removes):
         listing = list_log(commit.storage, commit.version)
         return Totals.of(Snapshot(commit.storage, listing, commit.version).adds())
     totals.count(adds, 1)
@@ -117,14 +117,14 @@ def _totals(commit: Committed) -> Totals:
 
 
 def _totals_before(base: Snapshot) -> Totals | None:
-    """Give the counts of a version, where this writer committed and counted it."""
+    """Return the counts in the checksum of a version, where this writer wrote it."""
     info = base.commit_info
     if info is None or info.raw.get("engineInfo") != ENGINE:
         return None
     return read_totals(base.storage, base.version, str(info.raw.get("txnId")))
 
 
-def _replaces(adds: Sequence[Mapping[str, Any]], removes: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether an add may stand for a file that is live: it then counts once, not twice."""
+def _may_replace(adds: Sequence[Mapping[str, Any]], removes: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether an add may replace a live file, which then counts once."""
     removed = {body["path"] for body in removes}
     return any(not body["dataChange"] and body["path"] not in removed for body in adds)

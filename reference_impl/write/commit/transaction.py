@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import (
     AppendOnlyViolation,
     CommitConflict,
@@ -37,7 +38,7 @@ from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
 from reference_impl.write.commit.commit_file import encode_commit, encode_text, require_text
-from reference_impl.write.commit.conflicts import Footprint, check_conflict
+from reference_impl.write.commit.conflicts import ReadWriteSet, check_conflict
 from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
 from reference_impl.write.features.iceberg import is_iceberg
 from reference_impl.write.features.row_ids import assign_row_ids
@@ -45,26 +46,26 @@ from reference_impl.write.files.clustering import clustering_leaves, complete
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import is_refusal, removing
 from reference_impl.write.files.target import Target
-from reference_impl.write.records import with_records
+from reference_impl.write.records import ensure_num_records
 
-__all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "remove_of"]
+__all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "add_of", "remove_of"]
 
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
 _STUCK: Final = 8
-"""Attempts after which a name that is taken, though no listing tells of it, is given up."""
+"""Attempts when a commit file exists and no listing has it."""
 _SUSPENDED: Final = "delta.rowTrackingSuspended"
 ICT: Final = "inCommitTimestamp"
 ICT_PROVENANCE: Final = (
     "delta.inCommitTimestampEnablementVersion",
     "delta.inCommitTimestampEnablementTimestamp",
 )
-"""Properties that tell since which version, and which moment, commits carry their time."""
+"""Properties for the version and the time at which in-commit timestamps were enabled."""
 
 
 @dataclass(slots=True)
 class _Staged:
-    """Actions that wait for the commit; file actions as wire bodies."""
+    """Staged actions; file actions as wire bodies."""
 
     adds: list[dict[str, Any]] = field(default_factory=list)
     removes: list[dict[str, Any]] = field(default_factory=list)
@@ -81,9 +82,9 @@ class Transaction:
     Attributes:
         storage: the table's storage.
         base: the version that it is prepared on; ``None`` for a table that is to be created.
-        footprint: what it read, for conflicts with others.
-        created: paths of the files that were written for it, or begun: no version names them
-            until the commit does. Whoever writes one lists it first.
+        read_write_set: for conflict detection.
+        created: paths of the files that were written for it, or begun: no version references
+            them until the commit does. A path is listed before its file is written.
 
     """
 
@@ -111,7 +112,7 @@ class Transaction:
         """
         self.base = base
         self.created: list[str] = []
-        self.footprint = Footprint()
+        self.read_write_set = ReadWriteSet()
         self.storage = storage
         self._operation = operation
         self._parameters = dict(parameters or {})
@@ -123,14 +124,14 @@ class Transaction:
 
     @property
     def target(self) -> Target:
-        """What rows of this transaction are written under: staged metadata count already."""
+        """Protocol and metadata for written rows, staged changes included."""
         if self._target is None:
             raise CommitConflict("the transaction creates a table and has no metadata yet")
         return self._target
 
     @property
     def read_target(self) -> Target:
-        """What the version that was read is under."""
+        """Protocol and metadata of the version that was read."""
         assert self.base is not None
         return Target.of(self.base.protocol, self.base.metadata)
 
@@ -151,18 +152,18 @@ class Transaction:
         base = self.base
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None
         self._staged.metadata = metadata if base is None or metadata != base.metadata else None
-        self.footprint.changes_metadata = True
+        self.read_write_set.changes_metadata = True
 
     def read(self, condition: Node | None, files: pa.Table) -> None:
-        """Record that rows for which a condition is true were looked at, all for ``None``.
+        """Add rows for which a condition is true, all for ``None``, to the read set.
 
         ``files`` are the add actions, in wire columns, of the files that were opened.
         """
         if condition is None:
-            self.footprint.reads_all = True
+            self.read_write_set.reads_all = True
         else:
-            self.footprint.conditions.append(condition)
-        self.footprint.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
+            self.read_write_set.conditions.append(condition)
+        self.read_write_set.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
 
     def add(self, files: Iterable[dict[str, Any]]) -> None:
         """Stage add actions, given as their bodies."""
@@ -189,8 +190,8 @@ class Transaction:
         moment = self._clock()
         self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
         paths = {decode_path(row["path"]) for row in rows}
-        self.footprint.files |= paths
-        self.footprint.removed |= paths
+        self.read_write_set.files |= paths
+        self.read_write_set.removed |= paths
 
     def set_txn(self, app_id: str, version: int) -> None:
         """Stage the progress of an application.
@@ -203,16 +204,16 @@ class Transaction:
         require_text(app_id, "the id of the application", "txn")
         INT64.require(version, "the version of the application", action="txn")
         self._staged.txns[app_id] = Txn(app_id, version, self._clock())
-        self.footprint.applications.add(app_id)
+        self.read_write_set.applications.add(app_id)
 
     def set_domain(self, domain: DomainMetadata) -> None:
         """Stage the configuration of a metadata domain, or its removal."""
         self._staged.domains[domain.domain] = domain
-        self.footprint.domains.add(domain.domain)
+        self.read_write_set.domains.add(domain.domain)
 
     @property
     def domains(self) -> dict[str, DomainMetadata]:
-        """The metadata domains as they are to be: those of the base, and what is staged."""
+        """The metadata domains of the base with the staged changes."""
         # Obeys DOM-014.
         held = dict(self.base.domain_metadata) if self.base is not None else {}
         return held | self._staged.domains
@@ -223,25 +224,25 @@ class Transaction:
         return self._staged == _Staged()
 
     def discarding(self) -> AbstractContextManager[None]:
-        """Remove the files of the transaction where what is done under it fails.
+        """Remove the files of the transaction where the block fails.
 
-        Nothing is removed once the commit may be there.
+        Nothing is removed once the commit may exist.
         """
         return removing(self.storage, self.created)
 
     def commit(self) -> int:
-        """Commit, and give the version.
+        """Commit, and return the version.
 
-        Checksum and checkpoint follow the commit as far as the storage lets them: a version
-        stands without either, and what fails is logged. An interrupt (``KeyboardInterrupt``,
-        ``SystemExit``) that is raised from here leaves open whether the commit is there: the
-        history tells.
+        Checksum and checkpoint are written after the commit: a version is valid without
+        either, and a failure is logged. An interrupt (``KeyboardInterrupt``,
+        ``SystemExit``) that is raised from here leaves the outcome open: look for
+        the commit in the history.
 
         Raises:
             CommitConflict: another writer's commit does not go with this one, or others were
                 faster every time.
             RangeExhausted: a number of the commit, such as the version, would leave its range.
-            CommitOutcomeUnknown: the storage failed in a way that does not tell whether the
+            CommitOutcomeUnknown: the storage failed, and it is unknown whether the
                 commit is there, or will be.
             OSError: the storage refused; the commit is not there.
 
@@ -265,10 +266,10 @@ class Transaction:
             stuck = stuck + 1 if self.base is not None and self.base.version < version else 0
             if stuck == _STUCK:
                 raise CommitConflict(
-                    "the name of the next commit is taken by what is no commit file",
+                    "something that is not a commit file has the name of the next commit",
                     path=f"{LOG_DIR}/{commit_name(version)}",
                     version=version,
-                    hint="look at what lies there, and remove it",
+                    hint="inspect it, and remove it",
                 )
             time.sleep(random.uniform(0, min(0.002 * 2 ** min(attempt, 8), _LONGEST_WAIT)))  # noqa: S311  not a secret
         raise CommitConflict(
@@ -292,9 +293,9 @@ class Transaction:
         if error is None:
             return True
         try:
-            # The answer may be lost and not the commit; and a storage that tries again by
-            # itself may have met its own first try.
-            if self._holds(version):
+            # The commit may exist though the response was lost, and a storage that retries
+            # may have found its own first attempt.
+            if self._is_own_commit(version):
                 return True
         except Exception as lost:
             raise CommitOutcomeUnknown(self._id, version, error) from lost
@@ -305,8 +306,8 @@ class Transaction:
             return False
         raise error
 
-    def _holds(self, version: int) -> bool:
-        """Tell whether the commit of a version is this transaction's own."""
+    def _is_own_commit(self, version: int) -> bool:
+        """Return whether the commit of a version is this transaction's own."""
         path = f"{LOG_DIR}/{commit_name(version)}"
         try:
             data = self.storage.get(path)
@@ -316,7 +317,7 @@ class Transaction:
         return info is not None and info.raw.get("txnId") == self._id
 
     def _rebase(self) -> None:
-        """Go on from the latest version, if what was committed in between allows it."""
+        """Rebase on the latest version, unless a commit in between conflicts."""
         if self.base is None:
             raise CommitConflict(
                 "a table was created at this place in the meantime",
@@ -342,11 +343,11 @@ class Transaction:
                 winner = read_commit(self.storage, file)
             except InvalidLogSegment as error:
                 raise CommitConflict(str(error), version=version) from error
-            check_conflict(self.footprint, winner, table)
+            check_conflict(self.read_write_set, winner, table)
         self.base = Snapshot(self.storage, listing, latest)
 
     def _content(self, version: int) -> list[dict[str, Any]]:
-        """Give the lines of the commit, commitInfo first."""
+        """Return the lines of the commit, commitInfo first."""
         # Obeys ICT-006.
         staged, target = self._staged, self.target
         moment = self._clock()
@@ -358,7 +359,7 @@ class Transaction:
         domains = dict(staged.domains)
         tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
         everywhere = tracked or is_iceberg(target.protocol, target.metadata)
-        adds = with_records(self.storage, staged.adds, everywhere=everywhere)
+        adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
         if clustered and self.base is not None:
             adds = complete(self.base, target, adds, clustered)
@@ -381,8 +382,8 @@ class Transaction:
 
     def _info(self, moment: int, timestamp: int | None) -> dict[str, Any]:
         info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
-        footprint = self.footprint
-        blind = not (footprint.reads_all or footprint.conditions or footprint.files)
+        own = self.read_write_set
+        blind = not (own.reads_all or own.conditions or own.files)
         info |= {
             "timestamp": moment,
             "operation": self._operation,
@@ -402,7 +403,7 @@ class Transaction:
         return info
 
     def _in_commit_timestamp(self, moment: int) -> int:
-        """Give a time later than the commit before this one, whatever the clock says."""
+        """Return the current time, but at least 1 ms after the previous commit."""
         # Obeys ICT-008 ICT-012.
         base = self.base
         if base is None:
@@ -424,22 +425,30 @@ class Transaction:
     def _with_provenance(
         self, metadata: Metadata | None, version: int, timestamp: int
     ) -> Metadata | None:
-        """Tell since when commits carry their time, where it is not from version 0 on."""
+        """Add the enablement version and timestamp, unless it is enabled from version 0."""
         base = self.base
         if base is None or Target.of(base.protocol, base.metadata).active(ICT):
             return metadata
         assert metadata is not None
-        told = dict(zip(ICT_PROVENANCE, (str(version), str(timestamp)), strict=True))
-        return replace(metadata, configuration={**metadata.configuration, **told})
+        provenance = dict(zip(ICT_PROVENANCE, (str(version), str(timestamp)), strict=True))
+        return replace(metadata, configuration={**metadata.configuration, **provenance})
+
+
+def add_of(row: Mapping[str, Any], *, data_change: bool) -> dict[str, Any]:
+    """Return the body of an add action of a row in wire columns."""
+    body = {name: value for name, value in row.items() if value is not None}
+    if "deletionVector" in body:
+        body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
+    return {**body, "dataChange": data_change}
 
 
 def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict[str, Any]:
-    """Give the body of the remove action of a live file.
+    """Return the body of the remove action of a live file.
 
     Args:
         add: the body of its add action.
         moment: when it is removed, in ms since the epoch.
-        data_change: whether rows go with it, and are not only moved.
+        data_change: whether rows are deleted, not only moved.
 
     """
     # Obeys REM-014 RT-030.

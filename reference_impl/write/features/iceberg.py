@@ -1,8 +1,8 @@
 """Tables that Iceberg can read too (sections Iceberg Compatibility V1 and V2).
 
-What a clause demands of the table as a whole is checked whenever the table is written, so that
-no later change slips past it; ids of elements, keys and values are given out with those of
-columns; and files that are there are written anew where the first version wants them otherwise.
+Every write checks the requirements on the table as a whole. Ids of elements, keys and values are
+assigned with those of columns, and existing files are rewritten where IcebergCompatV1 requires
+another layout.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.schema import parse_type
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
-from reference_impl.write.records import records_of
+from reference_impl.write.records import num_records_of
 
 __all__ = [
     "NESTED_IDS_KEY",
     "VERSIONS",
     "check_iceberg",
+    "files_to_rewrite",
     "is_iceberg",
     "number_nested",
-    "to_write_anew",
 ]
 
 NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
@@ -61,7 +61,7 @@ class _Rules:
         mapping: requirement of column mapping.
         vectors: whether a table breaks the rule about deletion vectors.
         vectors_requirement: of that rule.
-        refused: tells types that no column has.
+        refused: whether no column may have a type.
         types: requirement of the types.
 
     """
@@ -92,12 +92,12 @@ _RULES: Final[Mapping[str, _Rules]] = {
 
 
 def is_iceberg(protocol: Protocol, metadata: Metadata) -> bool:
-    """Tell whether a version of Iceberg compatibility is active."""
+    """Whether a version of Iceberg compatibility is active."""
     return any(active(protocol, metadata, name) for name in VERSIONS)
 
 
 def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: Mode) -> None:
-    """Hold a table against what its version of Iceberg compatibility demands.
+    """Check a table against its version of Iceberg compatibility.
 
     Raises:
         InvalidMetadata: it breaks a demand.
@@ -111,21 +111,21 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
         if mode == "none":
             raise _refused(f"{name} needs columns that are mapped by name or id", rules.mapping)
         if rules.vectors(protocol, metadata):
-            raise _refused(f"{name} goes with no deletion vectors", rules.vectors_requirement)
+            raise _refused(f"{name} allows no deletion vectors", rules.vectors_requirement)
         for place, of in _columns(schema):
             if rules.refused(of):
-                raise _refused(f"{name} goes with no column as {place}: {of}", rules.types)
+                raise _refused(f"{name} allows no column such as {place}: {of}", rules.types)
         for column in _every_field(schema):
             for change in column.metadata.get(_CHANGES_KEY, ()):
-                if not _follows(parse_type(change["fromType"]), parse_type(change["toType"])):
+                if not _is_allowed(parse_type(change["fromType"]), parse_type(change["toType"])):
                     raise _refused(
-                        f"{name} goes with no column that was widened as {column.name} was",
+                        f"{name} allows no column that was widened as {column.name} was",
                         "ICE2-023",
                     )
 
 
-def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.Table:
-    """Choose the live files that a table has to write anew when compatibility is switched on."""
+def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.Table:
+    """Choose the live files that must be rewritten when compatibility is enabled."""
     first = active(protocol, metadata, "icebergCompatV1")
     if first and metadata.partition_columns:
         return adds  # partition values have to be in every file
@@ -134,7 +134,7 @@ def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.
     return adds.filter(
         pa.array(
             [
-                vector is not None or records_of(text) is None
+                vector is not None or num_records_of(text) is None
                 for vector, text in zip(vectors, texts, strict=True)
             ],
             pa.bool_(),
@@ -145,7 +145,7 @@ def to_write_anew(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> pa.
 def number_nested(
     schema: Struct, configuration: Mapping[str, str]
 ) -> tuple[Struct, dict[str, str]]:
-    """Give elements, keys and values the ids that they lack, above every id so far."""
+    """Return elements, keys and values the ids that they lack, above every id so far."""
     # Obeys ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-012 ICE2-021 ICE2-022.
     numbering = Numbering(highest_id(configuration, schema))
 
@@ -174,7 +174,7 @@ def number_nested(
 
 
 def _places(of: DataType, prefix: str) -> Iterator[str]:
-    """Give the keys of the ids that belong to one field: down to the next struct."""
+    """Return the keys of the ids that belong to one field: down to the next struct."""
     match of:
         case Array(element):
             yield f"{prefix}.element"
@@ -201,8 +201,8 @@ def _every_field(of: DataType) -> Iterator[Field]:
         yield from _every_field(inner)
 
 
-def _follows(before: DataType, after: DataType) -> bool:
-    """Tell whether Iceberg follows a change of type."""
+def _is_allowed(before: DataType, after: DataType) -> bool:
+    """Whether Iceberg allows a change of type."""
     match before, after:
         case Decimal(old, scale), Decimal(new, other):
             return scale == other and new >= old

@@ -18,12 +18,12 @@ MAX_ID_PROPERTY: Final = "delta.columnMapping.maxColumnId"
 
 
 def mode_of(configuration: Mapping[str, str]) -> str:
-    """Give the mode that properties ask for."""
+    """Return the mode that properties ask for."""
     return configuration.get(MODE_PROPERTY, "none")
 
 
 def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
-    """Give the highest column id that was ever given out, as far as a table says.
+    """Return the highest column id that was ever assigned, by schema and properties.
 
     Raises:
         InvalidColumnMapping: the property is no 32-bit integer.
@@ -41,7 +41,7 @@ def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
 
 
 def fresh_name(_: Field) -> str:
-    """Give a physical name that nothing ever had, so that a dropped column is never read again."""
+    """Return a unique physical name, so that a dropped column is never read again."""
     # Obeys CM-018.
     return f"col-{uuid.uuid4()}"
 
@@ -60,7 +60,7 @@ class Numbering:
     name: Callable[[Field], str] = fresh_name
 
     def following(self) -> int:
-        """Give an id that nothing has.
+        """Return an unused id.
 
         Raises:
             RangeExhausted: there is none left.
@@ -73,7 +73,7 @@ class Numbering:
         return self.highest
 
     def annotate(self, column: Field) -> Field:
-        """Give a column with id and physical name, and the fields in it as well."""
+        """Return a column with id and physical name, and the fields in it as well."""
         # Obeys CM-014 CM-018 CM-019 CM-022.
         metadata = dict(column.metadata)
         if type(metadata.get(ID_KEY)) is not int:
@@ -96,7 +96,7 @@ class Numbering:
 def map_columns(
     schema: Struct, before: Mapping[str, str], after: Mapping[str, str], *, new: bool
 ) -> tuple[Struct, dict[str, str]]:
-    """Give the schema and the properties of a table whose mode may change.
+    """Return the schema and the properties of a table whose mode may change.
 
     Args:
         schema: the schema.

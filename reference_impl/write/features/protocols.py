@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 LEAST: Final = Protocol(1, 2)
-"""The protocol of a table that needs nothing special."""
+"""The protocol of a table without features."""
 
 FEATURE_PREFIX: Final = "delta.feature."
 READER_VERSION_KEY: Final = "delta.minReaderVersion"
@@ -49,7 +49,7 @@ _OF_TYPES: Final[Mapping[DataType, str]] = {
 
 
 def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str]:
-    """Give the names of the features that a schema and table properties make use of."""
+    """Return the names of the features that a schema and table properties make use of."""
     # Obeys TF-007 TF-008 TF-009 WVER-001 WVER-002 WVER-003 WVER-004 WVER-005.
     found = {
         feature.name
@@ -69,7 +69,7 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
 
 
 def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
-    """Give the protocol that supports further features beside what it supports already.
+    """Return the protocol with further features.
 
     Legacy versions stay where they suffice; otherwise everything that they imply is listed.
     Features that a feature requires come along.
@@ -124,7 +124,7 @@ def _types(of: DataType) -> Iterator[DataType]:
 
 
 def every_field(of: DataType) -> Iterator[Field]:
-    """Give every field of a type, at every depth."""
+    """Return every field of a type, at every depth."""
     for inner in _types(of):
         if isinstance(inner, Struct):
             yield from inner.fields

@@ -14,22 +14,22 @@ from reference_impl.model.column_mapping import Mode, physical_name
 from reference_impl.model.ranges import INT64
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
-from reference_impl.write.records import records_of
+from reference_impl.write.records import num_records_of
 
 __all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark", "materialised_columns"]
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
-"""What engines write, and what the text of 2025 says."""
+"""The key that engines write, and the one of the text of 2025."""
 
 _NONE: Final = -1
-"""The mark of a table whose rows never got an id."""
+"""The high-water mark of a table without row ids."""
 
 
 def materialised_columns(
     configuration: Mapping[str, str], schema: Struct, mode: Mode
 ) -> tuple[str, str]:
-    """Give the names of the columns that keep row ids and commit versions in data files.
+    """Return the names of the columns that keep row ids and commit versions in data files.
 
     Raises:
         InvalidMetadata: row tracking is enabled and a name is missing, the other's, or that of
@@ -41,12 +41,12 @@ def materialised_columns(
         raise _refused("a materialised column has no name", "RT-042")
     columns = {f.name.lower() for f in schema.fields}
     physical = {physical_name(f, mode).lower() for f in schema.fields}
-    for name, taken, requirement in (
+    for name, other_columns, requirement in (
         (names[1], {names[0].lower()}, "RT-042"),
         *((name, columns, "RT-043") for name in names),
         *((name, physical, "RT-044") for name in names),
     ):
-        if str(name).lower() in taken:
+        if str(name).lower() in other_columns:
             raise _refused(f"{str(name)[:80]!r} names another column as well", requirement)
     return names[0], names[1]
 
@@ -61,10 +61,10 @@ def _refused(message: str, requirement: str) -> InvalidMetadata:
 
 
 def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
-    """Give the highest row id that was ever assigned; -1 where none was.
+    """Return the highest row id that was ever assigned; -1 where none was.
 
     Raises:
-        InvalidTableError: the domain of row tracking does not tell it.
+        InvalidTableError: the domain of row tracking does not have it.
 
     """
     # Obeys RT-032 RT-037.
@@ -81,7 +81,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
             if mark in INT64 and mark >= _NONE:
                 return int(mark)
     raise InvalidTableError(
-        f"the domain {ROW_TRACKING_DOMAIN} tells no high-water mark",
+        f"the domain {ROW_TRACKING_DOMAIN} has no high-water mark",
         action="domainMetadata",
         stage="commit",
         requirement="RT-006",
@@ -91,12 +91,12 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
 def assign_row_ids(
     adds: Sequence[dict[str, Any]], domains: Mapping[str, DomainMetadata], version: int
 ) -> tuple[list[dict[str, Any]], DomainMetadata | None]:
-    """Give each file without ids a range of fresh ones, and the domain with the new mark.
+    """Return each file without ids a range of fresh ones, and the domain with the new mark.
 
     A file that has its ids already keeps them.
 
     Args:
-        adds: bodies of add actions, which tell how many rows their files have.
+        adds: bodies of add actions with ``numRecords``.
         domains: the metadata domains so far.
         version: the version that they are committed in.
 
@@ -111,7 +111,7 @@ def assign_row_ids(
         fresh = dict(body)
         if fresh.get("baseRowId") is None:
             fresh["baseRowId"] = mark + 1
-            mark += records_of(fresh["stats"]) or 0
+            mark += num_records_of(fresh["stats"]) or 0
         if fresh.get("defaultRowCommitVersion") is None:
             fresh["defaultRowCommitVersion"] = version
         out.append(fresh)

@@ -14,7 +14,7 @@ __all__ = ["drop_void", "has_void", "stored_columns"]
 
 
 def has_void(of: DataType) -> bool:
-    """Tell whether a type is void, or has void in it."""
+    """Return whether a type is void, or has void in it."""
     match of:
         case Struct(fields):
             return any(has_void(column.type) for column in fields)
@@ -27,7 +27,7 @@ def has_void(of: DataType) -> bool:
 
 
 def stored_columns(schema: Struct) -> tuple[Field, ...]:
-    """Give the columns that data files have: those of a schema, what is void left out.
+    """Return the columns of data files: the schema without void types.
 
     Raises:
         SchemaMismatch: an array or a map has void in it, or a struct, the table's own too, has
@@ -65,7 +65,7 @@ def _without(of: DataType, place: str) -> DataType:
 
 
 def drop_void(values: pa.Array, of: DataType) -> pa.Array:
-    """Give values of a type without the fields in it that are void."""
+    """Return values of a type without the fields in it that are void."""
     if not isinstance(of, Struct) or not has_void(of):
         return values
     kept = [(at, column) for at, column in enumerate(of.fields) if column.type != VOID]

@@ -49,13 +49,13 @@ __all__ = [
 
 CLUSTERING_DOMAIN: Final = "delta.clustering"
 PROVIDER: Final = "delta-tck-reference"
-"""Who clusters, in ``add.clusteringProvider``."""
+"""``add.clusteringProvider`` of our files."""
 
 _COLUMNS: Final = "clusteringColumns"
 
 
 def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> tuple[Leaf, ...]:
-    """Give the columns that cluster a table; none for one that is not clustered.
+    """Return the columns that cluster a table; none for one that is not clustered.
 
     Both shapes of a column are read: the array of its name parts, and its name.
 
@@ -81,7 +81,7 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
 
 
 def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) -> DomainMetadata:
-    """Give the domain that names clustering columns; what else it holds is kept."""
+    """Return the domain that names clustering columns; its other keys are kept."""
     # Obeys CM-035.
     held: dict[str, Any] = {}
     if before is not None and not before.removed:
@@ -112,7 +112,7 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
     """Find columns to cluster by, by their logical names.
 
     Raises:
-        UnknownColumn: there is none of that name, or it has fields.
+        UnknownColumn: there is no such column, or it is a struct.
         ConstraintViolation: it is named twice, or its type has no bounds.
 
     """
@@ -136,7 +136,7 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
 def with_statistics(
     snapshot: Snapshot, target: Target, columns: Sequence[Leaf]
 ) -> list[dict[str, Any]]:
-    """Give the live files that lack statistics of columns, as bodies of adds that have them.
+    """Return the live files that lack statistics of columns, as bodies of adds that have them.
 
     Raises:
         DeltaError: a file cannot be read.
@@ -153,7 +153,7 @@ def with_statistics(
 def complete(
     snapshot: Snapshot, target: Target, adds: Sequence[dict[str, Any]], columns: Sequence[Leaf]
 ) -> list[dict[str, Any]]:
-    """Give bodies of adds that all have statistics of columns, read from the file if need be.
+    """Return bodies of adds that all have statistics of columns, read from the file if necessary.
 
     Args:
         snapshot: a version of the table.
@@ -206,7 +206,7 @@ def _document(text: str | None) -> dict[str, Any]:
 
 
 def _has(document: Mapping[str, Any], leaf: Leaf) -> bool:
-    """Tell whether statistics count the nulls of a column: bounds may be none."""
+    """Return whether statistics have the null count of a column."""
     found: Any = document.get("nullCount")
     for name in leaf.physical:
         found = found.get(name) if isinstance(found, Mapping) else None

@@ -1,7 +1,7 @@
-"""Conditions that choose rows to change: filter trees, and whatever SQL is evaluated beside them.
+"""Predicates of row changes: filter trees, and SQL that no filter tree expresses.
 
-Serves "Add File and Remove File". What a filter tree can say skips files and tells conflicts
-apart; the rest of a condition is evaluated row by row.
+Serves "Add File and Remove File". Filter trees serve data skipping and conflict
+detection; the rest of a predicate is evaluated by row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Condition:
     """A condition on the rows of a table; a row is chosen where every part is true.
 
     Attributes:
-        node: the part that filter trees can say; ``None`` where there is none.
+        node: the part that is a filter tree; ``None`` without one.
         rest: the other parts.
 
     """
@@ -39,7 +39,7 @@ class Condition:
     rest: tuple[Expression, ...] = ()
 
     def holds(self, rows: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell for which rows it is true; false and null are not told apart.
+        """Return the mask of rows for which it is true; null is false.
 
         Raises:
             SchemaMismatch: a part overflows on a row, or is no condition.
@@ -49,14 +49,14 @@ class Condition:
         if self.node is not None:
             chosen &= _mask(evaluate(self.node, rows))
         for part in self.rest:
-            # What an earlier part rules out is not looked at: it may overflow.
+            # Rows that an earlier part excludes are not evaluated: they may overflow.
             left = rows.filter(pa.array(chosen))
             chosen[chosen] = truth(part.evaluate(left), part.text)
         return chosen
 
 
 def truth(values: pa.ChunkedArray, text: str) -> npt.NDArray[np.bool_]:
-    """Give the truth of a condition that was evaluated; null is not true.
+    """Return the mask of an evaluated condition; null is false.
 
     Raises:
         SchemaMismatch: the values are no truths.

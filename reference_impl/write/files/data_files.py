@@ -23,7 +23,7 @@ from reference_impl.model.partition_values import format_value
 from reference_impl.places import encode_path
 from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Storage
-from reference_impl.types.arrow import arrow_type
+from reference_impl.types.arrow import arrow_type, with_children
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg
 from reference_impl.write.features.void import drop_void, has_void
@@ -37,20 +37,20 @@ _FILE_BYTES: Final = 256 << 20
 """Arrow bytes of rows that go into one file at most."""
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
-"""Name that stands for null in the folder of a partition."""
+"""Null in the name of a partition folder."""
 
 _FOLDER_BYTES: Final = 200
 
 
 def now() -> int:
-    """Give the current time in milliseconds since the epoch."""
+    """Return the current time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 def stored_field(column: Field, mode: Mode) -> pa.Field:
-    """Give the field of a data file that holds a column: physical names, ids where mapped.
+    """Return the field of a data file that holds a column: physical names, ids where mapped.
 
-    A column that is void, or has void in it, is none of them: see :mod:`.void`.
+    Void columns are not stored: see :mod:`.void`.
     """
     # Obeys CM-015.
     name = physical_name(column, mode)
@@ -65,7 +65,7 @@ def _numbered(name: str, of: pa.DataType, number: Any, nullable: bool) -> pa.Fie
 
 
 def _stored_type(of: DataType, mode: Mode, place: str, ids: Mapping[str, Any]) -> pa.DataType:
-    """Give the type of a file; ``ids`` are those of elements, keys and values by their place."""
+    """Return the type of a file; ``ids`` are those of elements, keys and values by their place."""
 
     def inner(name: str, of: DataType, nullable: bool) -> pa.Field:
         label = f"{place}.{name}"
@@ -90,12 +90,12 @@ class FileWriter:
         storage: the table's storage.
         target: the version that is written under.
         data_change: whether the rows are new or changed, and not only moved.
-        extra: columns beside the schema's, which files hold and the schema does not list, as
+        extra: columns of files that are not in the schema, as
             materialised row ids; all nullable.
         folder: where files go; the table root by default.
         tags: for every add action.
-        clustered: columns that have statistics whatever the properties say.
-        provider: who clustered the files, for every add action.
+        clustered: columns that have statistics in any case.
+        provider: ``clusteringProvider`` of every add action.
         created: takes the path of each file before it is written.
 
     """
@@ -117,7 +117,7 @@ class FileWriter:
             The body of an add action per file, in partition order. No rows give no files.
 
         Raises:
-            ConstraintViolation: an empty string stands for null in a partition column that is
+            ConstraintViolation: an empty string means null in a partition column that is
                 declared not null.
             SchemaMismatch: the schema has void where no file can do without.
             OSError: the storage failed; files written so far are orphans, see ``created``.
@@ -188,7 +188,7 @@ class FileWriter:
         return {**add, "tags": dict(self.tags)} if self.tags else add
 
     def _folder(self, texts: tuple[str | None, ...]) -> str:
-        """Give the folder of a partition; readers take nothing from its name."""
+        """Return the folder of a partition; readers ignore its name."""
         table = self.target.table
         if not texts:
             return self.folder
@@ -200,7 +200,7 @@ class FileWriter:
 
 
 def partition_folder(columns: Sequence[Field], texts: Sequence[str | None]) -> str:
-    """Give the folder of a partition as Hive names it, with a slash at the end; may be empty."""
+    """Return the folder of a partition as Hive names it, with a slash at the end; may be empty."""
     return "".join(
         f"{quote(f.name, safe='')}={NULL_FOLDER if text is None else quote(text, safe=' ')}/"
         for f, text in zip(columns, texts, strict=True)
@@ -217,7 +217,7 @@ def _without_void(rows: pa.Table, target: Target) -> pa.Table:
 
 
 def rename(rows: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
-    """Give columns other names, nested ones too, and other nullability; values stay."""
+    """Return columns other names, nested ones too, and other nullability; values stay."""
     arrays = [
         pa.chunked_array([_retype(chunk, f.type) for chunk in column.chunks], f.type)
         for column, f in zip(rows.columns, fields, strict=True)
@@ -240,14 +240,7 @@ def _retype(values: pa.Array, target: pa.DataType) -> pa.Array:
         items = pa.StructArray.from_arrays(entries, fields=fields)
     else:
         items = _retype(values.values, target.value_type)
-    return pa.Array.from_buffers(
-        target,
-        len(values),
-        values.buffers()[:2],
-        values.null_count,
-        values.offset,
-        children=[items],
-    )
+    return with_children(values, target, items)
 
 
 def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
@@ -261,7 +254,7 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
     if not column.nullable and texts.null_count:
         raise ConstraintViolation(
             f"partition column {column.name} is declared not null, and an empty value of it "
-            "cannot be told from null",
+            "cannot be distinguished from null",
             requirement="SCH-025",
         )
     return texts

@@ -1,8 +1,8 @@
 """Remove files that a step wrote before it failed.
 
-Serves "Delta Log Entries": a file that no action names is no part of the table. What stays
-behind costs room until ``vacuum`` finds it; what is removed by mistake costs rows. So a caller
-lists only names that are its own, and stops listing them once something may refer to them.
+Serves "Delta Log Entries": a file that no action names is no part of the table. An orphan
+costs space until ``vacuum``; a file removed by mistake costs rows. So a caller lists only files
+of its own, and none that something may refer to.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _log: Final = logging.getLogger(__name__)
 
 @contextmanager
 def removing(storage: Storage, created: list[str]) -> Iterator[None]:
-    """Remove the listed files where what is done under it fails; the list is empty then.
+    """Remove the listed files where the block fails; the list is then empty.
 
-    What cannot be removed stays, with a line in the log.
+    A file that cannot be removed stays, and is logged.
 
     Args:
         storage: where they are.
-        created: their paths, read when it comes to it.
+        created: their paths, read when the block fails.
 
     """
     try:
@@ -65,7 +65,7 @@ def removing(storage: Storage, created: list[str]) -> Iterator[None]:
 
 @contextmanager
 def publishing(created: list[str]) -> Iterator[None]:
-    """Write the file that names the listed ones: where it may be there, the list is emptied."""
+    """Write the file that references the listed ones; where it may exist, the list is cleared."""
     try:
         yield
     except BaseException as error:
@@ -75,8 +75,8 @@ def publishing(created: list[str]) -> Iterator[None]:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Tell whether a storage says that it did not write a file, and will not.
+    """Return whether an error proves that a file was not and will not be written.
 
-    After every other error, a time-out above all, the file may be there, or appear yet.
+    After any other error, such as a time-out, the file may exist, or still appear.
     """
     return isinstance(error, _REFUSING) or (isinstance(error, OSError) and error.errno in _REFUSALS)

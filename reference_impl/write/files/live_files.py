@@ -1,4 +1,4 @@
-"""The live files of a version as a writer sees them: whole, with physical positions.
+"""The live files of a version with all physical rows, for writers.
 
 Serves the writer requirements of "Deletion Vectors" and "Row Tracking". A reader gets rows; a
 writer that deletes or updates needs to know where in which file each of them is.
@@ -17,20 +17,18 @@ import pyarrow as pa
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.filters import Node
 from reference_impl.limits import budget
-from reference_impl.scan.data_file import Kept, read_batches
-from reference_impl.scan.reader import kept_within
-from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
+from reference_impl.scan.reader import FileReader, kept_within
+from reference_impl.scan.row_tracking import RowTracking
 from reference_impl.scan.skipping import may_match
 from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.types.arrow import arrow_field
 from reference_impl.write.files.conditions import Condition
 from reference_impl.write.files.target import Target
 
 __all__ = ["LiveFile", "LiveFiles", "Mask"]
 
 Mask = npt.NDArray[np.bool_]
-"""One truth per physical row of a file."""
+"""A mask of the physical rows of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class LiveFile:
         return found
 
     def matching(self, condition: Condition | None) -> Mask:
-        """Tell which live rows a condition is true for; all of them for ``None``."""
+        """Return the mask of live rows for which a condition is true; all for ``None``."""
         if condition is None or not self.live.any():
             return self.live
         chosen = self.live.copy()
@@ -64,7 +62,7 @@ class LiveFile:
         return chosen
 
     def take(self, mask: Mask) -> pa.Table:
-        """Give the rows of a mask."""
+        """Return the rows of a mask."""
         return self.rows if mask.all() else self.rows.filter(pa.array(mask))
 
 
@@ -75,12 +73,18 @@ class LiveFiles:
         """Bind to a version and the schema to read it under."""
         self._snapshot = snapshot
         self._target = target
-        self._vectors = VectorStore(snapshot.storage)
         tracked = target.supports("rowTracking")
-        self._tracking = RowTracking.of(target.protocol, target.metadata) if tracked else None
+        self._reader = FileReader(
+            snapshot.storage,
+            target.table.columns.fields,
+            target.table.partition_names,
+            target.table.mode,
+            VectorStore(snapshot.storage),
+            tracking=RowTracking.of(target.protocol, target.metadata) if tracked else None,
+        )
 
     def candidates(self, condition: Node | None) -> pa.Table:
-        """Give the add actions of the files that may hold rows for which a condition is true."""
+        """Return the add actions of the files that may hold rows for which a condition is true."""
         adds = self._snapshot.adds()
         return adds if condition is None else adds.filter(may_match(adds, condition, self.table))
 
@@ -97,42 +101,21 @@ class LiveFiles:
             InvalidTableError: a file is damaged or does not hold the table's columns.
 
         """
-        table, tracking = self._target.table, self._tracking
-        fields = [arrow_field(f) for f in table.columns.fields]
-        schema = pa.schema(fields + (list(ROW_TRACKING_SCHEMA) if tracking is not None else []))
-        for number, task in enumerate(file_tasks(adds, table.partition_columns, table.mode)):
+        table = self._target.table
+        tasks = file_tasks(adds, table.partition_columns, table.mode)
+        for number, task in enumerate(tasks):
+            masks: list[Mask] = []
             with budget().account.holding() as hold:
-                kept = self._kept(task)
-                rows = pa.Table.from_batches(
-                    list(kept_within(hold, self._batches(task, kept, schema), task.path)), schema
-                )
-                live = np.ones(rows.num_rows, np.bool_)
-                mask = kept(0, rows.num_rows)
-                if mask is not None:
-                    live = np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)
+                batches = kept_within(hold, self._batches(task, masks), task.path)
+                rows = pa.Table.from_batches(batches, self._reader.schema)
+                live = np.concatenate([np.ones(0, np.bool_), *masks])
                 yield LiveFile(adds.slice(number, 1), rows, live)
 
-    def _batches(self, task: FileTask, kept: Kept, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        table, tracking = self._target.table, self._tracking
-        stored = [f for f in table.columns.fields if f.name not in table.partition_names]
-        hidden = tracking.hidden if tracking is not None else []
-        for start, length, arrays in read_batches(
-            self._snapshot.storage, task.path, stored, table.mode, hidden, kept=kept
-        ):
-            found = iter(arrays)
-            columns = [
-                pa.repeat(task.partition[f.name], length)
-                if f.name in table.partition_names
-                else next(found)
-                for f in table.columns.fields
-            ]
-            if tracking is not None:
-                columns += tracking.columns(
-                    list(found), start, length, task.base_row_id, task.default_row_commit_version
-                )
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    def _kept(self, task: FileTask) -> Kept:
-        if task.deletion_vector is None:
-            return lambda _start, _length: None
-        return self._vectors.load(task.deletion_vector, task.path).kept
+    def _batches(self, task: FileTask, masks: list[Mask]) -> Iterator[pa.RecordBatch]:
+        for batch, kept in self._reader.read_physical(task):
+            masks.append(
+                np.ones(batch.num_rows, np.bool_)
+                if kept is None
+                else np.asarray(kept.to_numpy(zero_copy_only=False), np.bool_)
+            )
+            yield batch

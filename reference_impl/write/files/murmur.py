@@ -14,7 +14,7 @@ _BITS: Final = 0xFFFFFFFF
 
 
 def hash_text(text: str, seed: int) -> int:
-    """Give the hash of a text's UTF-8 as a signed 32-bit integer.
+    """Return the hash of a text's UTF-8 as a signed 32-bit integer.
 
     The hash of one text is the seed for the next where a key has several.
     """

@@ -31,7 +31,7 @@ _CODECS: Final[Mapping[str, tuple[str, str]]] = {
     "zstd": ("zstd", "zstd."),
     "brotli": ("brotli", "br."),
 }
-"""Codec of the property to the writer's own word for it and the part of a file's name."""
+"""Codec of the property to its name in pyarrow and in file names."""
 
 _PAGES_V2: Final = re.compile(r"2\.\d{1,4}\.\d{1,4}", re.ASCII)
 _ROW_GROUP_ROWS: Final = 1 << 20
@@ -58,7 +58,7 @@ class ParquetStyle:
         """Read the properties of a table.
 
         Raises:
-            InvalidMetadata: the codec or the version is none that can be written.
+            InvalidMetadata: the codec or the version cannot be written.
 
         """
         codec = configuration.get(_CODEC, "zstd").lower()
@@ -71,7 +71,7 @@ class ParquetStyle:
 
 
 def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetStyle) -> int:
-    """Write a Parquet file; gives its size in bytes."""
+    """Write a Parquet file; returns its size in bytes."""
     # Obeys ICE2-017 SHRED-002.
     sink = pa.BufferOutputStream()
     # Without Arrow's own schema every reader derives types from the Parquet schema alone.
@@ -91,9 +91,9 @@ def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetSty
 
 
 def _dictionaries(rows: pa.Table) -> Any:
-    """Name the columns that repeat their values, as far as a sample tells.
+    """Name the columns whose values repeat, by a sample.
 
-    A dictionary of values that hardly repeat is built, outgrown and thrown away.
+    A dictionary of values that hardly repeat is built and then discarded.
     """
     if rows.num_rows <= _SAMPLE or any(pa.types.is_nested(f.type) for f in rows.schema):
         return True

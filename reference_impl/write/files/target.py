@@ -1,4 +1,4 @@
-"""What a writer has to know about the table version that it writes to.
+"""Protocol, metadata and schema that a writer writes under.
 
 Serves "Requirements for Writers".
 """
@@ -75,14 +75,14 @@ class Target:
         return stored_columns(self.table.columns)
 
     def active(self, feature: str) -> bool:
-        """Say whether a feature is supported and switched on."""
+        """Return whether a feature is supported and switched on."""
         # Obeys CDC-011 CDC-013 TF-021 WVER-006.
         return active(self.protocol, self.metadata, feature)
 
     def supports(self, feature: str) -> bool:
-        """Say whether a feature is supported, switched on or not."""
+        """Return whether a feature is supported, switched on or not."""
         return feature in supported(self.protocol)
 
     def flag(self, name: str) -> bool:
-        """Say whether a property is ``true``."""
+        """Return whether a property is ``true``."""
         return self.configuration.get(name, "").lower() == _TRUE

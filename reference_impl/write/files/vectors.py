@@ -39,14 +39,14 @@ class VectorWriter:
     def write(
         self, files: Sequence[tuple[LiveFile, Mask]], *, data_change: bool = True
     ) -> list[dict[str, Any]]:
-        """Write vectors, and give the add action of each file with its new vector.
+        """Write vectors, and return the add action of each file with its new vector.
 
         Args:
             files: each file with the mask of all rows that are deleted, earlier ones too.
-            data_change: whether rows went with this commit.
+            data_change: whether rows are deleted by this commit.
 
         Raises:
-            InvalidStatistics: a file does not tell how many rows it has and its statistics
+            InvalidStatistics: a file lacks ``numRecords`` and its statistics
                 cannot be mended.
             OSError: the storage failed; the vector file is an orphan.
 
@@ -87,9 +87,9 @@ class VectorWriter:
 
 
 def _widened(add: Mapping[str, Any], rows: int) -> str:
-    """Give the statistics of a file, its bounds declared as no longer exact.
+    """Return the statistics of a file, its bounds declared as no longer exact.
 
-    A file with a vector has to tell its physical rows; other statistics of it still bound.
+    A file with a vector must have ``numRecords``; its bounds become wide.
     """
     # Obeys DVDESC-022.
     try:

@@ -2,13 +2,12 @@
 
 Serves "Add File and Remove File", "Partition Value Serialization" and "Per-file Statistics".
 Folders named ``column=value`` partition the files, as Hive names them: percent-encoded, with
-``__HIVE_DEFAULT_PARTITION__`` for null. Numbers of rows and bounds come from the footers, as far
-as a footer proves them.
+``__HIVE_DEFAULT_PARTITION__`` for null. Numbers of rows and bounds come from the footers, where
+a footer has them.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +18,6 @@ import pyarrow.parquet as pq
 
 from reference_impl.errors import CommitConflict, ConstraintViolation, SchemaMismatch
 from reference_impl.log.names import LOG_DIR, parse
-from reference_impl.model.actions import Format, Metadata
 from reference_impl.model.partition_values import format_value, parse_value
 from reference_impl.parquet.pages import read_footer, reading
 from reference_impl.places import encode_path
@@ -29,12 +27,11 @@ from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Entry, Storage
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct
-from reference_impl.types.schema import format_schema
 from reference_impl.write.alter.create import Definition, check_definition
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.protocols import LEAST, every_field
-from reference_impl.write.files.data_files import NULL_FOLDER, now
+from reference_impl.write.files.data_files import NULL_FOLDER
 from reference_impl.write.rows.rules import rules_of
 from reference_impl.write.statistics import bounds_of, indexed_leaves, statistics_json
 
@@ -58,7 +55,7 @@ class _Found:
 
 
 def convert(storage: Storage, wanted: Definition) -> int:
-    """Make a table of the Parquet files below a root, and give the version: 0.
+    """Make a table of the Parquet files below a root, and return the version: 0.
 
     Args:
         storage: the root.
@@ -67,7 +64,7 @@ def convert(storage: Storage, wanted: Definition) -> int:
     Raises:
         CommitConflict: there is a table already.
         SchemaMismatch: folders or files do not have the columns of the schema.
-        InvalidPartitionValue: a folder's value is none of its column's type.
+        InvalidPartitionValue: a folder's value is not of its column's type.
         InvalidDataFile: a file cannot be read as the schema says.
         ConstraintViolation: a column that is not nullable has nulls, or the definition sets a
             rule that the rows were never held against.
@@ -77,30 +74,20 @@ def convert(storage: Storage, wanted: Definition) -> int:
         raise CommitConflict("there is a table at this place already", version=0)
     check_definition(wanted)
     found = list(_files(storage))
-    metadata = Metadata(
-        id=str(uuid.uuid4()),
-        format=Format("parquet"),
-        schema_string=format_schema(wanted.schema),
-        partition_columns=tuple(wanted.partition_columns),
-        configuration={},
-        name=wanted.name,
-        description=wanted.description,
-        created_time=now(),
-    )
     transaction = Transaction(
         storage,
         None,
         "CONVERT",
         {"numFiles": len(found), "partitionedBy": list(wanted.partition_columns)},
     )
-    define(transaction, LEAST, metadata, wanted.properties, wanted.features)
+    define(transaction, LEAST, wanted.metadata(), wanted.properties, wanted.features)
     _refuse_rules(transaction)
     transaction.add(_add(transaction, file) for file in found)
     return transaction.commit()
 
 
 def inferred_schema(storage: Storage) -> tuple[Struct, tuple[str, ...]]:
-    """Give the schema of the first file with the folders' columns as strings, and their names.
+    """Return the schema of the first file with the folders' columns as strings, and their names.
 
     Raises:
         SchemaMismatch: there is no file.
@@ -171,7 +158,7 @@ def _value(folder: str, path: str) -> tuple[str, str | None]:
 
 
 def _refuse_rules(transaction: Transaction) -> None:
-    """Refuse what the rows that are there were never held against."""
+    """Refuse constraints that the existing rows were never checked against."""
     target = transaction.target
     if target.table.mode != "none":
         raise ConstraintViolation(
@@ -190,7 +177,7 @@ def _refuse_rules(transaction: Transaction) -> None:
     ):
         for name in held:
             raise ConstraintViolation(
-                f"the rows were never held against the {kind} {name}",
+                f"the rows were never checked against the {kind} {name}",
                 hint="set it once the table is there",
             )
 
@@ -198,13 +185,13 @@ def _refuse_rules(transaction: Transaction) -> None:
 def _footer(storage: Storage, path: str) -> pq.FileMetaData:
     with at_file(path), storage.open_input(path) as source:
         footer = pq.read_metadata(source)
-        # pyarrow does not look whether a column is there before it tells of it.
+        # pyarrow does not check that a column exists before it describes it.
         read_footer(reading(source), source.size(), footer.num_columns)
         return footer
 
 
 def _add(transaction: Transaction, file: _Found) -> dict[str, Any]:
-    """Give the add action of a file."""
+    """Return the add action of a file."""
     table, path = transaction.target.table, file.entry.path
     if set(file.partition) != set(table.partition_names):
         raise SchemaMismatch(
@@ -232,7 +219,7 @@ def _add(transaction: Transaction, file: _Found) -> dict[str, Any]:
 
 
 def _statistics(transaction: Transaction, footer: pq.FileMetaData, path: str) -> dict[str, Any]:
-    """Give the statistics that a footer proves, once the file is known to have the columns."""
+    """Return the statistics that a footer proves, once the file is known to have the columns."""
     target = transaction.target
     table = target.table
     held = _columns(transaction, footer, path)
@@ -292,7 +279,7 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> di
 
 
 def _places(footer: pq.FileMetaData) -> dict[tuple[str, ...], int]:
-    """Give the place of each column that is no struct, list or map, by its name."""
+    """Return the place of each column that is no struct, list or map, by its name."""
     found: dict[tuple[str, ...], int] = {}
     for at in range(footer.num_columns):
         column = footer.schema.column(at)
@@ -320,7 +307,7 @@ def _bounds(
     change: Converter | None,
     leaf: Leaf,
 ) -> tuple[Any, Any]:
-    """Give the bounds of a column; a footer leaves NaN out, so that it bounds no maximum of it."""
+    """Return the bounds of a column; without a maximum for floats, as footers ignore NaN."""
     values: list[Any] = []
     for chunk in _chunks(footer, at):
         if chunk.num_values == 0:

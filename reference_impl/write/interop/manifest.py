@@ -1,7 +1,7 @@
 """Write manifests: lists of live files for engines that read Parquet and no log.
 
-Serves the design note of deletion vectors, which rules manifests out where there are vectors.
-An engine that goes by a manifest reads whole files and columns by the names in them: what it
+Serves the design note of deletion vectors, which excludes manifests for tables with vectors.
+An engine with a manifest reads whole files and columns by the names in them: what it
 would read wrong is refused.
 """
 
@@ -30,13 +30,13 @@ _log: Final = logging.getLogger(__name__)
 
 
 def write_manifests(snapshot: Snapshot) -> list[str]:
-    """Write a manifest per partition, delete those of partitions that are gone; give the paths.
+    """Write a manifest per partition, delete those of partitions that are gone; return the paths.
 
     Each has the location of a live file per line, and lies in the partition's folder below
     ``_symlink_format_manifest``.
 
-    Where a step fails the manifests of before are put back; a storage that is gone for good, or
-    the end of the process, can leave some of either, each of them whole.
+    Where a step fails the former manifests are restored; a lost storage or a killed process can
+    leave some of either, each of them complete.
 
     Raises:
         PlaceRefused: a path is not to be followed, or has the end of a line in it.
@@ -65,7 +65,7 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
     for path, values in zip(adds.column("path").to_pylist(), texts, strict=True):
         decoded = decode_path(str(path))
         if not is_absolute(decoded):
-            locate(decoded)  # one that climbs is followed nowhere, and others would follow it
+            locate(decoded)  # a path with '..' is refused here, but other engines would follow it
             decoded = f"{root}/{decoded}"
         if len(decoded.splitlines()) > 1:
             raise PlaceRefused(
@@ -82,12 +82,12 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
         ).encode(errors="surrogateescape")
         for folder, locations in sorted(lines.items())
     }
-    _exchange(snapshot.storage, fresh)
+    _replace_manifests(snapshot.storage, fresh)
     return list(fresh)
 
 
-def _exchange(storage: Storage, fresh: Mapping[str, bytes]) -> None:
-    """Put manifests in place of those that are there; where that fails put those back."""
+def _replace_manifests(storage: Storage, fresh: Mapping[str, bytes]) -> None:
+    """Replace the manifests; where that fails restore the former ones."""
     before: dict[str, bytes] = {}
     for entry in storage.walk():
         if entry.path.startswith(f"{MANIFEST_FOLDER}/"):
@@ -105,17 +105,17 @@ def _exchange(storage: Storage, fresh: Mapping[str, bytes]) -> None:
                 storage.delete(name)
     except BaseException:
         for name in touched:
-            _put_back(storage, name, before.get(name))
+            _restore(storage, name, before.get(name))
         raise
 
 
-def _put_back(storage: Storage, name: str, content: bytes | None) -> None:
+def _restore(storage: Storage, name: str, content: bytes | None) -> None:
     try:
         if content is None:
             storage.delete(name)
         else:
             storage.put(name, content)
     except FileNotFoundError:
-        pass  # it did not come to be
+        pass  # it was not created
     except Exception:  # noqa: BLE001  the first error is the one to raise
-        _log.warning("manifest %s could not be put back", name, exc_info=True)
+        _log.warning("manifest %s could not be restored", name, exc_info=True)

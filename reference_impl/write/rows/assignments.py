@@ -79,7 +79,7 @@ def assign(
     schema: Struct,
     evaluate: Callable[[Any, DataType], pa.ChunkedArray],
 ) -> pa.Table:
-    """Give rows with columns set, those that they lack added.
+    """Return rows with columns set, missing ones added.
 
     Args:
         rows: what is kept of the rows.

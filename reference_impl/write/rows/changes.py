@@ -1,8 +1,8 @@
-"""Carry changes of rows out: by new files, by rewritten files, or by deletion vectors.
+"""Write row changes: as new files, rewritten files or deletion vectors.
 
 Serves the writer requirements of "Deletion Vectors", "Change Data Files" and "Row Tracking".
-Operations say which rows of which file go, what replaces them and what comes new; this module
-decides how the log says it.
+Operations say which rows of which file are deleted, updated and inserted; this module turns
+that into actions.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _ID, _VERSION = ROW_TRACKING_SCHEMA.names
 
 @dataclass(slots=True)
 class Changes:
-    """What happens to the rows of a table in one transaction.
+    """The row changes of one transaction.
 
     Attributes:
         transaction: where the actions are staged.
         data_change: whether rows change, and are not only moved.
-        deleted: rows that went, for the history.
-        updated: rows that were replaced.
-        inserted: rows that came new.
+        deleted: deleted rows, for the history.
+        updated: updated rows.
+        inserted: inserted rows.
         clusters: whether the files that are written are sorted by the clustering columns.
 
     """
@@ -71,10 +71,10 @@ class Changes:
         """Delete rows of a file."""
         self.deleted += int(chosen.sum())
         self._record("delete", file.take(chosen))
-        self._drop(file, chosen)
+        self._delete_rows(file, chosen)
 
     def move(self, file: LiveFile) -> None:
-        """Write the rows of a file that are left into another file, and remove it."""
+        """Move the live rows of a file into a new file, and remove it."""
         # Obeys FA-017.
         self._keep(file.take(file.live))
         self.transaction.remove(file.add, data_change=self.data_change)
@@ -95,7 +95,7 @@ class Changes:
         self._fresh.append(self._tracked(rows, before.column(_ID) if self._tracks else None))
         # A reader would take a replaced row for a deleted and an inserted one.
         self._needs_feed = True
-        self._drop(file, chosen | gone)
+        self._delete_rows(file, chosen | gone)
 
     @property
     def is_empty(self) -> bool:
@@ -114,8 +114,8 @@ class Changes:
         extra = self._extra if keeps else ()
         columns = clustering_leaves(target, transaction.domains)
         if columns:
-            # Whoever changes the columns wants statistics of these files as well.
-            transaction.footprint.domains.add(CLUSTERING_DOMAIN)
+            # A change of the clustering columns needs statistics of these files as well.
+            transaction.read_write_set.domains.add(CLUSTERING_DOMAIN)
         provider = PROVIDER if self.clusters else None
         writer = FileWriter(
             transaction.storage,
@@ -154,8 +154,8 @@ class Changes:
         names = materialised_columns(target.configuration, target.schema, target.table.mode)
         return [pa.field(name, pa.int64()) for name in names]
 
-    def _drop(self, file: LiveFile, chosen: Mask) -> None:
-        """Take rows out of a file; what stays is moved, or marked by a vector."""
+    def _delete_rows(self, file: LiveFile, chosen: Mask) -> None:
+        """Delete rows of a file: rewrite it, or mark them in a vector."""
         kept = file.live & ~chosen
         self.transaction.remove(file.add)
         if not kept.any():
@@ -175,7 +175,7 @@ class Changes:
     def _tracked(
         self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
     ) -> pa.Table:
-        """Give rows with the ids and commit versions that they keep; null is for fresh ones."""
+        """Return rows with the ids and commit versions that they keep; null for new rows."""
         # Obeys RT-004 RT-047 RT-048 RT-050 RT-052.
         target = self.transaction.target
         rows = rows.select(list(target.schema.names))
@@ -193,7 +193,7 @@ class Changes:
             return
         rows = _typed(rows.select(list(target.schema.names)), arrow_schema(target.schema))
         column = pa.repeat(pa.scalar(change), rows.num_rows)
-        if change != "insert":  # what comes new is the caller's own
+        if change != "insert":  # inserted rows are the caller's own
             budget().account.take(rows.nbytes, "what is kept to be written")
         self._feed.append(rows.append_column(_CHANGE_TYPE, column))
 
@@ -207,9 +207,11 @@ def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
 
 
 def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Give rows the types of a schema."""
+    """Return rows the types of a schema."""
     columns = [
-        pa.chunked_array([_backed(chunk) for chunk in column.chunks], column.type).cast(each.type)
+        pa.chunked_array([_fill_below_nulls(chunk) for chunk in column.chunks], column.type).cast(
+            each.type
+        )
         if _has_required(column.type)
         else column.cast(each.type)
         for column, each in zip(rows.columns, schema, strict=True)
@@ -218,14 +220,14 @@ def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _has_required(of: pa.DataType) -> bool:
-    """Tell whether a struct, or one in it, has a field without nulls."""
+    """Return whether a struct, or one in it, has a field without nulls."""
     return pa.types.is_struct(of) and any(not f.nullable or _has_required(f.type) for f in of)
 
 
-def _backed(values: pa.Array) -> pa.Array:
-    """Give a value below every null of a struct to the fields of it that have no nulls.
+def _fill_below_nulls(values: pa.Array) -> pa.Array:
+    """Fill the non-nullable fields of a struct below its nulls.
 
-    Nobody sees it. Arrow takes what is null below a null for a null of the field, and refuses.
+    The values are invisible; Arrow refuses a null of such a field even below a null.
     """
     if not _has_required(values.type):
         return values
@@ -235,7 +237,7 @@ def _backed(values: pa.Array) -> pa.Array:
         if not each.nullable and part.null_count:
             filler = pa.array([None], pa.struct([each])).field(0)[0]
             part = pc.if_else(absent, filler, part)
-        parts.append(_backed(part))
+        parts.append(_fill_below_nulls(part))
     return pa.StructArray.from_arrays(parts, fields=list(values.type), mask=absent)
 
 

@@ -1,7 +1,7 @@
 """What a merge does to rows that match and rows that do not.
 
 Serves "Add File and Remove File". A clause is bound to the schemas of the table and the source
-before any row is looked at, so that what cannot be evaluated is refused first.
+before any row is read, so that what cannot be evaluated is refused first.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """What becomes of rows, where it is the same for all of a kind.
+    """Actions that are the same for all rows of a kind.
 
     Attributes:
         matched: rows of the table for which there is a source row that matches.
@@ -71,7 +71,7 @@ class Clauses:
     not_matched_by_source: Literal["delete", "keep"] = "keep"
 
     def whens(self) -> tuple[When, ...]:
-        """Give the same as clauses."""
+        """Return the same as clauses."""
         found: list[When] = []
         if self.matched != "keep":
             found.append(When("matched", self.matched))
@@ -93,7 +93,7 @@ class BoundClause:
     def over(
         self, pairs: Mapping[str, pa.Table]
     ) -> Callable[[PairExpression, DataType], pa.ChunkedArray]:
-        """Give what evaluates expressions over pairs of rows."""
+        """Return what evaluates expressions over pairs of rows."""
         return lambda expression, of: expression.evaluate(pairs, of)
 
 
@@ -114,7 +114,7 @@ _ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def check_clauses(whens: Sequence[When]) -> None:
-    """Refuse clauses that are none.
+    """Refuse malformed clauses.
 
     Raises:
         InvalidFilter: there is one.

@@ -1,8 +1,8 @@
-"""Rows that a caller brings, made into the table's own types.
+"""Convert the rows of a caller to the table's types.
 
 Serves "Delta Data Type to Parquet Type Mappings" and the nullability rules of "Schema
 Serialization Format". Columns are found by name without regard to letter case; a value is
-converted only where nothing of it is lost.
+converted only without loss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
-from reference_impl.types.arrow import arrow_field, arrow_schema, arrow_type
+from reference_impl.types.arrow import arrow_field, arrow_schema, arrow_type, with_children
 from reference_impl.types.model import (
     BINARY,
     VARIANT,
@@ -33,9 +33,9 @@ _VARIANT_VERSION = 1
 
 
 def conform(rows: pa.Table, schema: Struct) -> pa.Table:
-    """Give rows in the types of a table schema, in its column order.
+    """Return rows in the types of a table schema, in its column order.
 
-    Columns that the rows lack are not added: see :func:`fill_missing`. Nulls are not judged:
+    Columns that the rows lack are not added: see :func:`fill_missing`. Nulls are not checked:
     see :func:`check_nulls`.
 
     Raises:
@@ -56,7 +56,7 @@ def conform(rows: pa.Table, schema: Struct) -> pa.Table:
 
 
 def fill_missing(rows: pa.Table, schema: Struct) -> pa.Table:
-    """Add the columns that rows lack, all null, and give the columns in table order."""
+    """Add the columns that rows lack, all null, and return the columns in table order."""
     arrays = [
         rows.column(f.name)
         if f.name in rows.column_names
@@ -99,7 +99,7 @@ def _match(names: Sequence[str], fields: Sequence[Field], place: tuple[str, ...]
 
 
 def _without_columns(length: int) -> pa.Table:
-    """Give rows of no columns; Arrow keeps their number only through a column that is dropped."""
+    """Return rows of no columns; Arrow keeps their number only through a column that is dropped."""
     return pa.table({"_": pa.nulls(length)}).select([])
 
 
@@ -137,7 +137,7 @@ def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...])
         raise _mismatch(values.type, Struct(fields), place)
     held = [values.type.field(i).name for i in range(values.type.num_fields)]
     found = _match(held, fields, place)
-    # What stands below a null of the struct is nothing, whatever it looks like.
+    # Values below a null of the struct have no meaning.
     below = values.flatten()
     parts = [
         _conform(below[found[f.name]], f.type, (*place, f.name))
@@ -160,7 +160,7 @@ def _list(
     elif not pa.types.is_list(of):
         raise _mismatch(of, target, place)
     items = _conform(values.values, element, (*place, "element"))
-    return _with_children(values, target, items)
+    return with_children(values, target, items)
 
 
 def _map(values: pa.Array, of: Map, target: pa.DataType, place: tuple[str, ...]) -> pa.Array:
@@ -169,11 +169,11 @@ def _map(values: pa.Array, of: Map, target: pa.DataType, place: tuple[str, ...])
     keys = _conform(values.keys, of.key, (*place, "key"))
     items = _conform(values.items, of.value, (*place, "value"))
     fields = [target.key_field, target.item_field]
-    return _with_children(values, target, pa.StructArray.from_arrays([keys, items], fields=fields))
+    return with_children(values, target, pa.StructArray.from_arrays([keys, items], fields=fields))
 
 
 def _variant(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.Array:
-    """Give variants as the struct of their two binary parts."""
+    """Return variants as the struct of their two binary parts."""
     names = [f.name for f in values.type] if pa.types.is_struct(values.type) else []
     if sorted(names) != ["metadata", "value"]:
         raise _mismatch(values.type, target, place)
@@ -192,19 +192,7 @@ def _variant(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> p
     return pa.StructArray.from_arrays(parts, fields=list(target), mask=mask)
 
 
-def _with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
-    """Give the same lists over other items, sharing validity and offsets."""
-    return pa.Array.from_buffers(
-        target,
-        len(values),
-        values.buffers()[:2],
-        values.null_count,
-        values.offset,
-        children=[items],
-    )
-
-
-_ALIKE = (
+_FAMILIES = (
     (pa.types.is_integer, pa.types.is_integer),
     (pa.types.is_integer, pa.types.is_decimal),
     (pa.types.is_decimal, pa.types.is_decimal),
@@ -233,16 +221,16 @@ def _binary(of: pa.DataType) -> bool:
 
 def _leaf(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.Array:
     of = values.type
-    alike = any(source(of) and wanted(target) for source, wanted in _ALIKE)
+    alike = any(source(of) and wanted(target) for source, wanted in _FAMILIES)
     alike = alike or (_textual(of) and _textual(target)) or (_binary(of) and _binary(target))
     if pa.types.is_timestamp(of) and pa.types.is_timestamp(target):
-        # A time without zone is no instant, and an instant no time without zone.
+        # timestamp_ntz and timestamp do not convert to each other.
         alike = (of.tz is None) == (target.tz is None)
     if not alike:
         raise _mismatch(of, target, place)
     try:
         if pa.types.is_integer(of) and pa.types.is_decimal(target):
-            # Arrow wants room for every 64-bit integer before it scales.
+            # Arrow requires the precision of any 64-bit integer before it rescales.
             values = values.cast(pa.decimal128(38, 0))
         return values.cast(target)
     except pa.ArrowInvalid as error:
@@ -254,7 +242,7 @@ def _leaf(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.A
 def _mismatch(of: pa.DataType, wanted: object, place: tuple[str, ...]) -> SchemaMismatch:
     return SchemaMismatch(
         f"column {'.'.join(place)} has Arrow type {of} in the rows, the table wants {wanted}",
-        hint="cast the rows; a conversion that can lose something is never made unasked",
+        hint="cast the rows; a lossy conversion is never implicit",
     )
 
 
@@ -266,7 +254,7 @@ def _refuse_nulls(values: pa.Array, column: Field, place: tuple[str, ...]) -> No
         )
     match column.type:
         case Struct(fields):
-            # A null parent makes its fields null, whatever they are declared to be.
+            # A null parent makes its fields null, even where they are declared not null.
             present = values.drop_null() if values.null_count else values
             for at, inner in enumerate(fields):
                 _refuse_nulls(present.field(at), inner, (*place, inner.name))

@@ -1,8 +1,8 @@
-"""Rows on their way into a table: typed, completed and checked.
+"""Prepare rows for writing: typed, completed and checked.
 
 Serves the writer requirements about rows: types and nullability, "Default Columns", "Generated
 Columns", "Identity Columns", "CHECK Constraints" and "Column Invariants". Every operation that
-brings rows sends them through :func:`prepare`.
+writes rows passes them through :func:`prepare`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["check_rules", "prepare"]
 
 
 def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -> pa.Table:
-    """Give rows in the table's columns and types, ready to be written.
+    """Return rows in the table's columns and types, ready to be written.
 
     Args:
-        transaction: what they are written with; takes the new mark of an identity column.
+        transaction: where they are written; gets the new high-water marks of identity columns.
         rows: columns by name; those that are missing get their default, generated or identity
             value, or null.
-        stored: whether the rows were in the table before, so that identity values in them are
-            not given by a user.
+        stored: whether the rows are from the table, so that their identity values are not
+            given by a user.
 
     Raises:
         SchemaMismatch: columns or values do not fit the schema.
@@ -49,8 +49,8 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
     typed = conform(rows, schema)
     typed = _with_identities(transaction, typed, rules, stored=stored)
     for name, default in rules.defaults.items():
-        typed = _completed(typed, name, default, schema)
-    typed = _stored(typed, target)
+        typed = _with_column(typed, name, default, schema)
+    typed = _empty_to_null(typed, target)
     typed = _generated(typed, target, rules)
     ready = check_nulls(fill_missing(typed, schema), schema)
     _check_generated(ready, rules, schema)
@@ -67,7 +67,7 @@ def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
     """
     pending = {n: e for n, e in rules.generated.items() if n not in rows.column_names}
     while pending:
-        # Nothing in the text keeps an expression from naming another generated column.
+        # The protocol allows an expression to name another generated column.
         name = next((n for n, e in pending.items() if pending.keys().isdisjoint(e.columns)), None)
         if name is None:
             raise UnsupportedExpression(
@@ -79,12 +79,12 @@ def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
         column = target.schema.get(name)
         assert column is not None
         made = pending.pop(name).evaluate(whole, column.type)
-        rows = _stored(rows.append_column(name, made), target)
+        rows = _empty_to_null(rows.append_column(name, made), target)
     return rows
 
 
-def _stored(rows: pa.Table, target: Target) -> pa.Table:
-    """Give rows with null for what is empty in a partition column: the log has no other word."""
+def _empty_to_null(rows: pa.Table, target: Target) -> pa.Table:
+    """Return rows with empty strings of partition columns as null, as the log stores them."""
     for column in target.table.partition_columns:
         at = rows.schema.get_field_index(column.name)
         if at >= 0 and column.type in (STRING, BINARY):
@@ -117,7 +117,7 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
             )
 
 
-def _completed(rows: pa.Table, name: str, expression: Expression, schema: Struct) -> pa.Table:
+def _with_column(rows: pa.Table, name: str, expression: Expression, schema: Struct) -> pa.Table:
     """Add a column that the rows lack, as an expression gives it."""
     # Obeys DFT-005 DFT-006.
     column = schema.get(name)
@@ -146,7 +146,7 @@ def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
 def _with_identities(
     transaction: Transaction, rows: pa.Table, rules: Rules, *, stored: bool
 ) -> pa.Table:
-    """Give rows with values in their identity columns, and stage the new marks."""
+    """Return rows with values in their identity columns, and stage the new marks."""
     marks: dict[str, int] = {}
     for name, identity in rules.identities.items():
         if name not in rows.column_names:
@@ -182,7 +182,7 @@ def _with_identities(
 
 
 def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | None]:
-    """Make values, and give the furthest of them."""
+    """Make values, and return the furthest of them."""
     if count == 0:
         return pa.array([], pa.int64()), identity.high_water_mark
     first = identity.following()
@@ -192,6 +192,6 @@ def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | 
             f"the values of identity column {name} would leave the range of a long",
             requirement="IDN-015",
         )
-    # What overflows on the way comes back: sums of 64 bits go round.
+    # Overflow in between cancels out: 64-bit sums wrap.
     values = np.arange(count, dtype=np.int64) * np.int64(identity.step) + np.int64(first)
     return pa.array(values), last

@@ -48,17 +48,17 @@ def merge(
     on: str | Sequence[str],
     clauses: Clauses | Sequence[When],
 ) -> int:
-    """Merge source rows into the table, and give the version.
+    """Merge source rows into the table, and return the version.
 
     Of the clauses for a row the first whose condition is true decides; where there is none the
-    row stays as it is. Where nothing changes nothing is committed.
+    row stays as it is. Nothing is committed without a change.
 
     Args:
         snapshot: the latest version.
         source: the rows to merge.
         on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or names
             of columns that are equal. Null matches nothing, as in SQL's ``=``.
-        clauses: what becomes of rows.
+        clauses: the actions on rows.
 
     Raises:
         SchemaMismatch: the source does not fit the schema, or a key is not in both.
@@ -67,8 +67,8 @@ def merge(
         UnsupportedExpression: an expression uses something that is not evaluated.
 
     """
-    told = on if isinstance(on, str) else list(on)
-    transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": told})
+    predicate = on if isinstance(on, str) else list(on)
+    transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": predicate})
     run = _Merge.of(transaction, source, on, clauses)
     files = LiveFiles(snapshot, transaction.read_target)
     adds = files.candidates(None)
@@ -84,13 +84,13 @@ def merge(
 
 @dataclass(slots=True)
 class _Merge:
-    """A merge under way.
+    """The state of a merge.
 
     Attributes:
         transaction: what it is staged on.
         source: the source rows, in types that the table format has.
         given: the source rows in the table's types, where a clause takes them as they are.
-        match: tells which rows match.
+        match: the condition on which rows match.
         bound: the clauses, by what they are for.
         changes: what happened so far.
         seen: which source rows matched.
@@ -130,7 +130,7 @@ class _Merge:
             assert given is not None
             source = given
             columns = Struct(tuple(f for f in schema.fields if f.name in given.column_names))
-            on = _equal(on, schema, columns)
+            on = _keys_equal(on, schema, columns)
         relations = {TARGET: schema, SOURCE: columns}
         rules = rules_of(transaction.target)
         bound = bind_clauses(whens, schema, columns, rules)
@@ -153,7 +153,7 @@ class _Merge:
             (self.bound.matched, pairs, at, to),
             (self.bound.by_source, {TARGET: file.rows.take(alone)}, alone, None),
         ):
-            plan = _plan(clauses, rows)
+            plan = _deciding_clauses(clauses, rows)
             self._refuse_ambiguous(clauses, plan, places)
             for number, clause in enumerate(clauses):
                 chosen = np.flatnonzero(plan == number)
@@ -176,7 +176,7 @@ class _Merge:
         """Insert what no row of the table matched."""
         fresh = np.flatnonzero(~self.seen)
         rows = {SOURCE: self.source.take(fresh)}
-        plan = _plan(self.bound.not_matched, rows)
+        plan = _deciding_clauses(self.bound.not_matched, rows)
         schema = self.transaction.target.schema
         for number, clause in enumerate(self.bound.not_matched):
             chosen = np.flatnonzero(plan == number)
@@ -195,7 +195,7 @@ class _Merge:
     def _updated(
         self, clause: Any, pairs: dict[str, pa.Table], source_rows: _Places | None
     ) -> pa.Table:
-        """Give rows of the table as a clause changes them."""
+        """Return rows of the table as a clause changes them."""
         target = self.transaction.target
         held, schema, rules = pairs[TARGET], target.schema, rules_of(target)
         if clause.values is not None:
@@ -216,7 +216,7 @@ class _Merge:
         return prepare(self.transaction, pa.table(columns, names=names), stored=True)
 
     def _refuse_ambiguous(self, clauses: Any, plan: _Places, places: _Places) -> None:
-        """Refuse that several source rows change one row; to delete it twice is no matter."""
+        """Refuse that several source rows change one row; deleting it twice is allowed."""
         acts = plan != _KEEP
         if all(clauses[number].when.action == "delete" for number in np.unique(plan[acts])):
             return
@@ -228,8 +228,8 @@ class _Merge:
             )
 
 
-def _plan(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
-    """Give the number of the clause that decides on each row."""
+def _deciding_clauses(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
+    """Return the index of the first clause that applies to each row."""
     length = next(iter(rows.values())).num_rows
     plan = np.full(length, _KEEP, np.int64)
     for number, clause in enumerate(clauses):
@@ -241,7 +241,7 @@ def _plan(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
     return plan
 
 
-def _equal(keys: Sequence[str], schema: Struct, columns: Struct) -> str:
+def _keys_equal(keys: Sequence[str], schema: Struct, columns: Struct) -> str:
     """Spell that keys are equal."""
     for name in keys:
         if schema.get(name) is None or columns.get(name) is None:

@@ -31,9 +31,9 @@ def bound(given: Filter, transaction: Transaction) -> Condition | None:
 
 
 def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
-    """Add rows, and the progress of an application with them, and give the version.
+    """Add rows, and the progress of an application with them, and return the version.
 
-    Progress that the version records already came with its rows: nothing is committed.
+    Nothing is committed where the table has recorded that progress already.
     """
     recorded = snapshot.txns.get(txn[0]) if txn is not None else None
     if txn is not None and recorded is not None and recorded.version >= txn[1]:
@@ -48,11 +48,13 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
 
 
 def delete(snapshot: Snapshot, given: Filter = None) -> int:
-    """Delete the rows for which a filter is true, and give the version.
+    """Delete the rows for which a filter is true, and return the version.
 
     Where no row is deleted nothing is committed.
     """
-    transaction = Transaction(snapshot.storage, snapshot, "DELETE", {"predicate": told(given)})
+    transaction = Transaction(
+        snapshot.storage, snapshot, "DELETE", {"predicate": predicate_for_history(given)}
+    )
     changes = Changes(transaction)
     _delete_rows(transaction, changes, bound(given, transaction))
     if transaction.is_empty:
@@ -62,13 +64,15 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
 
 
 def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
-    """Replace the rows for which a filter is true, all by default, and give the version.
+    """Replace the rows for which a filter is true, all by default, and return the version.
 
     Raises:
         ConstraintViolation: a row that comes in does not match the filter.
 
     """
-    parameters = {"mode": "Overwrite"} | ({} if given is None else {"predicate": told(given)})
+    parameters = {"mode": "Overwrite"} | (
+        {} if given is None else {"predicate": predicate_for_history(given)}
+    )
     transaction = Transaction(snapshot.storage, snapshot, "WRITE", parameters)
     condition = bound(given, transaction)
     fresh = prepare(transaction, rows)
@@ -82,7 +86,7 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
 
 
 def refuse_outside(rows: pa.Table, condition: Condition) -> None:
-    """Refuse rows for which a condition is not true: they would land beside what is replaced."""
+    """Refuse rows outside of the predicate of an overwrite."""
     if not condition.holds(rows).all():
         raise ConstraintViolation(
             "a row does not match the filter of the rows that are replaced",
@@ -92,7 +96,7 @@ def refuse_outside(rows: pa.Table, condition: Condition) -> None:
 
 
 def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) -> int:
-    """Set columns of the rows for which a filter is true, and give the version.
+    """Set columns of the rows for which a filter is true, and return the version.
 
     Where no row is updated nothing is committed.
 
@@ -106,7 +110,9 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
         SchemaMismatch: there is no such column, or a value does not fit its type.
 
     """
-    transaction = Transaction(snapshot.storage, snapshot, "UPDATE", {"predicate": told(given)})
+    transaction = Transaction(
+        snapshot.storage, snapshot, "UPDATE", {"predicate": predicate_for_history(given)}
+    )
     condition = bound(given, transaction)
     changes = Changes(transaction)
     files = LiveFiles(snapshot, transaction.read_target)
@@ -115,7 +121,7 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     schema, rules = target.schema, rules_of(target)
     assigned = parse_assignments(values, schema, lambda text: parse_expression(text, schema))
     refuse_identities(rules, assigned)
-    # What is generated follows from the other columns, unless it is set.
+    # Generated columns are recomputed, unless they are set.
     kept = [n for n in schema.names if n in assigned or n not in rules.generated]
     for file in files.open(candidates):
         chosen = file.matching(condition)
@@ -133,15 +139,15 @@ def _over(rows: pa.Table) -> Callable[[Expression, DataType], pa.ChunkedArray]:
     return lambda expression, of: expression.evaluate(rows, of)
 
 
-def told(given: Filter) -> str:
-    """Spell a filter for the history."""
+def predicate_for_history(given: Filter) -> str:
+    """Format a filter as the ``predicate`` of ``commitInfo``."""
     return "[]" if given is None else str([given if isinstance(given, str) else str(dict(given))])
 
 
 def _candidates(
     transaction: Transaction, files: LiveFiles, condition: Condition | None
 ) -> pa.Table:
-    """Give the add actions of the files to open, and record that they are looked at."""
+    """Return the add actions of the files to open, and add them to the read set."""
     node = None if condition is None else condition.node
     candidates = files.candidates(node)
     transaction.read(node, candidates)
@@ -154,7 +160,7 @@ def _delete_rows(transaction: Transaction, changes: Changes, condition: Conditio
     files = LiveFiles(transaction.base, transaction.read_target)
     candidates = _candidates(transaction, files, condition)
     if condition is None and not transaction.target.active("changeDataFeed"):
-        # Nothing of a file has to be looked at when all of it goes.
+        # Files that are removed whole need not be read.
         transaction.remove(candidates)
         return
     for file in files.open(candidates):

@@ -42,7 +42,7 @@ _EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How the values of an identity column are made.
+    """How the values of an identity column are generated.
 
     Attributes:
         start: the first value.
@@ -58,7 +58,7 @@ class Identity:
     explicit: bool
 
     def following(self) -> int:
-        """Give the next value: on the grid of start and step, and past the mark."""
+        """Return the next value: on the grid of start and step, and past the mark."""
         if self.high_water_mark is None:
             return self.start
         passed = (self.high_water_mark - self.start) // self.step + 1
@@ -67,13 +67,13 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What rows have to obey, and what completes them.
+    """Conditions on rows, and expressions of columns.
 
     Attributes:
         checks: name to condition that must be true of every row; names are for messages.
         generated: column to the expression that gives its value.
         defaults: column to the expression of its default.
-        identities: column to how its values are made.
+        identities: column to how its values are generated.
 
     """
 
@@ -144,7 +144,7 @@ def _with_key(schema: Struct, key: str) -> Iterator[Field]:
 
 
 def _refuse_inside(column: Field, key: str) -> None:
-    """Refuse a rule on a field inside a column: the protocol has none, and none is passed over."""
+    """Refuse a rule on a field inside a column: the protocol has none, and none is ignored."""
     open_ = [of for _, of in children(column.type)]
     if isinstance(column.type, Struct):
         open_ = [column.type]
@@ -156,7 +156,7 @@ def _refuse_inside(column: Field, key: str) -> None:
 
 
 def invariant_of(column: Field) -> str:
-    """Give the condition of a column that has an invariant."""
+    """Return the condition of a column that has an invariant."""
     text = column.metadata[INVARIANT_KEY]
     try:
         document = parse_json(text)

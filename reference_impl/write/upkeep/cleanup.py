@@ -1,4 +1,4 @@
-"""Delete log files that no promised version needs (section Metadata Cleanup)."""
+"""Delete log files that no version within the retention needs (section Metadata Cleanup)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference_impl.snapshot.segment import Listing, list_log
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Entry, Storage
 from reference_impl.write.files.data_files import now
-from reference_impl.write.files.named_files import NamedFiles
+from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.intervals import LOG_RETENTION, duration
 
 __all__ = ["clean_log"]
@@ -27,7 +27,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
-    """Delete expired log files, and give their paths, sorted.
+    """Delete expired log files, and return their paths, sorted.
 
     Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
     or before it that is read whole, sidecars too, nothing is deleted.
@@ -52,20 +52,22 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
     except TimestampNotFound:
         return []
     below = sorted((v for v in listing.checkpoints if v <= commit), reverse=True)
-    # The commit of the checkpoint's own version stays, so that its time can be told.
-    usable = (v for v in below if v in listing.commits and _loads(storage, listing, v))
+    # The commit of the checkpoint's own version stays, so that its timestamp is known.
+    usable = (v for v in below if v in listing.commits and _is_loadable(storage, listing, v))
     kept = next(usable, None)
     if kept is None:
         return []
-    return _cleared(storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR) + _cleared(
+    return _delete_unreferenced(
+        storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR
+    ) + _delete_unreferenced(
         storage, snapshot, lambda entry: entry.mtime < today - _DAY, SIDECAR_DIR
     )
 
 
-def _loads(storage: Storage, listing: Listing, version: int) -> bool:
-    """Say whether a version loads whole from its checkpoint alone, as it must once that is oldest.
+def _is_loadable(storage: Storage, listing: Listing, version: int) -> bool:
+    """Return whether a version loads from its checkpoint alone, as it must after the cleanup.
 
-    A checkpoint that is damaged, or lacks a sidecar, is passed over while the commits are there.
+    A checkpoint that is damaged, or lacks a sidecar, is skipped as long as the commits exist.
     """
     left = Listing(0, {}, {version: listing.checkpoints[version]}, {}, {})
     try:
@@ -78,15 +80,15 @@ def _loads(storage: Storage, listing: Listing, version: int) -> bool:
     return True
 
 
-def _cleared(
+def _delete_unreferenced(
     storage: Storage, snapshot: Snapshot, wanted: Callable[[Entry], bool], folder: str
 ) -> list[str]:
-    """Delete the files of a folder that are wanted, and that no action names; give their paths."""
+    """Delete the wanted files of a folder that no action references; return their paths."""
     listed = storage.list_from(folder)
     if not any(map(wanted, listed)):
         return []
-    named = _named(storage, snapshot, folder)
-    gone = named.certain(named.pass_over(listed, wanted))
+    named = _referenced(storage, snapshot, folder)
+    gone = named.certain(named.unreferenced(listed, wanted))
     for path in gone:
         storage.delete(path)
     return gone
@@ -98,9 +100,9 @@ def _expired(entry: Entry, checkpoint: int) -> bool:
     return file is not None and file.version <= last
 
 
-def _named(storage: Storage, snapshot: Snapshot, folder: str) -> NamedFiles:
-    """Give what the log names: the sidecars of every checkpoint, and whatever lies about there."""
-    named = NamedFiles(storage, folder)
+def _referenced(storage: Storage, snapshot: Snapshot, folder: str) -> ReferencedFiles:
+    """Return the sidecars that the checkpoints of the log reference."""
+    named = ReferencedFiles(storage, folder)
     named.add_actions(snapshot.adds())
     named.add_actions(snapshot.tombstones())
     for checkpoints in list_log(storage, whole=True).checkpoints.values():

@@ -23,7 +23,7 @@ __all__ = ["compact_log"]
 def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     """Write the compaction of the commits ``start`` to ``end``, both included.
 
-    One that is there already stays, and commits that come to nothing get none.
+    An existing one stays, and none is written for commits that cancel out.
 
     Raises:
         VersionNotFound: a commit of the range is gone, or there are fewer than two.
@@ -33,7 +33,7 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
     commits = list_log(storage, whole=True).commits
-    # One at least is missing of a range that leaves the log, however long it is.
+    # A range beyond the log lacks at least one commit.
     wanted = range(start, min(end, max(commits, default=start) + 1) + 1)
     missing = next((version for version in wanted if version not in commits), None)
     if missing is not None or end <= start:
@@ -67,7 +67,7 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
 
 
 def _put(storage: Storage, path: str, text: str) -> None:
-    # A file of no actions says no more than none, and reads like one that was cut off.
+    # A compaction without actions is useless, and looks truncated.
     if text:
         with suppress(FileExistsError):
             storage.put_if_absent(path, text.encode())

@@ -1,4 +1,4 @@
-"""Operations that keep a table in shape: optimize, restore.
+"""Maintenance operations: optimize, restore.
 
 Serves "Add File and Remove File" (``dataChange``), "Deletion Vectors" and "Row Tracking". Rows
 move between files and none changes.
@@ -22,7 +22,7 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.model import Field, Struct
 from reference_impl.types.schema import format_schema
 from reference_impl.write.alter.definition import define
-from reference_impl.write.commit.transaction import ICT, ICT_PROVENANCE, Transaction
+from reference_impl.write.commit.transaction import ICT, ICT_PROVENANCE, Transaction, add_of
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 from reference_impl.write.files.clustering import (
@@ -49,7 +49,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         purge_only: rewrite files with a deletion vector and no others.
         target: size in bytes from which on a file without a vector is left alone.
 
-    A file that lies outside of the table root, as a shallow clone's do, is left alone.
+    A file outside of the table root, as a shallow clone has, is left alone.
 
     Returns:
         The version; the same as before where there is nothing to do.
@@ -65,14 +65,14 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
     adds = snapshot.adds()
     columns = clustering_leaves(transaction.target, snapshot.domain_metadata)
     if columns and not purge_only:
-        # What somebody else clustered is left as it is.
+        # Files of another clustering provider are left as they are.
         provider = adds.column("clusteringProvider")
         own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
         adds = adds.filter(own)
     deleted = pc.is_valid(adds.column("deletionVector"))
     small = pc.less(adds.column("size"), target)
     chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
-    chosen = chosen.filter(_own(snapshot, chosen))
+    chosen = chosen.filter(_inside_root(snapshot, chosen))
     groups: dict[Any, list[int]] = {}
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
@@ -82,7 +82,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
     for numbers in groups.values():
         part = chosen.take(pa.array(numbers))
         if len(numbers) == 1 and not part.column("deletionVector")[0].is_valid:
-            continue  # one small file alone is as good as it gets
+            continue  # one small file alone is not rewritten
         for file in files.open(part):
             changes.move(file)
     if transaction.is_empty:
@@ -91,8 +91,8 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
     return transaction.commit()
 
 
-def _own(snapshot: Snapshot, adds: pa.Table) -> pa.Array:
-    """Mark the files below the table root: rows of others are not copied into the table."""
+def _inside_root(snapshot: Snapshot, adds: pa.Table) -> pa.Array:
+    """Return the mask of files below the table root; others are not rewritten."""
     inside = snapshot.storage.holds
     return pa.array([inside(decode_path(str(p))) for p in adds["path"].to_pylist()], pa.bool_())
 
@@ -100,8 +100,8 @@ def _own(snapshot: Snapshot, adds: pa.Table) -> pa.Array:
 def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     """Make the rows, the schema and the properties those of an earlier version again.
 
-    The protocol stays, because it never loses a feature. A clustered table is clustered by the
-    columns of then.
+    The protocol stays, because it never loses a feature. A clustered table gets its
+    earlier clustering columns.
 
     Raises:
         NotFoundError: a file of the earlier version is gone.
@@ -112,7 +112,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
     )
     if earlier.metadata != snapshot.metadata:
-        metadata = _again_in_force(snapshot, earlier)
+        metadata = _restored_metadata(snapshot, earlier)
         define(transaction, snapshot.protocol, metadata, {}, rows_stay=False)
     _restore_clustering(transaction, earlier)
     _restore_row_ids(transaction, earlier)
@@ -131,17 +131,17 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     rows = back.to_pylist(maps_as_pydicts="strict")
     for row in rows:
         _require_files(snapshot, row)
-    transaction.add(_again(row) for row in rows)
+    transaction.add(add_of(row, data_change=True) for row in rows)
     if transaction.is_empty:
         return int(snapshot.version)
     return transaction.commit()
 
 
-def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
-    """Give the metadata of then, but for marks of what was ever given out, which never fall.
+def _restored_metadata(now: Snapshot, then: Snapshot) -> Metadata:
+    """Return the metadata of then, but keep high-water marks, which never decrease.
 
-    Ids of columns and values of identity columns would else be given out twice, and commits
-    without time would pass for commits with one.
+    Column ids and identity values would else be assigned twice, and commits without an
+    in-commit timestamp would be read as having one.
     """
     # Obeys DVD-014.
     held, configuration = now.metadata.configuration, dict(then.metadata.configuration)
@@ -149,10 +149,10 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
         highest = max(highest_id(each.metadata.configuration, each.schema) for each in (now, then))
         configuration[MAX_ID_PROPERTY] = str(highest)
     if active(now.protocol, now.metadata, ICT):
-        told = {name: held[name] for name in ICT_PROVENANCE if name in held}
-        configuration |= told
+        provenance = {name: held[name] for name in ICT_PROVENANCE if name in held}
+        configuration |= provenance
     known = {lasting_name(field): field for field in now.schema.fields}
-    fields = tuple(_with_mark(f, known.get(lasting_name(f))) for f in then.schema.fields)
+    fields = tuple(_with_high_water_mark(f, known.get(lasting_name(f))) for f in then.schema.fields)
     return replace(
         then.metadata,
         configuration=configuration,
@@ -160,8 +160,8 @@ def _again_in_force(now: Snapshot, then: Snapshot) -> Metadata:
     )
 
 
-def _with_mark(then: Field, now: Field | None) -> Field:
-    """Give an identity column with the mark that is further on in the direction of its step."""
+def _with_high_water_mark(then: Field, now: Field | None) -> Field:
+    """Return an identity column with the high-water mark further in the direction of its step."""
     mark = None if now is None else now.metadata.get(HIGH_WATER_MARK_KEY)
     held, step = then.metadata.get(HIGH_WATER_MARK_KEY), then.metadata.get(STEP_KEY)
     if type(mark) is not int or type(step) is not int:
@@ -172,7 +172,7 @@ def _with_mark(then: Field, now: Field | None) -> Field:
 
 
 def _restore_clustering(transaction: Transaction, earlier: Snapshot) -> None:
-    """Cluster the table by the columns of before: those of today may not be there."""
+    """Restore the clustering columns: the present ones may not exist."""
     if not transaction.target.supports("clustering"):
         return
     held = transaction.domains.get(CLUSTERING_DOMAIN)
@@ -183,7 +183,7 @@ def _restore_clustering(transaction: Transaction, earlier: Snapshot) -> None:
 
 
 def _restore_row_ids(transaction: Transaction, earlier: Snapshot) -> None:
-    """Keep row ids from being given out twice where the mark went with the feature."""
+    """Restore the high-water mark of row ids where it was dropped with the feature."""
     held = transaction.domains.get(ROW_TRACKING_DOMAIN)
     wanted = earlier.domain_metadata.get(ROW_TRACKING_DOMAIN)
     if held is None and wanted is not None and transaction.target.supports("rowTracking"):
@@ -197,13 +197,6 @@ def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:
         (decode_path(str(path)), Descriptor.from_wire(vector).unique_id if vector else None)
         for path, vector in zip(paths, vectors, strict=True)
     ]
-
-
-def _again(row: dict[str, Any]) -> dict[str, Any]:
-    body = {name: value for name, value in row.items() if value is not None}
-    if "deletionVector" in body:
-        body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
-    return {**body, "dataChange": True}
 
 
 def _require_files(snapshot: Snapshot, row: dict[str, Any]) -> None:

@@ -1,11 +1,10 @@
-"""Delete files that no version needs that can still be read.
+"""Delete files that no version within the retention needs.
 
 Serves "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
-Vectors". What is deleted is proved to be unneeded: a file stays while the latest version has it,
+Vectors". Only unreferenced files are deleted: a file stays while the latest version has it,
 while a tombstone of it has not expired, while a young commit names it as a change file, and while
-it is too young to tell whether a commit is on its way. Names that begin with an underscore or a
-dot belong to others, but for files on their way, which a writer that was killed has left wherever
-it was about to write.
+it is young and a commit may be in progress. Names that begin with an underscore or a
+dot belong to others, except for staging files that a killed writer left behind.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import STAGED, Entry, Storage
 from reference_impl.write.checkpoints.write import live_tombstones
 from reference_impl.write.files.data_files import now
-from reference_impl.write.files.named_files import NamedFiles
+from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
 
 __all__ = ["vacuum"]
@@ -34,19 +33,19 @@ def vacuum(
     dry_run: bool = False,
     unsafe: bool = False,
 ) -> list[str]:
-    """Delete what is unneeded, and give its paths, relative to the table root and sorted.
+    """Delete what is unneeded, and return its paths, relative to the table root and sorted.
 
     Args:
         snapshot: the latest version.
         retention: milliseconds for which a removed file is kept; the table's own by default.
-        dry_run: only say what would go.
-        unsafe: let the retention be shorter than the table's own, so that versions that are
-            promised may become unreadable.
+        dry_run: only return the paths that would be deleted.
+        unsafe: let the retention be shorter than the table's own, so that versions within
+            the table's retention may become unreadable.
 
     Raises:
         UnsupportedError: the table needs what this implementation does not write.
         ConstraintViolation: the retention is too short.
-        InvalidTableError: what the log names cannot be told.
+        InvalidTableError: the paths of the log cannot be resolved.
 
     """
     # Obeys DVD-001 DVD-002 DVD-003 DVD-004 VPC-002 CAT-020.
@@ -61,10 +60,10 @@ def vacuum(
         )
     cutoff = now() - kept_for
     storage = snapshot.storage
-    named = NamedFiles(storage)
+    named = ReferencedFiles(storage)
     named.add_actions(snapshot.adds())
     named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
-    candidates = named.pass_over(
+    candidates = named.unreferenced(
         storage.walk(named.linked.append),
         lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
     )
@@ -78,8 +77,8 @@ def vacuum(
     return gone
 
 
-def _add_changes(named: NamedFiles, storage: Storage, cutoff: int) -> None:
-    """Add the change files of commits that are as young as what is kept."""
+def _add_changes(named: ReferencedFiles, storage: Storage, cutoff: int) -> None:
+    """Add the change files of commits that are within the retention."""
     listing = list_log(storage, whole=True)
     for version, file in listing.commits.items():
         entry = listing.entries.get(version)
@@ -89,7 +88,7 @@ def _add_changes(named: NamedFiles, storage: Storage, cutoff: int) -> None:
 
 
 def _hidden(path: str) -> bool:
-    """Tell whether a file is none of the table's: a partition folder has an equals sign."""
+    """Return whether a file is hidden; a folder with an equals sign is a partition."""
     return any(
         part[0] in "_." and part != _CHANGES and "=" not in part for part in path.split("/") if part
     )
@@ -103,4 +102,4 @@ def _delete(storage: Storage, path: str) -> None:
     try:
         storage.delete(path)
     except FileNotFoundError:
-        return  # somebody else vacuums too
+        return  # a concurrent vacuum deleted it

@@ -16,7 +16,7 @@ from conformance.items.recipes import generated_recipes
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from generators.oracle.delta_schema import field, struct
-from generators.oracle.operations import AddColumn, Keep
+from generators.oracle.operations import AddColumn, NoRowChange
 from generators.steps import recipe_step
 
 
@@ -83,4 +83,4 @@ def test_fields_inside_of_structs_have_no_step() -> None:
     with pytest.raises(ValueError, match="is no step"):
         recipe_step(AddColumn(field("b", "long"), ("s",)), schema)
     with pytest.raises(ValueError, match="is no step"):
-        recipe_step(Keep(), schema)
+        recipe_step(NoRowChange(), schema)

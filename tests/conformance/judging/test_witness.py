@@ -59,7 +59,7 @@ def table(tmp_path: Path) -> Path:
     ],
 )
 def test_a_witness_tells_where_it_reads_otherwise(table: Path, answer: Any, told: str) -> None:
-    found = Witness(Engine(answer)).testimony(table)
+    found = Witness(Engine(answer)).disagreement(table)
     assert found is not None
     assert found.startswith(told)
     assert bool(found) == bool(told)
@@ -67,8 +67,8 @@ def test_a_witness_tells_where_it_reads_otherwise(table: Path, answer: Any, told
 
 def test_a_witness_is_asked_for_what_it_claims_to_read(table: Path, tmp_path: Path) -> None:
     Table(table).set_properties({"delta.enableDeletionVectors": "true"})
-    assert Witness(Engine(ValueError("asked"), reader_version=1)).testimony(table) is None
-    assert Witness(Engine()).testimony(tmp_path / "nothing") is None
+    assert Witness(Engine(ValueError("asked"), reader_version=1)).disagreement(table) is None
+    assert Witness(Engine()).disagreement(tmp_path / "nothing") is None
 
 
 @pytest.fixture

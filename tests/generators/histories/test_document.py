@@ -43,9 +43,9 @@ from generators.oracle.operations import (
     Delete,
     DropColumn,
     History,
-    Keep,
     Merge,
     MergeClause,
+    NoRowChange,
     Operation,
     Overwrite,
     RenameColumn,
@@ -183,7 +183,7 @@ OPERATIONS: tuple[Operation, ...] = (
 
 
 def test_every_operation_is_tried() -> None:
-    assert {type(each) for each in OPERATIONS} == set(get_args(Operation)) - {Keep}
+    assert {type(each) for each in OPERATIONS} == set(get_args(Operation)) - {NoRowChange}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: type(each).__name__)
@@ -222,7 +222,7 @@ def test_rows_of_one_step_that_have_other_columns_are_refused() -> None:
 @pytest.mark.parametrize(
     "operation",
     [
-        Keep(),
+        NoRowChange(),
         AddColumn(field("b", "long"), ("s",)),
         Update({"m": []}),
         Update({"v": VARIANT}),

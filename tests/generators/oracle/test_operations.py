@@ -13,9 +13,9 @@ from generators.oracle.operations import (
     Append,
     Create,
     DropColumn,
-    Keep,
     Merge,
     MergeClause,
+    NoRowChange,
     Operation,
     RenameColumn,
     ReorderColumns,
@@ -165,4 +165,4 @@ def test_a_default_is_for_rows_to_come() -> None:
 
 
 def test_what_nobody_sees_may_make_a_version() -> None:
-    assert len(replay([CREATE, Keep(), Keep(version=False)]).versions) == 2
+    assert len(replay([CREATE, NoRowChange(), NoRowChange(version=False)]).versions) == 2

@@ -22,7 +22,7 @@ from conformance.adapters.sql.text import SPARK, render
 from generators.oracle.delta_schema import Array, DataType, Field, Struct
 from generators.oracle.model import Oracle
 from generators.oracle.operations import (
-    Keep,
+    NoRowChange,
     Restore,
     SetDomain,
     SetProperties,
@@ -182,7 +182,7 @@ class TableRules(ColumnRules):
 
     @operation(2, purge=st.booleans())
     def optimize(self, purge: bool) -> None:
-        self.attempt(lambda: self.table.optimize(purge_only=purge), Keep())
+        self.attempt(lambda: self.table.optimize(purge_only=purge), NoRowChange())
 
     @operation(2, data=st.data())
     def restore(self, data: st.DataObject) -> None:

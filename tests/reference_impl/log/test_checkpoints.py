@@ -313,7 +313,7 @@ def test_a_long_string_that_many_rows_share_is_refused_before_it_fills_memory(lo
     log.checkpoint(0, *({"add": shared["add"] | {"path": f"f{row}"}} for row in range(200)))
     assert (log.directory / f"{0:020d}.checkpoint.parquet").stat().st_size < 200_000
     _forget(log, 0)
-    with pytest.raises(LimitExceeded, match="unfold to more than"):
+    with pytest.raises(LimitExceeded, match="decompress to more than"):
         log.snapshot().adds()
 
 

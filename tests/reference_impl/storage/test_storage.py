@@ -111,7 +111,7 @@ def test_put_if_absent_keeps_what_is_there(storage: Storage) -> None:
 
 def test_a_put_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError, match="taken"):
+    with pytest.raises(PlaceRefused, match="taken"):
         LocalStorage(tmp_path).put("taken", b"content")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 

@@ -60,7 +60,7 @@ def _reorder(case: CaseWriter) -> None:
 
 @SCHEMA.case("write-add-taken-name", "A column whose name is taken is not added", "SCH-001")
 def _add_taken(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1)).add_taken(field("NAME", "string"))
+    recipe = Recipe(_PAIR).append(_pairs(1)).add_existing_column_refused(field("NAME", "string"))
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-001"))
 
 
@@ -308,7 +308,7 @@ def _set_default(case: CaseWriter) -> None:
 @DEFAULTS.case("write-add-with-default", "A column is not added together with a default", "DFT-008")
 def _add_with_default(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, features=("allowColumnDefaults",)).append(_pairs(1))
-    recipe.add_taken(field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}))
+    recipe.add_existing_column_refused(field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}))
     recipe.publish(case, refusal=_constraint("DFT-008"))
 
 

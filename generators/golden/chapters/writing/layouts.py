@@ -138,7 +138,7 @@ def _excluded(
     recipe = Recipe(schema, properties={"team": "tables"}).append([])
     refused = Refusal("invalid_table", "commit", requirement)
     if more:
-        recipe.again(asked).publish(case, refusal=refused)
+        recipe.set_properties_refused(asked).publish(case, refusal=refused)
         return
     recipe.set_properties(asked).publish(
         case,

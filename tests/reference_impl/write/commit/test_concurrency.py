@@ -200,7 +200,7 @@ def test_a_name_that_no_commit_holds_is_given_up_soon(
 ) -> None:
     taken = tmp_path / "table/_delta_log" / f"{table.latest_version() + 1:020d}.json"
     taken.mkdir() if kind == "folder" else os.mkfifo(taken)
-    with pytest.raises(CommitConflict, match="no commit file"):
+    with pytest.raises(CommitConflict, match="not a commit file"):
         table.append(rows(3))
     assert read_table(tmp_path / "table").num_rows == 3
 

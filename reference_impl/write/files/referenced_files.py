@@ -1,9 +1,9 @@
-"""Files that a log names, and so the listed files that are not deleted.
+"""Files that a log references, which must not be deleted.
 
-Serves "Add File and Remove File" and "Metadata Cleanup". A file may be named in many spellings:
-what is compared is places. A listed file is deleted only when it is certain that nothing names
-it, and there is doubt where a name cannot be resolved, where a symlink leads to the file, and
-where the file system takes two spellings for one.
+Serves "Add File and Remove File" and "Metadata Cleanup". Paths may be spelled in many ways, so
+that places are compared. A listed file is deleted only when it is certain that nothing references
+it. It is uncertain where a path cannot be resolved, where a symlink leads to the file, and where
+two spellings are one file to the file system.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from reference_impl.log.names import SIDECAR_DIR
 from reference_impl.places import decode_path, decode_paths, file_name, is_absolute
 from reference_impl.storage import Entry, Identity, Storage
 
-__all__ = ["NamedFiles"]
+__all__ = ["ReferencedFiles"]
 
 _SCHEME: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:"
-"""What a path begins with that is a URL, or that others may take for one."""
+"""The beginning of a path that is a URL, or may be read as one."""
 
 _ODD: Final = rf"{_SCHEME}|^/|(^|/)\.{{0,2}}(/|$)"
 """Found in every decoded path that a listing would not have in this spelling."""
@@ -32,8 +32,8 @@ _ODD: Final = rf"{_SCHEME}|^/|(^|/)\.{{0,2}}(/|$)"
 _OPAQUE: Final = re.compile(_SCHEME)
 
 
-class NamedFiles:
-    """The files that a log names.
+class ReferencedFiles:
+    """The files that a log references.
 
     Attributes:
         linked: folders below the root that are symlinks, for a walk to fill.
@@ -41,7 +41,7 @@ class NamedFiles:
     """
 
     def __init__(self, storage: Storage, folder: str | None = None) -> None:
-        """Bind to the storage of the table; nothing is named yet.
+        """Bind to the storage of the table; nothing is referenced yet.
 
         Args:
             storage: the table's.
@@ -91,14 +91,14 @@ class NamedFiles:
         self._add(path, decode_path(path, action=action))
 
     def add_sidecar(self, path: str) -> None:
-        """Add the path of a sidecar action. Sidecars have unique names, and are kept by them.
+        """Add the path of a sidecar action. Sidecars have unique names: the name alone keeps one.
 
         Raises:
             InvalidAction: it cannot be decoded.
 
         """
         decoded = decode_path(path, action="sidecar")
-        self._doubt(path, decoded)
+        self._mark_uncertain(path, decoded)
         self._add(path, decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")
 
     def _add(self, raw: str, path: str) -> None:
@@ -106,19 +106,19 @@ class NamedFiles:
         try:
             within = self._locate(path)
         except PlaceRefused:
-            self._doubt(raw, path)
+            self._mark_uncertain(raw, path)
         if _OPAQUE.match(path) or is_absolute(path) != is_absolute(raw):
-            self._doubt(raw, path)
+            self._mark_uncertain(raw, path)
         if within != path:
             self._elsewhere.add(path)
         if within is not None:
             self._within.add(within)
 
-    def _doubt(self, *spellings: str) -> None:
+    def _mark_uncertain(self, *spellings: str) -> None:
         self._names.update(file_name(each.rstrip("/")) for each in spellings)
 
-    def pass_over(self, listed: Iterable[Entry], wanted: Callable[[Entry], bool]) -> list[Entry]:
-        """Give the listed files that are wanted and that nothing names in this spelling."""
+    def unreferenced(self, listed: Iterable[Entry], wanted: Callable[[Entry], bool]) -> list[Entry]:
+        """Return the wanted files of a listing that no path equals."""
         self._unseen = set(self._within)
         left = []
         for entry in listed:
@@ -131,7 +131,7 @@ class NamedFiles:
         return left
 
     def certain(self, candidates: Iterable[Entry]) -> list[str]:
-        """Give the paths of those candidates that nothing names in any spelling, sorted.
+        """Return the sorted paths of those candidates that nothing references in any spelling.
 
         Raises:
             InvalidAction: a folder is named as a file.
@@ -149,13 +149,13 @@ class NamedFiles:
         )
 
     def _identities(self) -> list[Identity]:
-        """Look at every file that was named and not listed in that spelling."""
+        """Stat every referenced file that was not listed under that path."""
         found = []
         for path in self._elsewhere | self._near(self._unseen):
             try:
                 identity = self._storage.identify(path)
             except OSError:
-                self._doubt(path)
+                self._mark_uncertain(path)
                 continue
             if identity is not None and identity.folder:
                 raise InvalidAction(
@@ -169,9 +169,9 @@ class NamedFiles:
         return found
 
     def _near(self, paths: set[str]) -> set[str]:
-        """Give the paths whose folder is the one that files are deleted from.
+        """Return the paths whose folder is the one that files are deleted from.
 
-        It spares a look at each of a million data files where files of the log are deleted.
+        It avoids a request for every data file where log files are deleted.
         """
         if self._folder is None:
             return paths
@@ -187,7 +187,7 @@ class NamedFiles:
             return True
 
     def _targets(self) -> Iterable[str]:
-        """Give the folders of the table that symlinks in it lead to, as beginnings of paths."""
+        """Return the folders of the table that symlinks in it lead to, as beginnings of paths."""
         for link in self.linked:
             within = self._locate(f"{link}/file")
             if within is not None and within != f"{link}/file":
