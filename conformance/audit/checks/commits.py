@@ -188,8 +188,11 @@ def change_files_in_their_directory(step: Step) -> Findings:
 
 
 def _among_changes(path: str) -> bool:
-    """Tell whether a decoded path leads below the root's folder of change files."""
-    return path.startswith("_change_data/") or (is_absolute(path) and "/_change_data/" in path)
+    """Return whether a decoded path leads below the root's folder of change files."""
+    segments = [each for each in path.split("/") if each not in ("", ".")]
+    if is_absolute(path) or ".." in segments:  # where the root is, the log does not say
+        return "_change_data" in segments[:-1]
+    return segments[0] == "_change_data" if len(segments) > 1 else False
 
 
 def changes_need_their_feature(step: Step) -> Findings:

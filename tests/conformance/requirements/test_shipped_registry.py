@@ -121,7 +121,8 @@ def test_every_id_in_the_corpus_is_an_id_of_the_registry(registry: Registry) -> 
 
 
 def test_files_are_formatted_alike() -> None:
-    for path in DEFAULT_FOLDER.glob("*.yaml"):
+    written = DEFAULT_FOLDER / "proved.yaml"  # by a command, a line per proof
+    for path in set(DEFAULT_FOLDER.glob("*.yaml")) - {written}:
         text = path.read_text()
         assert text.endswith("\n"), path.name
         assert "\t" not in text, path.name

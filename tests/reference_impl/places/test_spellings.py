@@ -10,7 +10,7 @@ from spellings import ABSOLUTE, NAMES, REFUSED, ROOTS, ROWS, SIDECARS, SPELLINGS
 
 from conformance.audit import audit
 from reference_impl import Table, read_table
-from reference_impl.errors import DeltaError, InvalidCheckpoint, PlaceRefused
+from reference_impl.errors import InvalidCheckpoint, PlaceRefused
 
 
 def turns(spelling: str) -> list[str]:
@@ -139,8 +139,7 @@ def test_a_sidecar_outlives_cleanup_and_lies_in_its_own_folder(
             commit.unlink()
     assert read() == wanted
     if wanted == REFUSED:
-        with pytest.raises(DeltaError):
-            Table(location).clean_log()
+        assert Table(location).clean_log() == []  # no checkpoint that a reader could begin at
     else:
         Table(location).clean_log()
         assert not stray.exists()
