@@ -6,7 +6,10 @@ import re
 
 import pytest
 
-HEAVY = frozenset({"crashes", "engines", "explore", "races", "s3", "witness_spark", "witnesses"})
+HEAVY = frozenset(
+    {"crashes", "engines", "explore", "pipeline", "pipeline_audit", "races", "s3"}
+    | {"witness_spark", "witnesses"}
+)
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
 
 

@@ -1,6 +1,6 @@
 """A table that Spark audits in buckets has the findings of one that is audited whole.
 
-A sample, where PySpark is installed; ``tox run -e pipeline`` asks ``check_audit_spark.py`` for all.
+A sample, where PySpark is installed; ``tox run -e pipeline-audit`` asks for all.
 """
 
 from __future__ import annotations

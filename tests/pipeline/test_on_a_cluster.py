@@ -1,6 +1,6 @@
 """A small part of each job on Spark: run by ``tox run -e pipeline``, which has Spark and Java.
 
-The name keeps it out of the kit's own tests, which need neither. ``DELTA_TCK_MASTER`` names the
+Its marker keeps it out of the kit's own tests, which need neither. ``DELTA_TCK_MASTER`` names the
 master; a cluster of processes on this machine by default.
 """
 
@@ -26,6 +26,8 @@ from conformance.report.results import read_results
 
 MASTER = os.environ.get("DELTA_TCK_MASTER", "local-cluster[2,1,1024]")
 CHAPTER = "transaction-identifiers"
+
+pytestmark = pytest.mark.pipeline
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every golden table has the same findings whole and in buckets on Spark; not part of the suite."""
+"""Every golden table has the same findings whole and in buckets on Spark."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.session import SparkOptions, spark_session
 
 CORPUS = Path(__file__).parents[2] / "golden-tables"
+pytestmark = pytest.mark.pipeline_audit
+
 TABLES = sorted(str(log.parent.relative_to(CORPUS)) for log in CORPUS.rglob("_delta_log"))
 
 
