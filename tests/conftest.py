@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 
 import pytest
 
@@ -11,6 +13,14 @@ HEAVY = frozenset(
     | {"witness_spark", "witnesses"}
 )
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
+
+
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):
+    # A shell has its background jobs ignore it, and so would the processes that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -74,14 +74,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with the kit's packages as an installation has them, and no golden tables."""
     folder = tmp_path_factory.mktemp("installed") / "site-packages"
     for name in ("conformance", "generators", "reference_impl", "schemas"):
-        shutil.copytree(
-            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "golden")
-        )
-    shutil.copytree(
-        ROOT / "generators" / "golden",
-        folder / "generators" / "golden",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
