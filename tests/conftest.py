@@ -15,12 +15,15 @@ HEAVY = frozenset(
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
 
 
-if (
-    threading.current_thread() is threading.main_thread()
-    and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-):
-    # A shell has its background jobs ignore it, and so would the processes that tests interrupt.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+if threading.current_thread() is threading.main_thread():
+    # A shell has its background jobs ignore the first, and nohup the second; so would the
+    # processes that tests interrupt.
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
