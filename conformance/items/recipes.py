@@ -78,11 +78,15 @@ def _steps(history: History) -> Iterator[dict[str, Any]]:
 def generated_recipes(plan: Plan) -> Iterator[Item]:
     """Give an item for every history to be written."""
     for number, drawn in enumerate(plan.histories("write")):
-        yield written_item(number, drawn)
+        yield written_item(number, drawn, there=plan.profile == "gate")
 
 
-def written_item(number: int, drawn: Drawn) -> Item:
-    """Give the item of a history to be written; its title has the number."""
+def written_item(number: int, drawn: Drawn, *, there: bool = True) -> Item:
+    """Give the item of a history to be written; its title has the number.
+
+    Without ``there`` the history is drawn when it is judged, and what its steps judge is not known
+    until then.
+    """
     identity = f"generated/{drawn.name}/written"
     made = WrittenHistory(identity, drawn)
     return Item(
@@ -96,5 +100,5 @@ def written_item(number: int, drawn: Drawn) -> Item:
         made.judge,
         Judged("write", _REQUIREMENTS),
         made,
-        tuple(judged_step(step["operation"]) for step in _steps(drawn.load())),
+        tuple(judged_step(step["operation"]) for step in _steps(drawn.load())) if there else (),
     )
