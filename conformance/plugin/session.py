@@ -47,8 +47,10 @@ def start(config: pytest.Config) -> None:
     worker = hasattr(config, "workerinput")
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = [str(SUITE)]
-        # Its plugin loads all of Hypothesis to find, at the end, that it has nothing to say.
-        if config.pluginmanager.hasplugin("hypothesispytest"):
+        # Its plugin loads all of Hypothesis to find, at the end, that it has nothing to say; a run
+        # that draws needs it, since it says when Hypothesis may begin.
+        draws = settings.plan.profile != "gate"
+        if not draws and config.pluginmanager.hasplugin("hypothesispytest"):
             config.pluginmanager.unregister(name="hypothesispytest")
     if not config.get_verbosity() > 0:
         _leave_failures_to_the_summary(config)
