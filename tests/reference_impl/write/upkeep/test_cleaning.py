@@ -163,6 +163,11 @@ def _spoil_pages(path: Path) -> None:
     path.write_bytes(data)
 
 
+def _file_actions(path: Path) -> int:
+    adds = pq.read_table(path, columns=["add"]).column("add")
+    return len(adds) - int(adds.null_count)
+
+
 def _become_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -188,6 +193,8 @@ def test_no_commit_goes_for_a_checkpoint_that_is_not_whole(
     table.checkpoint(style)
     log = root(table) / "_delta_log"
     found = sorted((log / "_sidecars").glob("*")) or sorted(log.glob(f"{4:020d}.checkpoint*"))
+    if spoil is _spoil_pages:  # a part of no file actions reads as before
+        found = [path for path in found if _file_actions(path)]
     spoil(found[-1])
     table.append(rows(9))
     age(table, 40 * DAY)
