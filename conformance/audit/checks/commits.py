@@ -19,7 +19,7 @@ from conformance.audit.findings import (
     severity_of,
     unchecked,
 )
-from conformance.audit.grammar.uris import is_absolute
+from conformance.audit.grammar.uris import UNESCAPED, is_absolute
 from conformance.audit.read.raw import Fault
 from conformance.audit.read.state import dv_id, file_key, row_count
 from conformance.audit.screens import doubled_paths, nothing, of_changes, unescaped
@@ -217,7 +217,7 @@ def escaped_paths(step: Step) -> Findings:
         path = line.body.get("path")
         if not isinstance(path, str):
             continue
-        bare = sorted({c for c in path if c <= " " or c in '<>"{}|\\^`\x7f'})
+        bare = sorted(UNESCAPED.intersection(path))
         if bare:
             message = f"{line.action}.path {path!r} has unescaped {''.join(bare)!r}"
             yield finding("ADD-004", line.place, message, "write each as % and two hex digits")

@@ -15,8 +15,20 @@ import orjson
 import pyarrow as pa
 
 from conformance.audit.columnar.keys import file_key
-from conformance.audit.columnar.rows import ADD, COLUMNS, FLAGS, REMOVE, Rows, key_text, part_of
-from conformance.audit.grammar.uris import lenient_path
+from conformance.audit.columnar.rows import (
+    ADD,
+    COLUMNS,
+    FLAGS,
+    NAME_END,
+    NULL,
+    REMOVE,
+    RICH,
+    VALUE_END,
+    Rows,
+    key_text,
+    part_of,
+)
+from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 
 __all__ = ["FEW", "JsonRows"]
 
@@ -74,13 +86,6 @@ _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[s
 
 _SIGNED: Final = frozenset({"modificationTime", "deletionTimestamp"})
 _TEXTS: Final = frozenset({str, _NONE})
-_RICH: Final = ("tags", "clusteringProvider", "extendedFileMetadata")
-_BAD: Final = frozenset([*map(chr, range(0x21)), *'<>"{}|\\^`\x7f'])
-"""Characters that a URI has to escape."""
-
-_NAME_END: Final = "\1"
-_VALUE_END: Final = "\2"
-_NULL: Final = "\3"
 
 
 class JsonRows:
@@ -120,12 +125,12 @@ class JsonRows:
         spelled = None if values is None else _joined(values)
         if (escaped and not _escapes(path)) or (values and spelled is None):
             return False
-        unescaped = not _BAD.isdisjoint(path)
+        unescaped = not UNESCAPED.isdisjoint(path)
         self._at.append(at)
         self.texts.append(text)
         self._kind.append(_KINDS[name][0])
         self._odd.append(False)
-        self._rich.append(any(body.get(key) is not None for key in _RICH))
+        self._rich.append(any(body.get(key) is not None for key in RICH))
         self._bare.append(not escaped and not unescaped)
         self._unescaped.append(unescaped)
         self._change.append(body["dataChange"])
@@ -223,10 +228,10 @@ _HEX: Final = frozenset("0123456789abcdefABCDEF")
 def _joined(values: Mapping[str, str | None]) -> str | None:
     """Spell partition values as one text, in their order; ``None`` where it could be two."""
     pieces = [
-        f"{name}{_NAME_END}{_NULL if value is None else value}{_VALUE_END}"
+        f"{name}{NAME_END}{NULL if value is None else value}{VALUE_END}"
         for name, value in values.items()
     ]
     text = "".join(pieces)
     nulls = sum(value is None for value in values.values())
-    marks = text.count(_NAME_END), text.count(_VALUE_END), text.count(_NULL)
+    marks = text.count(NAME_END), text.count(VALUE_END), text.count(NULL)
     return text if marks == (len(pieces), len(pieces), nulls) else None

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.columnar.rows import Mask, Rows, key_text, text_key
+from conformance.audit.columnar.rows import VECTOR, Mask, Rows, key_text, text_key
 from conformance.audit.grammar.uris import lenient_path
 
-__all__ = ["Body", "Codes", "Key", "Store", "dv_id", "file_key"]
+__all__ = ["Body", "Codes", "Key", "Store", "dv_id", "file_key", "vector_id"]
 
 Body: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, str | None]
@@ -25,14 +25,17 @@ Key: TypeAlias = tuple[str, str | None]
 
 Codes = npt.NDArray[np.int64]
 
-_VECTOR: Final = "\0\2"
 _KNOWN: Final = 200_000
 """Texts whose codes are kept at hand."""
 
 
 def dv_id(body: Mapping[str, Any]) -> str | None:
     """Give the unique id of a file action's deletion vector ("Derived Fields")."""
-    vector = body.get("deletionVector")
+    return vector_id(body.get("deletionVector"))
+
+
+def vector_id(vector: Any) -> str | None:
+    """Give the unique id of a descriptor; ``None`` for what is no object."""
     if not isinstance(vector, dict):
         return None
     name = f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}"
@@ -131,7 +134,7 @@ class Store:
         """Give numbers to paths: those of the keys, as long as no key has a vector."""
         texts = self._keys.texts
         fresh = texts.slice(len(former._keys.texts))
-        with_vector = np.asarray(pc.match_substring(fresh, _VECTOR), np.bool_)
+        with_vector = np.asarray(pc.match_substring(fresh, VECTOR), np.bool_)
         if former._path_of is None and not with_vector.any():
             self._paths = self._keys
             return
@@ -143,7 +146,7 @@ class Store:
         bare = fresh
         if with_vector.any():
             cut = [
-                text.partition(_VECTOR)[0]
+                text.partition(VECTOR)[0]
                 for text in fresh.filter(pa.array(with_vector)).to_pylist()
             ]
             mask = pa.array(with_vector)

@@ -12,18 +12,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as at
 
+from conformance.audit.columnar.keys import vector_id
 from conformance.audit.columnar.rows import (
     ADD,
     COLUMNS,
     FLAGS,
+    NAME_END,
+    NULL,
     REMOVE,
+    RICH,
+    VALUE_END,
     Mask,
     Rows,
     Source,
     key_text,
     part_of,
 )
-from conformance.audit.grammar.uris import lenient_path
+from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 
 __all__ = ["file_rows"]
 
@@ -49,9 +54,9 @@ _PRESENT: Final = {
 }
 _ABSENT: Final = {"add": ("deletionVector",), "remove": ("deletionVector", "stats", "tags")}
 _COUNTS: Final = ("size", "baseRowId", "defaultRowCommitVersion")
-_RICH: Final = ("tags", "clusteringProvider", "extendedFileMetadata")
 _PARSED: Final = ("partitionValues_parsed", "stats_parsed")
-_BAD: Final = r'[\x00-\x20<>"{}|\\^`\x7f]'
+_BAD: Final = "[" + "".join(rf"\x{ord(each):02x}" for each in sorted(UNESCAPED)) + "]"
+_MARKS: Final = f"[{NAME_END}{VALUE_END}{NULL}]"
 _ESCAPED: Final = r"^(?:[^%]|%[0-9A-Fa-f]{2})+$"
 
 
@@ -201,7 +206,7 @@ class _Column:
         for name in _ABSENT[self.action]:
             if name in fields:
                 odd |= _valid(fields[name])
-        for name in _RICH:
+        for name in RICH:
             if name in typed:
                 rich |= _valid(typed[name])
         return typed, odd, rich
@@ -268,16 +273,9 @@ def _keys(
     spelled = []
     for row, path in zip(picked.tolist(), paths.take(pa.array(picked)).to_pylist(), strict=True):
         held = vectors[row] if vectors is not None else None
-        spelled.append(key_text(lenient_path(path), _vector(held)))
+        spelled.append(key_text(lenient_path(path), vector_id(held)))
     texts = pa.array(spelled, pa.large_string())
     return pc.replace_with_mask(paths, pa.array(special), texts), percent
-
-
-def _vector(held: Any) -> str | None:
-    if not isinstance(held, dict):
-        return None
-    name = f"{held.get('storageType')}{held.get('pathOrInlineDv')}"
-    return name if held.get("offset") is None else f"{name}@{held['offset']}"
 
 
 def _column(name: str, typed: Mapping[str, pa.Array], count: int) -> pa.ChunkedArray:
@@ -303,16 +301,16 @@ def _values(maps: pa.MapArray | None, count: int) -> pa.Array:
     whole = maps.filter(valid) if maps.null_count else maps
     keys, items = _entries(whole)
     for texts in (keys, items):
-        if pc.any(pc.match_substring_regex(texts, r"[\x01-\x03]")).as_py():
+        if pc.any(pc.match_substring_regex(texts, _MARKS)).as_py():
             return pa.nulls(count, pa.large_string())
     pieces = []
     for place in range(longest):
         every = pa.array(range(place, len(keys), longest), pa.int64())
         pieces += [
             keys.take(every),
-            pa.scalar("\1", pa.large_string()),
-            pc.fill_null(items.take(every), "\3"),
-            pa.scalar("\2", pa.large_string()),
+            pa.scalar(NAME_END, pa.large_string()),
+            pc.fill_null(items.take(every), NULL),
+            pa.scalar(VALUE_END, pa.large_string()),
         ]
     texts = pc.binary_join_element_wise(*pieces, pa.scalar("", pa.large_string()))
     if not maps.null_count:

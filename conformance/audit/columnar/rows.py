@@ -40,9 +40,19 @@ COLUMNS: Final[Mapping[str, pa.DataType]] = {
 FLAGS: Final = ("odd", "rich", "bare", "unescaped", "change", "based")
 """Truth values of rows."""
 
+NAME_END: Final = "\1"
+VALUE_END: Final = "\2"
+NULL: Final = "\3"
+"""What parts the text of partition values, and what stands for a null in it."""
+
+RICH: Final = ("tags", "clusteringProvider", "extendedFileMetadata")
+"""Fields that are none of :data:`COLUMNS`, and make a row rich."""
+
+VECTOR: Final = "\0\2"
+"""What parts the path and the vector in the text of a key."""
+
 _NUL: Final = "\0"
 _ESCAPED: Final = "\0\1"
-_VECTOR: Final = "\0\2"
 
 _SHOWN: Final = 20_000
 """Lines that one source keeps after they were read again."""
@@ -51,12 +61,12 @@ _SHOWN: Final = 20_000
 def key_text(path: str, vector: str | None) -> str:
     """Spell the key of a logical file as one text, different for different keys."""
     spelled = path.replace(_NUL, _ESCAPED) if _NUL in path else path
-    return spelled if vector is None else f"{spelled}{_VECTOR}{vector}"
+    return spelled if vector is None else f"{spelled}{VECTOR}{vector}"
 
 
 def text_key(text: str) -> tuple[str, str | None]:
     """Undo :func:`key_text`."""
-    path, separator, vector = text.partition(_VECTOR)
+    path, separator, vector = text.partition(VECTOR)
     return path.replace(_ESCAPED, _NUL), vector if separator else None
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["decode_path", "is_absolute", "lenient_path"]
+__all__ = ["UNESCAPED", "decode_path", "is_absolute", "lenient_path"]
+
+UNESCAPED: Final = frozenset([*map(chr, range(0x21)), *'<>"{}|\\^`\x7f'])
+"""Characters that a URI has to escape."""
 
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conformance.audit.checks.row_tracking import highest_id
-from conformance.audit.columnar.rows import Rows
+from conformance.audit.columnar.rows import Rows, text_key
 from conformance.audit.grammar.uris import lenient_path
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import (
@@ -44,8 +44,6 @@ __all__ = [
     "unpacked",
 ]
 
-_VECTOR: Final = "\0\2"
-_NUL: Final = "\0\1"
 _STREAM: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow begins, and no line that was read as JSON does."""
 
@@ -101,11 +99,11 @@ def bucket_of(path: str, buckets: int) -> int:
 
 
 def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
-    found = []
-    for chunk in rows.keys.chunks:
-        for text in chunk.to_pylist():
-            path = text.partition(_VECTOR)[0].replace(_NUL, "\0")
-            found.append(bucket_of(path, buckets))
+    found = [
+        bucket_of(text_key(text)[0], buckets)
+        for chunk in rows.keys.chunks
+        for text in chunk.to_pylist()
+    ]
     return np.array(found, np.int64)
 
 
