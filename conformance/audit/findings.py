@@ -15,6 +15,7 @@ from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
 
 __all__ = [
+    "PLACES",
     "SEVERITIES",
     "Check",
     "Finding",
@@ -129,7 +130,7 @@ def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
     )
 
 
-_PLACES: Final = 100
+PLACES: Final = 100
 """Places that are kept of what is found again and again."""
 
 _DISTINCT: Final = 20_000
@@ -159,7 +160,7 @@ def collect(findings: Iterable[Finding]) -> list[Finding]:
         if found.place in known:
             continue  # two checks see the same
         for place in found.places or (found.place,):
-            if len(known) < _PLACES:
+            if len(known) < PLACES:
                 known[place] = None
         counts[key] += found.count
     return [

@@ -10,7 +10,7 @@ from conformance.golden.cases import Contested, Expected, ExpectedError, Spec
 from conformance.items.items import Item
 from conformance.judging.verify import describe_expected
 from conformance.requirements.defects import Defect, load_defects
-from conformance.requirements.registry import Registry
+from conformance.requirements.registry import SELECTIONS, Registry
 
 __all__ = ["ItemExplained", "explain_item"]
 
@@ -78,11 +78,7 @@ def explain_item(item: Item, registry: Registry, spec: Spec | None = None) -> It
         spec: what it asks, of a golden case.
 
     """
-    judges = {
-        each: name
-        for each in ("2021", "2025", "upstream")
-        if (name := item.requirement(each)) is not None
-    }
+    judges = {each: name for each in SELECTIONS if (name := item.requirement(each)) is not None}
     latest = next(reversed(judges), "upstream")
     steps = tuple(str(step.in_revision(latest)) for step in item.steps)
     names = [*dict.fromkeys((*judges.values(), *steps, *item.requirements))]

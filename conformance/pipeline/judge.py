@@ -20,10 +20,11 @@ from typing import Any, Final
 
 from conformance.base.options import IMPLEMENTATIONS, gibibytes, seconds
 from conformance.base.status import Status
+from conformance.base.terminal import warn
 from conformance.base.version import kit_version
 from conformance.items.generated import Plan
 from conformance.items.shards import Shard
-from conformance.pipeline.progress import hours, say
+from conformance.pipeline.progress import hours
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, spread_over
 from conformance.pipeline.track.store import Store
@@ -34,6 +35,7 @@ from conformance.report.results import (
     read_results,
 )
 from conformance.report.share import share_of
+from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker
 from conformance.run.merge import merge, write_merged
 from conformance.run.run import Run, decide_status
@@ -171,7 +173,7 @@ def run_judge_job(arguments: Sequence[str]) -> int:
     if missing:
         with spread_over("judge", spark_options(options), options.workers) as spread:
             for line in _judge(missing, spread):
-                say(line)
+                warn(line)
     return _conclude(parts, options)
 
 
@@ -185,9 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--impl", action="append", required=True, help=f"{names}, python:… or cmd:…; repeatable"
     )
-    parser.add_argument(
-        "--revision", action="append", choices=("2021", "2025", "upstream"), help="repeatable"
-    )
+    parser.add_argument("--revision", action="append", choices=tuple(SELECTIONS), help="repeatable")
     parser.add_argument("--shards", type=int, default=16, help="parts of a run (default: 16)")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--store", help="store of `pipeline track` that takes the results in")
@@ -260,8 +260,8 @@ def _plan(parts: Sequence[_Part], missing: Sequence[_Part]) -> None:
         implementation = part.unit["settings"]["impl"]
         each = _SECONDS.get(implementation, _ENGINE_SECONDS)
         cost += cases * left / part.unit["of"] * each
-        say(f"{name}: {cases} cases, {left} of {part.unit['of']} parts to judge")
-    say(f"about {hours(cost)} of one core")
+        warn(f"{name}: {cases} cases, {left} of {part.unit['of']} parts to judge")
+    warn(f"about {hours(cost)} of one core")
 
 
 def _judge(parts: Sequence[_Part], spread: Spread) -> Iterator[str]:
@@ -289,8 +289,8 @@ def _conclude(parts: Sequence[_Part], options: argparse.Namespace) -> int:
         path = options.output / f"{name}.jsonl"
         write_merged(merged, path)
         statuses.append(int(merged.footer["status"]))
-        say(f"{path}: {share_of(merged.records.values(), merged.header['selected'])}")
+        warn(f"{path}: {share_of(merged.records.values(), merged.header['selected'])}")
         if options.store:
             run, new = Store(options.store).ingest(path, options.label)
-            say(f"{options.store}: {run} {'new' if new else 'known'}")
+            warn(f"{options.store}: {run} {'new' if new else 'known'}")
     return next((status for status in statuses if status), Status.OK)

@@ -1,18 +1,8 @@
-"""How far a job is, for whoever waits at a terminal."""
+"""How long a job takes, for whoever waits at a terminal."""
 
 from __future__ import annotations
 
-import sys
-
-from conformance.base.terminal import emit, printable
-
-__all__ = ["hours", "say"]
-
-
-def say(text: str) -> None:
-    """Write a line to standard error, at once."""
-    emit(sys.stderr, f"{printable(text)}\n")
-    sys.stderr.flush()
+__all__ = ["hours"]
 
 
 def hours(seconds: float) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import json
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from conformance.base.cores import cores
 from conformance.base.faults import KitError
 from conformance.pipeline.session import SparkOptions, spark_session
 
@@ -66,7 +66,7 @@ def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> 
 
     """
     if options.master == HERE:
-        here = _Here(workers or len(os.sched_getaffinity(0)))
+        here = _Here(workers or cores())
         try:
             yield Spread(here.count, here.run)
         finally:

@@ -9,7 +9,6 @@ in four processes reads, stops and writes its results as a run in one.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 import threading
 import warnings
@@ -22,6 +21,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Final, TypeAlias
 
 import pytest
+
+from conformance.base.cores import cores
 
 __all__ = ["Crew", "portions", "processes_for"]
 
@@ -64,13 +65,7 @@ def processes_for(session: pytest.Session) -> int:
         or threading.active_count() > 1
         or "fork" not in multiprocessing.get_all_start_methods()
     )
-    return 1 if alone else min(_cores(), _MOST)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return 1 if alone else min(cores(), _MOST)
 
 
 def portions(items: Sequence[pytest.Item], group: Callable[[pytest.Item], str]) -> list[list[int]]:

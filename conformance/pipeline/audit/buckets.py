@@ -28,7 +28,16 @@ from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-__all__ = ["Latest", "Live", "Options", "Parted", "audit_bucket", "audit_files", "audit_whole"]
+__all__ = [
+    "Latest",
+    "Live",
+    "Options",
+    "Parted",
+    "audit_bucket",
+    "audit_files",
+    "audit_whole",
+    "latest_of",
+]
 
 _ADD: Final = (
     "path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
@@ -99,6 +108,11 @@ class Parted:
     latest: Latest | None = None
     live: list[Live] = field(default_factory=list)
     tasks: int = 0
+
+
+def latest_of(left: Iterable[Parted]) -> Latest | None:
+    """Return the latest version, which every bucket that knows it gives; ``None`` for none."""
+    return next((each.latest for each in left if each.latest is not None), None)
 
 
 def _log(
@@ -244,7 +258,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             subject = ChecksumView(log.checksums[version], view, measure)
             found += [check.run(subject) for check in CHECKSUM_CHECKS if check.whole]
         found.append(overlaps(sorted(each for part in left for each in part.ranges)))
-        latest = next((each.latest for each in left if each.latest), None)
+        latest = latest_of(left)
         if options.data and latest is not None:
             state = State()
             layout = Layouts().get(latest.protocol, latest.metadata)

@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,22 +20,21 @@ from conformance.audit import AuditError, audit
 from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE
 from conformance.audit.forms import FORMS
 from conformance.audit.read.log import list_log
+from conformance.base.cores import cores
 from conformance.base.faults import OutputError, SelectionError
-from conformance.base.terminal import emit, printable
+from conformance.base.terminal import warn
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
 from conformance.pipeline.session import add_spark_options, spark_options, spark_session
+from conformance.pipeline.spread import HERE
 from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
 from reference_impl.places import OUTSIDE, SAME_STORE
 
 __all__ = ["run_audit_job"]
-
-_HERE: Final = "none"
-"""The master that is none: this process, and for a fleet others of this machine."""
 
 _LARGE: Final = 256
 """MiB of log from which on a table is audited in buckets."""
@@ -143,8 +141,8 @@ class _Workers:
 @contextmanager
 def _workers(options: argparse.Namespace, told: Options, *, dry: bool) -> Iterator[_Workers]:
     size, one = partial(_size, told), partial(_audit_one, told)
-    if options.master == _HERE or (dry and options.dry_run):
-        slots = len(os.sched_getaffinity(0))
+    if options.master == HERE or (dry and options.dry_run):
+        slots = cores()
         # A fork would carry over the threads of Arrow, and none of their locks.
         pool = ProcessPoolExecutor(slots, multiprocessing.get_context("spawn"))
 
@@ -209,11 +207,6 @@ def _parts(
     ]
 
 
-def _say(text: str) -> None:
-    emit(sys.stderr, f"{printable(text)}\n")
-    sys.stderr.flush()
-
-
 _SPEED: Final = 8 << 20
 """Bytes of log that one core gets through in a second, about."""
 
@@ -225,7 +218,7 @@ def _say_plan(
     total = sum(max(size, 0) for _, size in sized)
     large = sum(size >= options.large << 20 for _, size in sized)
     more = "" if options.no_data else ", and the time that its data files take to be read"
-    _say(
+    warn(
         f"{len(sized)} tables with {total / 2**20:.1f} MiB of log, {large} of them in buckets: "
         f"{len(parts)} parts on {slots} slots, about {total / _SPEED / slots:.0f} s{more}"
     )
@@ -236,7 +229,7 @@ def _audit(
 ) -> list[Outcome]:
     done = kept.done() if kept else 0
     if done:
-        _say(f"{done} parts are done already")
+        warn(f"{done} parts are done already")
     found: list[Outcome] = []
     for number, part in enumerate(parts):
         if number < done:
@@ -252,14 +245,14 @@ def _audit(
             found += outcomes
         errors = sum(each.status == "nonconforming" for each in outcomes)
         took = time.monotonic() - start
-        _say(f"[{number + 1}/{len(parts)}] {len(part)} tables, {errors} with errors, {took:.0f} s")
+        warn(f"[{number + 1}/{len(parts)}] {len(part)} tables, {errors} with errors, {took:.0f} s")
     return found
 
 
 def _report(outcomes: Sequence[Outcome], options: argparse.Namespace) -> None:
     for each in outcomes:
         if each.fault:
-            _say(f"delta-tck pipeline audit: {each.fault}")
+            warn(f"delta-tck pipeline audit: {each.fault}")
     reports = [(each.table, each.findings) for each in outcomes if not each.fault]
     if options.output is None:
         FORMS[options.format](reports, sys.stdout)

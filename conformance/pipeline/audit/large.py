@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from conformance.audit.findings import SEVERITIES, Finding, collect
+from conformance.audit.findings import PLACES, SEVERITIES, Finding, collect
 from conformance.audit.read.log import Listing, list_log, sidecar_path
 from conformance.pipeline.audit.buckets import (
     Latest,
@@ -25,6 +25,7 @@ from conformance.pipeline.audit.buckets import (
     audit_bucket,
     audit_files,
     audit_whole,
+    latest_of,
 )
 from conformance.pipeline.audit.split import Piece, Small, packed, pieces, read_file, unpacked
 from reference_impl.errors import DeltaError
@@ -122,15 +123,11 @@ def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
         for each in run:
             (left if isinstance(each, Parted) else found).append(each)  # type: ignore[arg-type]
     found += audit_whole(location, options, listing, small, left, now)
-    latest = _latest(left)
+    latest = latest_of(left)
     if latest is not None:
         for lives in _tasks(latest, [live for each in left for live in each.live]):
             found += audit_files(location, options, latest, lives, now)
     return _collected(found)
-
-
-def _latest(left: Iterable[Parted]) -> Latest | None:
-    return next((each.latest for each in left if each.latest is not None), None)
 
 
 def _tasks(latest: Latest, lives: Sequence[Live]) -> list[Sequence[Live]]:
@@ -367,7 +364,7 @@ def _gathered(
         for row in out.where("kind = 'left'").select("data").toLocalIterator()
     ]
     found = out.where("kind = 'finding'")
-    latest = _latest(left)
+    latest = latest_of(left)
     if latest is not None and options.data:
         together = _ids_are_stored(latest)
         lives = out.where("kind = 'live'").select("data")
@@ -394,9 +391,6 @@ class _Look:
         return self.audit(lives, self.now)
 
 
-_PLACES: Final = 100
-
-
 def _counted(found: DataFrame) -> list[Finding]:
     """Put findings that differ by their place alone into one, on the executors."""
     from pyspark.sql import Window  # noqa: PLC0415  not without the extra
@@ -405,7 +399,7 @@ def _counted(found: DataFrame) -> list[Finding]:
     once = found.dropDuplicates([*_KEY, "place"])
     number = f.row_number().over(Window.partitionBy(*_KEY).orderBy("place"))
     numbered = once.withColumn("number", number)
-    first = f.when(f.col("number") <= _PLACES, f.col("place"))
+    first = f.when(f.col("number") <= PLACES, f.col("place"))
     merged = numbered.groupBy(*_KEY).agg(
         f.sum("count").alias("count"), f.sort_array(f.collect_list(first)).alias("places")
     )

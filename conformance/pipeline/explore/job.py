@@ -20,10 +20,11 @@ from typing import Any, Final
 from conformance.base.faults import OutputError
 from conformance.base.options import IMPLEMENTATIONS
 from conformance.base.status import Status
+from conformance.base.terminal import warn
 from conformance.base.version import kit_version
 from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
-from conformance.pipeline.progress import hours, say
+from conformance.pipeline.progress import hours
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, spread_over
 from conformance.pipeline.store import StoredTable
@@ -87,12 +88,11 @@ class Job:
 
     def tables(self, units: int) -> dict[str, int]:
         """Count the tables that some units judge, by the kind of their histories."""
-        cycle = len(self.groups) * len(self.implementations)
         found: dict[str, int] = {}
         for kind in self.kinds:
             share = sum(GROUPS[place].kind == kind for place in self.groups) / len(self.groups)
             each = COUNTS[kind] * (len(LAYOUTS) if kind == "read" else 1)
-            found[kind] = round(units / cycle * cycle * share * each)
+            found[kind] = round(units * share * each)
         return found
 
 
@@ -119,12 +119,12 @@ def run_explore_job(arguments: Sequence[str]) -> int:
     if done < job.size:
         with spread_over("explore", spark_options(options), options.workers) as spread:
             for line in explore(job, kept, spread, options.wave):
-                say(line)
+                warn(line)
     defects = kept.defects()
     for row in defects.values():
         where = f"bundles/{row['defect']}"
-        say(f"{row['implementation']} {row['defect']}: {row['way']} ({row['case_id']}, {where})")
-    say(f"{len(defects)} defects; {kept.done} of {job.size} units are done")
+        warn(f"{row['implementation']} {row['defect']}: {row['way']} ({row['case_id']}, {where})")
+    warn(f"{len(defects)} defects; {kept.done} of {job.size} units are done")
     return Status.NONCONFORMANT if defects else Status.OK
 
 
@@ -162,8 +162,8 @@ def _plan(job: Job, done: int) -> None:
     tables = job.tables(job.size - done)
     seconds = sum(_SECONDS[kind] * count for kind, count in tables.items())
     counts = ", ".join(f"{count} to {kind}" for kind, count in tables.items())
-    say(f"job {job.id}: {job.size - done} of {job.size} units to do; tables: {counts}")
-    say(f"about {hours(seconds)} of one core")
+    warn(f"job {job.id}: {job.size - done} of {job.size} units to do; tables: {counts}")
+    warn(f"about {hours(seconds)} of one core")
 
 
 @dataclass(frozen=True, slots=True)

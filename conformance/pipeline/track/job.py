@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from conformance.base.faults import OutputError, SelectionError
 from conformance.base.status import Status
-from conformance.base.terminal import emit, printable
+from conformance.base.terminal import say
 from conformance.pipeline.session import add_spark_options, spark_options
 from conformance.pipeline.track import questions
 from conformance.pipeline.track.asking import Ask, here, on_spark
@@ -47,7 +46,7 @@ def run_track_job(arguments: Sequence[str]) -> int:
     lines = FORMS[options.format](answer)
     if options.output is None:
         for line in lines:
-            emit(sys.stdout, f"{line}\n")
+            say(line)
         return status
     try:
         text = "".join(f"{line}\n" for line in lines)
@@ -96,10 +95,7 @@ def _ingest(store: Store, options: argparse.Namespace) -> int:
         else:
             run, new = store.ingest(path, options.label)
         words = "new" if new else "known"
-        emit(
-            sys.stdout, f"[{place}/{len(options.results)}] {run} {words}: {printable(str(path))}\n"
-        )
-        sys.stdout.flush()
+        say(f"[{place}/{len(options.results)}] {run} {words}: {path}")
     return Status.OK
 
 
