@@ -27,7 +27,7 @@ from conformance.adapter import (
     Write,
 )
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.sql.refusals import NotOfferedError, Refusals, Rule
 from conformance.adapters.sql.text import DATAFUSION, SIDES, render
 
 __all__ = ["create"]
@@ -165,7 +165,7 @@ def _committed(table: str) -> dict[str, Any]:
 def _create(request: Write) -> dict[str, Any]:
     arguments = request.arguments
     if arguments.get("clustering_columns"):
-        raise NotImplementedError("deltalake clusters no tables")
+        raise NotOfferedError("deltalake clusters no tables")
     table = deltalake.DeltaTable.create(
         request.table,
         schema=deltalake.Schema.from_json(json.dumps(arguments["schema"])),
@@ -183,7 +183,7 @@ def _feature(name: str) -> Any:
     features = {str(known).rpartition(".")[2].lower(): known for known in _KNOWN_FEATURES}
     wanted = {"timestampntz": "timestampwithouttimezone"}.get(name.lower(), name.lower())
     if wanted not in features:
-        raise NotImplementedError(f"deltalake has no table feature {name!r} to add")
+        raise NotOfferedError(f"deltalake has no table feature {name!r} to add")
     return features[wanted]
 
 
@@ -221,7 +221,7 @@ def _predicate(request: Write) -> str | None:
     tree = request.arguments.get("filter")
     partition = request.arguments.get("partition")
     if tree is None and partition:
-        raise NotImplementedError("deltalake overwrites by predicate, not by partition")
+        raise NotOfferedError("deltalake overwrites by predicate, not by partition")
     return None if tree is None else render(tree, DATAFUSION)
 
 
@@ -282,7 +282,7 @@ def _convert(request: Write) -> dict[str, Any]:
 
 def _optimize(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> None:
     if arguments.get("purge"):
-        raise NotImplementedError("deltalake compacts files, and purges none alone")
+        raise NotOfferedError("deltalake compacts files, and purges none alone")
     table.optimize.compact()
 
 
@@ -292,7 +292,7 @@ def _add_columns(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> N
 
 def _set_nullable(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> None:
     if not arguments["nullable"]:
-        raise NotImplementedError("deltalake makes no column not null")
+        raise NotOfferedError("deltalake makes no column not null")
     table.alter.drop_column_not_null(arguments["column"])
 
 

@@ -74,9 +74,8 @@ _CLAIMS: Final = Claims(
     ),
 )
 _REFUSALS: Final = Refusals(
-    errors=(PySparkException, Py4JJavaError, NotImplementedError),
+    errors=(PySparkException, Py4JJavaError),
     rules=(
-        Rule(re.compile(r"^NotImplementedError"), "unsupported"),
         Rule(
             re.compile(r"UNSUPPORTED_FEATURES_FOR_READ"),
             "unsupported",

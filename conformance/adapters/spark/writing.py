@@ -18,6 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from conformance.adapter import Write
 from conformance.adapters.spark.reading import SparkReader
+from conformance.adapters.sql.refusals import NotOfferedError
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from conformance.golden.partition_filter import in_partition
 
@@ -75,7 +76,7 @@ def _default(column: str, expression: str | None) -> str:
 
 def _nullable(column: str, *, nullable: bool) -> str:
     if not nullable:
-        raise NotImplementedError("Spark makes no column not null that was not")
+        raise NotOfferedError("Spark makes no column not null that was not")
     return f"ALTER COLUMN {SPARK.identifier(column)} DROP NOT NULL"
 
 
@@ -138,9 +139,7 @@ class SparkWriter:
     def _rows(self, request: Write) -> DataFrame:
         assert request.rows is not None
         if _has_variant(self.reader.frame(request.table).schema):
-            raise NotImplementedError(
-                "rows travel with variants as structs, which Spark keeps apart"
-            )
+            raise NotOfferedError("rows travel with variants as structs, which Spark keeps apart")
         # Left to itself, Spark takes a time without a zone for one in the session's.
         schema = from_arrow_schema(request.rows.schema, prefer_timestamp_ntz=True)
         # PySpark cannot convert columns of no chunks.

@@ -14,9 +14,16 @@ from typing import Any
 
 from conformance.adapter import Answer, Kind, Ok, Refused, Stage
 
-__all__ = ["Refusals", "Rule"]
+__all__ = ["NotOfferedError", "Refusals", "Rule"]
 
 _MAX_MESSAGE = 2_000
+
+
+class NotOfferedError(Exception):
+    """The engine has no way to do what it is asked; says what it has instead, or that it has none.
+
+    An adapter raises it before the engine is called. The answer is a refusal as unsupported.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,8 @@ class Refusals:
         """
         try:
             return Ok(call())
+        except NotOfferedError as error:
+            return Refused("unsupported", stage, str(error))
         except self.errors as error:
             text = f"{type(error).__name__}: {error}"
             if self.crashes is not None and self.crashes.search(text):
