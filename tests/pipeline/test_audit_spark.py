@@ -1,6 +1,6 @@
 """A table that Spark audits in buckets has the findings of one that is audited whole.
 
-A sample, where PySpark is installed; ``tox run -e pipeline-audit`` asks for all.
+A sample, run by ``tox run -e pipeline``; ``tox run -e pipeline-audit`` asks for all.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark")
-
 from conformance.audit import audit
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.session import SparkOptions, spark_session
 
 CORPUS = Path(__file__).parents[2] / "golden-tables"
+pytestmark = pytest.mark.pipeline
+
 SAMPLE = (
     "checkpoints/at-every-version",
     "action-reconciliation/add-and-remove",
