@@ -39,3 +39,13 @@ class Breach:
     where: Where
     how: How
     case: str = "*"
+
+
+def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+    """Make a wrong reader."""
+    return Breach(slug, breaks, "reader", where, how, case)
+
+
+def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+    """Make a wrong writer."""
+    return Breach(slug, breaks, "writer", where, how, case)

@@ -21,7 +21,7 @@ from breaches.edits import (
     setting,
     without,
 )
-from breaches.model import Breach, How, Where
+from breaches.model import reader
 from breaches.seams import answering, documents, refusing, viewing
 from breaches.views import (
     bodies,
@@ -48,10 +48,6 @@ _FIELDS = {
     "protocol": "minReaderVersion minWriterVersion readerFeatures writerFeatures",
     "txn": "appId version lastUpdated",
 }
-
-
-def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
-    return Breach(slug, breaks, "reader", where, how, case)
 
 
 def _actions(root: Path) -> Lines:

@@ -17,17 +17,13 @@ from breaches.edits import (
     renaming,
     schema,
 )
-from breaches.model import Ask, Breach, How, Where
+from breaches.model import Ask, How, reader
 from breaches.seams import refusing, rows, viewing
 from breaches.views import bodies, groups_of, partition_values, vectors
 from conformance.adapter import Answer, Changes, Request
 
 _MODE = "delta.columnMapping.mode"
 _NAME = "delta.columnMapping.physicalName"
-
-
-def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
-    return Breach(slug, breaks, "reader", where, how, case)
 
 
 def _modes(root: Path) -> set[str]:

@@ -28,14 +28,10 @@ from breaches.edits import (
     renaming,
     without,
 )
-from breaches.model import Breach, How, Where
+from breaches.model import reader
 from breaches.seams import asking, refusing, rows, viewing
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Scan
-
-
-def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
-    return Breach(slug, breaks, "reader", where, how, case)
 
 
 def _latest(request: Any) -> Any:

@@ -24,7 +24,7 @@ from breaches.edits import (
     statistics,
     unlisted,
 )
-from breaches.model import Ask, Breach, How, Where
+from breaches.model import Ask, How, writer
 from breaches.seams import Edit, afterwards, carrying_out, leaving
 from breaches.views import bodies, commits_of, rows_of, vectors
 from conformance.adapter import Answer, Ok, Request, Write
@@ -32,10 +32,6 @@ from conformance.adapter import Answer, Ok, Request, Write
 _NAME = "delta.columnMapping.physicalName"
 _ID = "delta.columnMapping.id"
 _HIGHEST = "delta.columnMapping.maxColumnId"
-
-
-def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
-    return Breach(slug, breaks, "writer", where, how, case)
 
 
 def after_step(number: int, how: How) -> How:

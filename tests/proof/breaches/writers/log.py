@@ -30,26 +30,14 @@ from breaches.edits import (
     setting,
     without,
 )
-from breaches.model import Breach, How, Where
+from breaches.model import writer
 from breaches.seams import Edit, leaving
 from breaches.views import commits_of, log_of
 
 
-def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
-    return Breach(slug, breaks, "writer", where, how, case)
-
-
-def _one_less(kind: str) -> Edit:
+def _one_less(kind: str, where: str = COMMIT) -> Edit:
     """Lose the last action of a kind."""
 
-    def change(actions: Lines) -> Lines:
-        at = [n for n, action in enumerate(actions) if kind in action]
-        return [a for n, a in enumerate(actions) if not at or n != at[-1]]
-
-    return lines(change, COMMIT)
-
-
-def _one_less_in(kind: str, where: str) -> Edit:
     def change(actions: Lines) -> Lines:
         at = [n for n, action in enumerate(actions) if kind in action]
         return [a for n, a in enumerate(actions) if not at or n != at[-1]]
@@ -324,7 +312,7 @@ ROWS = (
         "checkpoints-half-the-files",
         "CKC-004",
         "actions",
-        leaving(_one_less_in("add", CHECKPOINTS)),
+        leaving(_one_less("add", CHECKPOINTS)),
     ),
     writer(
         "checkpoints-not-what-was-replayed",

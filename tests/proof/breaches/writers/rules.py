@@ -20,15 +20,11 @@ from breaches.edits import (
     unlisted,
     without,
 )
-from breaches.model import Breach, How, Where
+from breaches.model import How, writer
 from breaches.seams import asking, carrying_out, leaving
 from breaches.writers.features import after_step, doing_nothing
 from conformance.adapter import Write
 from reference_impl import Table
-
-
-def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
-    return Breach(slug, breaks, "writer", where, how, case)
 
 
 def _bringing(change: Any) -> How:
@@ -83,6 +79,10 @@ def _nulls_for_the_rest(request: Any) -> Any:
             kind = pa.string() if str(column.type) == "string" else pa.int64()
             rows = rows.append_column(column.name, pa.nulls(len(rows), kind))
     return replace(request, rows=rows)
+
+
+def _listing_for_readers_alone(_body: dict[str, Any]) -> dict[str, Any]:
+    return {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []}
 
 
 LINEAR = "delta-log-entries/write-linear*"
@@ -377,26 +377,14 @@ ROWS = (
         "creates-on-3-and-6",
         "TF-009",
         "actions",
-        leaving(
-            each(
-                "protocol",
-                lambda _b: {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
-                COMMIT,
-            )
-        ),
+        leaving(each("protocol", _listing_for_readers_alone, COMMIT)),
         LINEAR,
     ),
     writer(
         "writes-3-without-7",
         "RVER-003",
         "actions",
-        leaving(
-            each(
-                "protocol",
-                lambda _b: {"minReaderVersion": 3, "minWriterVersion": 6, "readerFeatures": []},
-                COMMIT,
-            )
-        ),
+        leaving(each("protocol", _listing_for_readers_alone, COMMIT)),
         LINEAR,
     ),
     writer(

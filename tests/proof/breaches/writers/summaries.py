@@ -17,15 +17,15 @@ from breaches.edits import (
     renaming,
     without,
 )
+from breaches.model import writer
 from breaches.seams import leaving
 from breaches.writers.log import (
     _GONE,
     _added_too,
     _merged_rows,
     _old_txns,
-    _one_less_in,
+    _one_less,
     _swapped_again,
-    writer,
 )
 
 ROWS = (
@@ -77,9 +77,7 @@ ROWS = (
         "actions",
         leaving(without("remove", where=COMPACTION)),
     ),
-    writer(
-        "compacts-without-adds", "COMP-004", "actions", leaving(_one_less_in("add", COMPACTION))
-    ),
+    writer("compacts-without-adds", "COMP-004", "actions", leaving(_one_less("add", COMPACTION))),
     writer(
         "compacts-what-was-removed", "COMP-006", "actions", leaving(_added_too), "log-compaction*"
     ),

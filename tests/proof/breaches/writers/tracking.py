@@ -13,6 +13,7 @@ from breaches.edits import (
     unlisted,
     without,
 )
+from breaches.model import writer
 from breaches.seams import carrying_out, leaving
 from breaches.writers.features import (
     _ROW_ID,
@@ -30,7 +31,6 @@ from breaches.writers.features import (
     _setting_property,
     _without_partitions,
     after_step,
-    writer,
 )
 
 ROWS = (

@@ -15,9 +15,10 @@ from breaches.edits import (
     types,
     unlisted,
 )
+from breaches.model import writer
 from breaches.seams import leaving
 from breaches.writers.features import after_step, doing_nothing
-from breaches.writers.rules import LINEAR, NESTED, PARTS, _bounds, _partition, writer
+from breaches.writers.rules import LINEAR, NESTED, PARTS, _bounds, _partition
 
 ROWS = (
     writer(
