@@ -27,7 +27,6 @@ __all__ = [
     "edit_schema",
     "log_path",
     "only",
-    "replace_text",
     "rewrite_checkpoint",
     "set_fields",
     "without",
@@ -143,19 +142,6 @@ def edit_schema(edit: Callable[[dict[str, Any]], Any], version: int = 0) -> Chan
         body["schemaString"] = json_text(document if replaced is None else replaced)
 
     return edit_action(version, "metaData", edited)
-
-
-def replace_text(version: int, old: str, new: str) -> Change:
-    """Give a change that replaces the first occurrence of a text in a commit."""
-
-    def change(root: Path, _builder: TableBuilder) -> None:
-        path = commit_path(root, version)
-        text = path.read_text(encoding="utf-8")
-        if old not in text:
-            raise LookupError(f"commit {version} does not contain {old!r}")
-        path.write_bytes(text.replace(old, new, 1).encode("utf-8"))
-
-    return change
 
 
 def edit_bytes(name: str, edit: Callable[[bytes], bytes]) -> Change:

@@ -111,12 +111,6 @@ class RowIds:
             message = f"the row id {ids.max()} is materialised, above the high-water mark {mark}"
             yield finding("RT-050", path, message, "no row was ever given it")
 
-    def _of_versions(self, path: str, low: int, high: int) -> Iterator[Finding]:
-        now = self.view.state.version
-        if not 0 <= low <= high <= now:
-            message = f"commit versions from {low} to {high} are materialised at version {now}"
-            yield finding("RT-052", path, message)
-
     def _hold(self, path: str, ids: _Ids, positions: _Ids) -> None:
         if self.count + ids.size <= _MOST:
             self.held.append((path, ids, positions))
