@@ -172,7 +172,6 @@ class Bounded:
         self._source, self._file, self._limit, self._name = source, file, limit, name
         limits = budget().limits
         self._batch, self._at_once = limits.batch, limits.pages
-        self._plain = not any(_has_dictionary(field.type) for field in file.schema_arrow)
         self._small_bytes = min(_SMALL_BATCHES, self._batch // 2)
         self._largest = self._longest = 0
         self._read = reading(source)
