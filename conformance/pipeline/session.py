@@ -39,6 +39,7 @@ __all__ = [
 
 LOCAL: Final = "local[*]"
 _LEAST_JAVA: Final = 17
+_END_OF_JAVA_S: Final = 30
 _PACKAGES: Final = ("pyspark", "delta", "pandas")
 _EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 _SETTINGS: Final = {
@@ -111,7 +112,8 @@ def _setting(text: str) -> tuple[str, str]:
 def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[SparkSession]:
     """Hold a session of Spark with Delta; its own files are gone afterwards.
 
-    A session that is there already is used as it is, and left.
+    A session that is there already is used as it is, and left. Java is started for a session and
+    ended with it: it would keep the settings and the folders of the first one.
 
     Args:
         job: what it is for, as Spark's name of the application.
@@ -123,12 +125,14 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
     """
     options = options or SparkOptions()
     submitted = check_spark()
-    from pyspark.sql import SparkSession  # noqa: PLC0415  not without the extra
+    from pyspark import SparkContext  # noqa: PLC0415  not without the extra
+    from pyspark.sql import SparkSession  # noqa: PLC0415  as above
 
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
+    starts_java = SparkContext._gateway is None  # noqa: SLF001  the only way to ask
     scratch = Scratch()
     try:
         _prepare(scratch.path, options, submitted=submitted)
@@ -138,7 +142,28 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
         finally:
             session.stop()
     finally:
+        if starts_java:
+            _end_java()
         scratch.close()
+
+
+def _end_java() -> None:
+    from pyspark import SparkContext  # noqa: PLC0415  as above
+
+    gateway: Any = SparkContext._gateway  # noqa: SLF001  Spark has no public way to end it
+    if gateway is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  as above
+    gateway.shutdown()
+    java: subprocess.Popen[bytes] | None = gateway.proc
+    if java is None or java.stdin is None:
+        return
+    java.stdin.close()  # Java ends where its input does
+    try:
+        java.wait(_END_OF_JAVA_S)
+    except subprocess.TimeoutExpired:
+        java.kill()
+        java.wait()
 
 
 def check_spark() -> bool:

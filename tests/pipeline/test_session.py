@@ -14,9 +14,11 @@ from conformance.pipeline import session
 from conformance.pipeline.cli import JOBS
 from conformance.pipeline.session import (
     SparkMissingError,
+    SparkOptions,
     add_spark_options,
     check_spark,
     spark_options,
+    spark_session,
 )
 
 
@@ -99,3 +101,21 @@ def test_jobs_are_named_and_others_refused(capsys: pytest.CaptureFixture[str]) -
     said = capsys.readouterr()
     for usage in (said.out, said.err):
         assert all(f"  {job} " in usage for job in JOBS)
+
+
+@pytest.mark.pipeline
+@pytest.mark.filterwarnings("ignore")
+def test_sessions_of_one_process_share_nothing() -> None:
+    found = []
+    for memory in ("1g", "1100m"):
+        options = SparkOptions("local[1]", {"spark.driver.memory": memory})
+        with spark_session("turn", options) as session:
+            jvm = session.sparkContext._jvm
+            assert jvm is not None
+            runtime = jvm.java.lang.Runtime.getRuntime()
+            assert session.sparkContext.parallelize([1, 2], 2).map(str).collect() == ["1", "2"]
+            found.append((session.sparkContext._temp_dir, runtime.maxMemory()))
+    (one, less), (other, more) = found
+    assert one != other
+    assert less < more
+    assert not Path(one).exists()
