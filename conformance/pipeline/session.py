@@ -142,7 +142,7 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
 
 
 def check_spark() -> bool:
-    """Look for what Spark needs; tells whether ``spark-submit`` runs this process.
+    """Look for what Spark needs; says whether ``spark-submit`` runs this process.
 
     Raises:
         SparkMissingError: Java or a Python package is missing.

@@ -150,7 +150,7 @@ class Lake:
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give what a checkpoint of :meth:`basic` holds."""
+        """Return what a checkpoint of :meth:`basic` holds."""
         actions = [
             json.loads(line)
             for version in range(3)
@@ -236,7 +236,7 @@ FIELDS = {
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """Give an empty table root."""
+    """Return an empty table root."""
     return Lake(tmp_path / "table")
 
 

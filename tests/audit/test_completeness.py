@@ -42,7 +42,7 @@ def _planted() -> set[str]:
 
 
 def _planted_in_data() -> set[str]:
-    """Give what the faults of `tests/proof/faults` break."""
+    """Return what the faults of `tests/proof/faults` break."""
     found: set[str] = set()
     for path in sorted(DATA.glob("*.yaml")):
         for fault in yaml.safe_load(path.read_text(encoding="utf-8"))["faults"]:

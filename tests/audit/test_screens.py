@@ -26,7 +26,7 @@ def _faults(module: str) -> dict[str, Callable[[Any], Any]]:
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
-    # Some modules keep what one way of planting is told.
+    # Some modules keep the arguments of one way of planting.
     return {
         name: plant if callable(plant) else partial(found.lake_with, **plant)
         for name, (_, plant) in found.FAULTS.items()

@@ -31,7 +31,7 @@ def _module(name: str) -> Any:
 
 def _faults(name: str) -> dict[str, Callable[[Any], Any]]:
     module = _module(name)
-    # Some modules keep what one way of planting is told.
+    # Some modules keep the arguments of one way of planting.
     return {
         f"{name}: {fault}": plant if callable(plant) else partial(module.lake_with, **plant)
         for fault, (_, plant) in module.FAULTS.items()
@@ -42,7 +42,7 @@ FAULTS = {name: plant for module in MODULES for name, plant in _faults(module).i
 
 
 def compared(findings: Iterable[Finding]) -> list[Any]:
-    """Give findings less their order, and that of their places."""
+    """Return findings less their order, and that of their places."""
     return sorted(
         (
             x.requirement,

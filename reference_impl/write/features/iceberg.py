@@ -147,7 +147,7 @@ def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> 
 def number_nested(
     schema: Struct, configuration: Mapping[str, str]
 ) -> tuple[Struct, dict[str, str]]:
-    """Return elements, keys and values the ids that they lack, above every id so far."""
+    """Assign ids to elements, keys and values that have none, above every id so far."""
     # Obeys ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-012 ICE2-021 ICE2-022.
     numbering = Numbering(highest_id(configuration, schema))
 
