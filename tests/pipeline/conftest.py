@@ -14,7 +14,7 @@ from conformance.judging.claims import as_document
 from conformance.report.results import ResultsWriter
 
 HERE = Path(__file__).parent
-for folder in (HERE, HERE.parent / "conformance"):
+for folder in (HERE, HERE.parent / "audit", HERE.parent / "conformance"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
