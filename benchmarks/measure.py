@@ -2,7 +2,7 @@
 
 Pieces of work that are compared take turns, so that whatever else the machine does meets all of
 them, and every figure is the median of its runs. What counts is the ratio of two figures of one
-comparison: absolute times tell nothing about the code. On a machine that others use as well,
+comparison: absolute times say nothing about the code. On a machine that others use as well,
 the ratio of CPU times (user and system, all threads) is the steadier one.
 """
 

@@ -78,7 +78,7 @@ class _Counted(LocalStorage):
 
 
 def _extra(table: Path) -> float:
-    """Give the requests of a scan beyond one for each data file, per data file."""
+    """Return the requests of a scan beyond one for each data file, per data file."""
     storage = _Counted(table)
     snapshot = Table(storage).snapshot()
     scan(snapshot)

@@ -249,7 +249,7 @@ class DomainMetadata:
 class Write:
     """Ask for one write operation.
 
-    Payload: ``{"version": int | None}``, the committed version where the engine tells.
+    Payload: ``{"version": int | None}``, the committed version where the engine gives it.
 
     Attributes:
         table: path or URL of the table root.
@@ -280,8 +280,8 @@ class Refused:
     """The implementation said no, in a controlled way.
 
     Attributes:
-        kind: why, as far as the engine tells; ``None`` when it does not.
-        stage: when; ``None`` when it does not tell.
+        kind: why, as far as the engine says; ``None`` when it does not.
+        stage: when; ``None`` when it does not say.
         message: the engine's own words.
 
     """

@@ -138,5 +138,5 @@ def export_mutations(directory: Path, mutations: Iterable[Mutation] = MUTATIONS)
 
 
 def known_features() -> list[str]:
-    """Give the features that histories can use."""
+    """Return the features that histories can use."""
     return sorted(FEATURES)

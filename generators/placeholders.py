@@ -43,7 +43,7 @@ def _values(root: Path) -> Mapping[str, str]:
 
 
 def expand(value: _T, root: Path) -> _T:
-    """Give a JSON value with the placeholders in all its strings expanded.
+    """Return a JSON value with the placeholders in all its strings expanded.
 
     Args:
         value: any JSON value.

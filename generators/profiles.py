@@ -26,7 +26,7 @@ PROFILES: Final[dict[Profile, settings]] = {
     ),
     "explore": settings(
         max_examples=250,
-        # Hypothesis derandomises by default where it sees CI; exploring means to draw anew.
+        # Hypothesis derandomises by default where it sees CI; exploring means fresh draws.
         derandomize=False,
         deadline=None,
         print_blob=True,
@@ -37,7 +37,7 @@ PROFILES: Final[dict[Profile, settings]] = {
 
 
 def profile(name: Profile, *, examples: int | None = None) -> settings:
-    """Give the settings of a profile, with another number of examples if asked for."""
+    """Return the settings of a profile, with another number of examples if asked for."""
     chosen = PROFILES[name]
     return chosen if examples is None else settings(chosen, max_examples=examples)
 

@@ -20,11 +20,11 @@ FOLDERS: Final = ("specs", "questions")
 
 
 def spec_folder(type_name: str) -> str:
-    """Give the folder for specs of a type."""
+    """Return the folder for specs of a type."""
     return FOLDERS[0] if type_name in _SHARED else FOLDERS[1]
 
 
 def spec_files(case: Path) -> list[Path]:
-    """Give the specs of a case's directory, in the order of their slugs."""
+    """Return the specs of a case's directory, in the order of their slugs."""
     found = [path for folder in FOLDERS for path in (case / folder).glob("*.json")]
     return sorted(found, key=lambda path: path.name)

@@ -230,7 +230,7 @@ def _compiled(name: str, pointer: str) -> Test:
 
 
 def _reference(name: str, pointer: str) -> Test:
-    """Give a test that compiles its target when it is first used, since schemas are recursive."""
+    """Return a test that compiles its target when it is first used, since schemas are recursive."""
 
     def test(value: Any) -> bool:
         return _compiled(name, pointer)(value)
@@ -239,7 +239,7 @@ def _reference(name: str, pointer: str) -> Test:
 
 
 def is_valid(name: str, document: Any) -> bool:
-    """Tell whether a document is valid; false also where only the general validator can tell.
+    """Return whether a document is valid; false also where only the general validator knows.
 
     Raises:
         RecursionError: the document is nested too deeply.

@@ -80,8 +80,8 @@ def _same_length(
         return
     lengths = {name: len(instance[name]) for name in names if isinstance(instance.get(name), list)}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        yield ValidationError(f"arrays differ in length: {told}")
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        yield ValidationError(f"arrays differ in length: {listed}")
 
 
 def _within(

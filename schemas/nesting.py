@@ -51,7 +51,7 @@ def deeply(work: Callable[[Any], _T], document: Any) -> _T:
     """Do recursive work on a document, on a larger stack where the usual one is too small.
 
     Raises:
-        TooDeep: the document has more levels than :data:`MAX_LEVELS`, or no stack is to be had.
+        TooDeep: the document has more levels than :data:`MAX_LEVELS`, or no stack is left.
 
     """
     try:

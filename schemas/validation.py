@@ -209,7 +209,7 @@ def errors(name: str, document: Any) -> list[Violation]:
 
 
 def is_valid(name: str, document: Any) -> bool:
-    """Tell in microseconds whether a document is valid; true beyond the limit on nesting.
+    """Return in microseconds whether a document is valid; true beyond the limit on nesting.
 
     Of the schemas with ``uniqueItems``, which are the kit's own, it may be false for valid ones.
 

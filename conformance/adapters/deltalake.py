@@ -93,7 +93,7 @@ def _open(request: Any) -> deltalake.DeltaTable:
 def _snapshot(request: Snapshot) -> dict[str, Any]:
     table = _open(request)
     protocol, metadata = table.protocol(), table.metadata()
-    # The package gives None for an absent list and for an empty one, so None tells nothing.
+    # The package gives None for an absent list and for an empty one, so None says nothing.
     lists = {"readerFeatures": protocol.reader_features, "writerFeatures": protocol.writer_features}
     return {
         "version": table.version(),

@@ -50,7 +50,7 @@ def _nothing() -> None:
 
 
 def _never(error: BaseException) -> bool:
-    """Tell that the engine may be poisoned by whatever it raised."""
+    """Report that the engine may be poisoned by whatever it raised."""
     del error
     return False
 
@@ -68,7 +68,7 @@ class EngineAdapter:
         writes: for each writing operation, request in and payload out.
         release: ends the engine.
         renew: after an error that is no refusal, makes the engine as if it had just been
-            started, and tells whether it is.
+            started, and says whether it is.
 
     """
 

@@ -80,7 +80,7 @@ def _table(request: Snapshot | Files | Changes | History | Txn | DomainMetadata)
 
 def _snapshot(request: Snapshot) -> Any:
     snapshot = _table(request).snapshot(request.version, request.timestamp)
-    # The log is valid only when its file actions are: a snapshot that nobody can plan is none.
+    # The log is valid only when its file actions are: a snapshot that nobody can plan is invalid.
     snapshot.adds()
     return {
         "version": snapshot.version,
@@ -156,7 +156,7 @@ def _create(table: Table, request: Write) -> int:
 
 
 def _filter(request: Write) -> Any:
-    """Give the filter of a write, of a partition where that is how it is told."""
+    """Give the filter of a write, of a partition where it is given so."""
     given = request.arguments
     if given.get("partition"):
         schema = Table(request.table).snapshot().schema

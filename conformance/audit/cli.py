@@ -40,7 +40,7 @@ _STATUSES: Final = (
 )
 
 _SECONDS: Final = 3600
-"""How long an audit may take unless told otherwise: a table must not hold up who checks it."""
+"""How long an audit takes at most by default: a table must not hold up who checks it."""
 
 
 def _parser() -> argparse.ArgumentParser:

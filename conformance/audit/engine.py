@@ -104,7 +104,7 @@ SCREENS: Final = True
 
 
 def _starts(log: Log) -> tuple[State, bool]:
-    """Give the state before the first commit that can be replayed, and whether it is known."""
+    """Return the state before the first commit that can be replayed, and whether it is known."""
     first = min(log.commits, default=None)
     if first == 0:
         return State(log.store), True
@@ -128,11 +128,11 @@ class Run:
     Attributes:
         measures: numbers of the files of each version that has a checksum.
         balances: rows that each commit brings and takes away.
-        latest: the latest version; ``None`` where the log does not tell its state.
+        latest: the latest version; ``None`` where the log does not give its state.
 
     """
 
-    def __init__(  # noqa: PLR0913  each is one thing that a run is told
+    def __init__(  # noqa: PLR0913  each is one option of a run
         self,
         storage: Storage,
         log: Log,
@@ -206,7 +206,7 @@ class Run:
     def _note(self, state: State, version: int) -> None:
         layout = self._layouts.get(state.protocol, state.metadata)
         if layout.active(*_TIMESTAMPS):
-            # Known where the log tells the version that turned them on.
+            # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)
         else:
             state.stamped = None
@@ -238,7 +238,7 @@ class Run:
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
         checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
-            # What the whole has to tell of one is told without its file actions.
+            # What the whole has to report of one is reported without its file actions.
             if self._first or not check.whole:
                 yield from _screened(check, subject)
         checkpoint.forget()
@@ -265,7 +265,7 @@ class Run:
                 yield from _screened(check, subject)
 
 
-def audit(  # noqa: PLR0913  each keyword is one thing that an audit is told
+def audit(  # noqa: PLR0913  each keyword is one option of an audit
     location: str,
     *,
     data: bool = True,

@@ -81,7 +81,7 @@ class Check(Generic[_Subject]):
     Attributes:
         run: takes the subject, yields findings, raises nothing on a bad table.
         requirements: every id that a finding of it can carry.
-        screen: tells which rows of file actions the check has to see, see
+        screen: says which rows of file actions the check has to see, see
             :mod:`conformance.audit.screens`; all of them for ``None``.
         whole: has to see all files of a version at once, and not those of some paths.
 
@@ -94,7 +94,7 @@ class Check(Generic[_Subject]):
 
 
 def severity_of(requirement: str) -> Severity:
-    """Give the severity that the registry's level of a requirement amounts to."""
+    """Return the severity that the registry's level of a requirement amounts to."""
     row = load_registry()[requirement]
     severity = _BY_LEVEL[row.level]
     return "warning" if severity == "error" and row.contested else severity

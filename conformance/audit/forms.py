@@ -74,18 +74,18 @@ def _table(table: str, findings: Sequence[Finding], out: TextIO) -> None:
         found = sum(member.count for member in members)
         if found > _SHOWN - left:
             emit(out, f"  … and {found - _SHOWN + left} more\n")
-    told = ", ".join(f"{count} {severity}" for severity, count in counts(findings).items())
-    emit(out, f"{one_line(table)}: {told}\n")
+    text = ", ".join(f"{count} {severity}" for severity, count in counts(findings).items())
+    emit(out, f"{one_line(table)}: {text}\n")
 
 
 def _lines(finding: Finding, places: Sequence[str]) -> Iterator[str]:
     """Show one finding: at its place, or above its places."""
     hint = f" ({finding.hint})" if finding.hint else ""
-    told = f"{finding.message}{hint}"
+    text = f"{finding.message}{hint}"
     if len(finding.places) < 2:
-        yield from (one_line(f"{place}: {told}") for place in places)
+        yield from (one_line(f"{place}: {text}") for place in places)
     elif places:
-        yield one_line(f"{told}: at {finding.count} places")
+        yield one_line(f"{text}: at {finding.count} places")
         yield from (f"  {one_line(place)}" for place in places)
 
 
@@ -134,7 +134,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _location(place: str) -> dict[str, Any]:
-    """Give a place by its file, with the line where it names one."""
+    """Return a place by its file, with the line where it names one."""
     named = _LINE.fullmatch(place) if place.startswith("_delta_log/") else None
     file = named[1] if named else place
     uri = quote(file.encode(errors="surrogatepass"), safe="/:#")

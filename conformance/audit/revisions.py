@@ -18,7 +18,7 @@ _ABANDONED: Final = frozenset({"ICE2-009", "ICE2-010"})
 
 @cache
 def _in_force(requirement: str, revision: str) -> str | None:
-    """Give the requirement that says the same in a revision; ``None`` where none does."""
+    """Return the requirement that says the same in a revision; ``None`` where none does."""
     rows = load_registry()
     row = rows[requirement]
     if row.holds_in(revision):

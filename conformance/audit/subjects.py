@@ -41,7 +41,7 @@ class Layouts:
         self._layout = layout_of(None, None)
 
     def get(self, protocol: Body | None, metadata: Body | None) -> Layout:
-        """Give the layout of a version; consecutive versions mostly share it."""
+        """Return the layout of a version; consecutive versions mostly share it."""
         last = self._last
         if last is None or last[0] is not protocol or last[1] is not metadata:
             self._layout = layout_of(protocol, metadata)
@@ -116,7 +116,7 @@ class Step:
         return self._masks[name]
 
     def only(self, shown: Mask) -> Step:
-        """Give the step with some of its file actions."""
+        """Return the step with some of its file actions."""
         found = copy(self)
         found.shown = shown
         self.before.store.know(self.rows, shown)

@@ -33,7 +33,7 @@ _PREFIX: Final = "--tck-"
 
 
 def short_name(name: str) -> str:
-    """Give the name that an option has for ``delta-tck run``."""
+    """Return the name that an option has for ``delta-tck run``."""
     return f"--{name.removeprefix(_PREFIX)}" if name.startswith(_PREFIX) else name
 
 
@@ -50,7 +50,7 @@ def long_names(arguments: Sequence[str]) -> list[str]:
 
 
 def options_help() -> list[str]:
-    """Give a line for each option of ``delta-tck run``, and one for pytest's own."""
+    """Return a line for each option of ``delta-tck run``, and one for pytest's own."""
     lines = []
     for name, details in OPTIONS.items():
         value = details.get("metavar") or "|".join(details.get("choices", ()))

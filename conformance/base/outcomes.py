@@ -99,7 +99,7 @@ JUDGED: Final = frozenset(outcome for outcome, meaning in MEANINGS.items() if me
 
 
 def failing(strict: str | None = None) -> frozenset[Outcome]:
-    """Give the outcomes that turn a run red unless a baseline knows them.
+    """Return the outcomes that turn a run red unless a baseline knows them.
 
     Args:
         strict: the level of ``--tck-strict``.

@@ -1,4 +1,4 @@
-"""Exit statuses: what went wrong, told apart for scripts. A run that ran nothing never is 0.
+"""Exit statuses: what went wrong, for scripts to distinguish. A run that ran nothing never is 0.
 
 0, 1 and 2 to 4 mean what they mean to pytest: success, a failed case, an interruption, an internal
 error, bad usage. The rest is the kit's own.
@@ -53,7 +53,7 @@ _OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
 
 
 def status_of_error(error: KitError) -> Status:
-    """Give the status of a run that an error made unusable."""
+    """Return the status of a run that an error made unusable."""
     for kind, status in _OF_ERROR:
         if isinstance(error, kind):
             return status

@@ -1,4 +1,4 @@
-"""Read documents that nobody vouches for: corpora, baselines, results, messages of adapters.
+"""Read untrusted documents: corpora, baselines, results, messages of adapters.
 
 Every limit is checked before what it protects: the kind and size of a file before its content is
 read, the nesting of a text before a parser recurses into it, the length of a number before it is
@@ -103,7 +103,7 @@ def _decoded(content: bytes) -> str:
 
 
 def lines_of(path: Path, largest: int) -> Iterator[bytes]:
-    """Give the lines of a regular file, with their ends.
+    """Return the lines of a regular file, with their ends.
 
     Args:
         path: the file.

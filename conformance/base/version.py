@@ -8,7 +8,7 @@ __all__ = ["kit_version"]
 
 
 def kit_version() -> str:
-    """Give the version of the installed kit."""
+    """Return the version of the installed kit."""
     try:
         return version("delta-tck")
     except PackageNotFoundError:

@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @cache
 def _known() -> tuple[dict[str, Item], dict[str, Spec]]:
-    """Give everything that can be judged, and what golden cases ask."""
+    """Return everything that can be judged, and what golden cases ask."""
     corpus = load_corpus(validate=False)
     items = (
         *golden_items(corpus),

@@ -39,7 +39,7 @@ class ItemExplained:
     expects: str = ""
 
     def as_document(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         item = self.item
         return {
             "id": item.id,

@@ -37,13 +37,13 @@ class Place:
     within: str
 
     def __str__(self) -> str:
-        """Give ``path:line (within)``."""
+        """Return ``path:line (within)``."""
         return f"{self.path}:{self.line}" + (f" ({self.within})" if self.within else "")
 
 
 @cache
 def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[Place, ...]]:
-    """Give where the Python modules of a folder name which requirement.
+    """Return where the Python modules of a folder name which requirement.
 
     Args:
         folder: below the root; one that is not there names nothing.

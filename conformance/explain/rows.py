@@ -67,7 +67,7 @@ class RowExplained:
         return f"{text}#{kept.replace(' ', '-')}"
 
     def as_document(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         row = self.row
         return {
             "id": row.id,

@@ -56,13 +56,13 @@ class Expected:
     source: Callable[[], pa.Table] | None = None
 
     def rows(self) -> pa.Table:
-        """Give the expected rows."""
+        """Return the expected rows."""
         assert self.source is not None
         return self.source()
 
 
 def rows_files(folder: Path) -> list[Path]:
-    """Give the Parquet files of an ``expected_data`` folder, in the order of their names."""
+    """Return the Parquet files of an ``expected_data`` folder, in the order of their names."""
     names = sorted(os.listdir(folder) if folder.is_dir() else ())  # noqa: PTH208  by far quicker
     return [folder / name for name in names if name.endswith(".parquet") and name[0] not in "._"]
 
@@ -78,7 +78,7 @@ def _rows_of(path: Path) -> pa.Table:
         facts = file.metadata
         if facts.num_rows <= _FEW_ROWS:
             return file.read()
-        # One long value of a dictionary can stand in every row: rows are unfolded a few at a time.
+        # One long value of a dictionary can stand in every row: rows are decoded a few at a time.
         groups = (facts.row_group(index).total_byte_size for index in range(facts.num_row_groups))
         step = max(1, _LARGEST_ROWS // max(path.stat().st_size, *groups))
         batches, total = [], 0
@@ -204,5 +204,5 @@ class Case:
 
     @property
     def chapter(self) -> str:
-        """Give the chapter's slug."""
+        """Return the chapter's slug."""
         return self.id.partition("/")[0]

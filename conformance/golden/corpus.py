@@ -46,7 +46,7 @@ _COMMON: Final = frozenset(
 
 
 def default_corpus_path() -> Path:
-    """Give the corpus that is shipped with the package, or that stands beside it."""
+    """Return the corpus that is shipped with the package, or that stands beside it."""
     shipped = PACKAGE / "corpus"
     return shipped if shipped.is_dir() else PROJECT / "golden-tables"
 

@@ -12,7 +12,7 @@ __all__ = ["in_partition"]
 
 
 def in_partition(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
-    """Give the tree that is true for the rows of one partition.
+    """Return the tree that is true for the rows of one partition.
 
     Args:
         values: for each partition column its value, a typed literal; null for the null partition.

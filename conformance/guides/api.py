@@ -69,7 +69,7 @@ def _definition(body: list[ast.stmt], name: str) -> ast.stmt | None:
 
 
 def _following(body: list[ast.stmt], of: ast.stmt) -> str | None:
-    """Give the text that stands below an assignment."""
+    """Return the text that stands below an assignment."""
     after = body[body.index(of) + 1 :][:1]
     match after:
         case [ast.Expr(value=ast.Constant(value=str(text)))]:
@@ -135,7 +135,7 @@ def _code(text: str) -> str:
 
 
 def _prose(text: str | None) -> str:
-    """Give a docstring in Markdown: its sections become lists."""
+    """Return a docstring in Markdown: its sections become lists."""
     lines: list[str] = []
     entries = False
     for line in (text or "").splitlines():

@@ -162,7 +162,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def with_blocks(text: str) -> str:
-    """Give a guide with every generated part as the code gives it.
+    """Return a guide with every generated part as the code gives it.
 
     Raises:
         LookupError: a marker names no part.

@@ -130,13 +130,13 @@ def _named(what: str, verdict: Verdict) -> Verdict:
 
 
 def generated_items(plan: Plan) -> Iterator[Item]:
-    """Give an item for every history to be read, in every layout."""
+    """Return an item for every history to be read, in every layout."""
     for number, drawn in enumerate(plan.histories("read")):
         yield from read_items(number, drawn)
 
 
 def read_items(number: int, drawn: Drawn) -> Iterator[Item]:
-    """Give an item for every layout of a history; titles have its number."""
+    """Return an item for every layout of a history; titles have its number."""
     for layout in LAYOUTS:
         identity = f"generated/{drawn.name}/{layout.name}"
         made = ReadHistory(identity, drawn, layout)

@@ -80,11 +80,11 @@ class Item:
     steps: tuple[Judged, ...] = ()
 
     def requirement(self, revision: str) -> str | None:
-        """Give the requirement that is judged under a revision; ``None`` where none is."""
+        """Return the requirement that is judged under a revision; ``None`` where none is."""
         return self.judged.in_revision(revision) if revision in self.revisions else None
 
     def requirements_judged(self, revision: str) -> frozenset[str]:
-        """Give what is judged under a revision, by the item and by steps of it."""
+        """Return what is judged under a revision, by the item and by steps of it."""
         whole = self.requirement(revision)
         if whole is None:
             return frozenset()
@@ -95,7 +95,7 @@ class Item:
 def golden_items(
     corpus: Corpus, special: Mapping[str, Callable[[Case, Spec, Judge], Verdict]] | None = None
 ) -> Iterator[Item]:
-    """Give an item for every spec of a corpus.
+    """Return an item for every spec of a corpus.
 
     Args:
         corpus: the golden tables.
@@ -120,7 +120,7 @@ def golden_items(
 
 
 def judged_by(spec: Spec) -> Judged:
-    """Give what a spec is held to; a refusal that is due says so itself."""
+    """Return what a spec is held to; a refusal that is due says so itself."""
     due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
     return judged_of(
         spec.type,

@@ -1,7 +1,7 @@
 """Items out of mutations: a valid table changed in one way, judged for who must notice.
 
 Serves the chapters that the mutations name. For a reader the change must lead to a refusal, or to
-the rows of before. The audit of the kit is judged by the same mutations: of each that it must
+the original rows. The audit of the kit is judged by the same mutations: of each that it must
 notice it has to find a requirement that the mutation names.
 """
 
@@ -46,7 +46,7 @@ class _ForReader:
             return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
         tolerated = "same_rows" in self.mutation.tolerated
         if tolerated and verdict.outcome is Outcome.FAIL:
-            # The rows of before are tolerated, other rows are not.
+            # The original rows are tolerated, other rows are not.
             self.mutation.build(root)
             again = self._ask(judge, root, same)
             if again.outcome is Outcome.PASS:
@@ -86,7 +86,7 @@ def _same_rows(builder: TableBuilder) -> Expected:
 
 
 def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
-    """Give the items of every mutation.
+    """Return the items of every mutation.
 
     Args:
         registry: says under which revisions a mutation's requirements hold.

@@ -76,13 +76,13 @@ def _steps(history: History) -> Iterator[dict[str, Any]]:
 
 
 def generated_recipes(plan: Plan) -> Iterator[Item]:
-    """Give an item for every history to be written."""
+    """Return an item for every history to be written."""
     for number, drawn in enumerate(plan.histories("write")):
         yield written_item(number, drawn, there=plan.profile == "gate")
 
 
 def written_item(number: int, drawn: Drawn, *, there: bool = True) -> Item:
-    """Give the item of a history to be written; its title has the number.
+    """Return the item of a history to be written; its title has the number.
 
     Without ``there`` the history is drawn when it is judged, and what its steps judge is not known
     until then.

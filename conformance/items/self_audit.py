@@ -19,7 +19,7 @@ __all__ = ["judge_checksum", "judge_mutation"]
 
 
 def _serious(table: Path) -> list[tuple[str, str, str]]:
-    """Give requirement, place and message of what is more than information."""
+    """Return requirement, place and message of what is more than information."""
     return [
         (finding.requirement, finding.place, finding.message.replace(str(table), "<table>"))
         for finding in audit(str(table))
@@ -53,7 +53,7 @@ def _verdict_of(mutation: Mutation, root: Path) -> Verdict:
 
 
 def judge_checksum(case: Case, spec: Spec, judge: Judge) -> Verdict:
-    """Take the verdict about a ``checksum`` spec: the audit tells whether the file is right."""
+    """Take the verdict about a ``checksum`` spec: the audit says whether the file is right."""
     assert isinstance(spec.expectation, Expected)
     name = checksum_name(spec.parameters["version"])
     found = [f for f in _serious(judge.store.table(case)) if f[1].rpartition("/")[2] == name]

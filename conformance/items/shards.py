@@ -31,11 +31,11 @@ class Shard:
     parts: int
 
     def of(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """Give the items of this part, in the order in which they come."""
+        """Return the items of this part, in the order in which they come."""
         return tuple(item for item in items if self._takes(item.id.rpartition("/")[0]))
 
     def as_document(self, selected: int) -> dict[str, Any]:
-        """Give the part for the header of a results file.
+        """Return the part for the header of a results file.
 
         Args:
             selected: how many items the whole selection has.

@@ -72,7 +72,7 @@ def claims_faults(claims: Claims) -> Iterator[str]:
 
 
 def as_document(claims: Claims) -> dict[str, Any]:
-    """Give claims as results and baselines hold them."""
+    """Return claims as results and baselines hold them."""
     return {
         each.name: sorted(value) if isinstance(value, frozenset) else value
         for each in fields(claims)

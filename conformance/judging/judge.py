@@ -183,7 +183,7 @@ class Judge:
 
 
 def _placed(case: Case, spec: Spec, table: Path) -> Spec:
-    """Give a spec whose answer says where the table lies, in a case that leaves that open."""
+    """Return a spec whose answer says where the table lies, in a case that leaves that open."""
     if not case.placeholders:
         return spec
 

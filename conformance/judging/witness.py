@@ -68,7 +68,7 @@ class Witness:
 
 
 def claims_to_read(claims: Claims, snapshot: Snapshot) -> bool:
-    """Tell whether an implementation says that it reads tables of a protocol and a schema."""
+    """Return whether an implementation says that it reads tables of a protocol and a schema."""
     protocol = snapshot.protocol
     if protocol.min_reader_version > claims.reader_version:
         return False

@@ -167,7 +167,7 @@ def _end_java() -> None:
 
 
 def check_spark() -> bool:
-    """Look for what Spark needs; tells whether ``spark-submit`` runs this process.
+    """Look for what Spark needs; says whether ``spark-submit`` runs this process.
 
     Raises:
         SparkMissingError: Java or a Python package is missing.

@@ -105,7 +105,7 @@ def work(function: str, unit: str) -> str:
 
 @dataclass(slots=True)
 class _Here:
-    """Processes of this machine, made anew where one is killed."""
+    """Processes of this machine, replaced where one is killed."""
 
     count: int
     _pool: ProcessPoolExecutor | None = None

@@ -83,7 +83,7 @@ class StoredTable:
         raise StoreError(f"{self.location}: others are always faster")
 
     def progress(self) -> dict[str, int]:
-        """Give what is recorded: who brought rows, and how far each is."""
+        """Give what is recorded: who added rows, and how far each is."""
         try:
             txns = Table(self.location).snapshot().txns
         except NotFoundError:

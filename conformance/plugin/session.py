@@ -82,7 +82,7 @@ class _WorkerPlugin:
 
     @pytest.fixture(scope="session")
     def delta_tck_run(self) -> Run:
-        """Give the run."""
+        """Return the run."""
         return self.run
 
     @pytest.fixture

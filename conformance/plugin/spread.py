@@ -1,7 +1,7 @@
 """Judge in several processes that are forked once everything is loaded and collected.
 
-A test process of pytest-xdist begins anew: it imports, reads the corpus and collects what the
-first process has already. A fork has all of it. Items of one case stay in one process, which
+A test process of pytest-xdist starts from nothing: it imports, reads the corpus and collects what
+the first process has already. A fork has all of it. Items of one case stay in one process, which
 copies its table once, and reports come back in the order of the items, whoever was faster: a run
 in four processes reads, stops and writes its results as a run in one.
 """
@@ -40,7 +40,7 @@ _FEWEST: Final = 8
 
 _END_SECONDS: Final = 10.0
 
-_Told: TypeAlias = list[dict[str, Any]]
+_Reports: TypeAlias = list[dict[str, Any]]
 """Reports of one item, and warnings on the way, as plain data."""
 
 _WARNING: Final = "delta-tck-warning"
@@ -120,7 +120,7 @@ class Crew:
         self._processes: list[_Process] = []
 
     def reports(self, count: int) -> Generator[list[pytest.TestReport]]:
-        """Give the reports of each item, in the order of the items.
+        """Return the reports of each item, in the order of the items.
 
         An item whose process ends is reported as failed, and another process goes on.
 
@@ -128,22 +128,22 @@ class Crew:
             count: how many processes judge.
 
         """
-        found: dict[int, _Told] = {}
+        found: dict[int, _Reports] = {}
         try:
             for _ in range(min(count, len(self._waiting))):
                 self._start()
             for index in range(len(self._session.items)):
                 while index not in found:
                     self._receive(found)
-                yield self._retold(found.pop(index))
+                yield self._replayed(found.pop(index))
         finally:
             self._end()
 
-    def _retold(self, told: _Told) -> list[pytest.TestReport]:
-        """Give the reports, and pass on the warnings."""
+    def _replayed(self, reports: _Reports) -> list[pytest.TestReport]:
+        """Return the reports, and pass on the warnings."""
         config = self._session.config
         found = []
-        for data in told:
+        for data in reports:
             if _WARNING in data:
                 hook = config.hook.pytest_warning_recorded
                 hook.call_historic(kwargs={**data[_WARNING], "location": None})
@@ -179,22 +179,22 @@ class Crew:
                 made.left += portion or ()
                 made.link.send(portion)
 
-    def _receive(self, found: dict[int, _Told]) -> None:
+    def _receive(self, found: dict[int, _Reports]) -> None:
         """Take what has come from any process."""
         for link in wait([each.link for each in self._processes]):
             made = next(each for each in self._processes if each.link is link)
             try:
-                index, told, last = made.link.recv()
+                index, reports, last = made.link.recv()
             except (EOFError, OSError):
                 self._lose(made, found)
                 continue
-            found[index] = told
+            found[index] = reports
             made.left.popleft()
             if last:
                 made.portions -= 1
                 self._give(made)
 
-    def _lose(self, made: _Process, found: dict[int, _Told]) -> None:
+    def _lose(self, made: _Process, found: dict[int, _Reports]) -> None:
         """Report the item that a process ended at, and leave the rest of its items to another."""
         made.link.close()
         made.process.join()
@@ -244,14 +244,14 @@ class Crew:
                     following = None if at is None else self._session.items[at[0]]
                     item = self._session.items[index]
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                    link.send((index, plugin.told, last))
-                    plugin.told = []
+                    link.send((index, plugin.reports, last))
+                    plugin.reports = []
             finally:
                 self._finish()
 
 
 def _upcoming(link: Connection) -> Iterator[tuple[int, bool]]:
-    """Give items, and whether each is the last of its portion."""
+    """Return items, and whether each is the last of its portion."""
     while portion := link.recv():
         for index in portion:
             yield index, index == portion[-1]
@@ -261,7 +261,7 @@ class _Teller:
     """Takes what is reported in a copy, where nobody else has anything to say."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.told: _Told = []
+        self.reports: _Reports = []
         self._config = config
         plugins = config.pluginmanager
         plugins.unregister(name="terminalreporter")
@@ -276,7 +276,7 @@ class _Teller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep a report."""
         hook = self._config.hook
-        self.told.append(hook.pytest_report_to_serializable(config=self._config, report=report))
+        self.reports.append(hook.pytest_report_to_serializable(config=self._config, report=report))
 
     def pytest_warning_recorded(
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str
@@ -286,5 +286,5 @@ class _Teller:
         plain = warnings.WarningMessage(
             str(given.message), given.category, given.filename, given.lineno
         )
-        told = {"warning_message": plain, "when": when, "nodeid": nodeid}
-        self.told.append({_WARNING: told})
+        warning = {"warning_message": plain, "when": when, "nodeid": nodeid}
+        self.reports.append({_WARNING: warning})

@@ -42,7 +42,7 @@ _WIDTH: Final = 200
 
 
 def counts_line(records: Iterable[Record]) -> str:
-    """Give one line of counts by outcome, known failures apart."""
+    """Return one line of counts by outcome, known failures apart."""
     counts = Counter(str(record["outcome"]) for record in records if not _known(record))
     known = sum(1 for record in records if _known(record))
     parts = [f"{counts[o]} {o}" for o in Outcome if counts[o]]
@@ -53,7 +53,7 @@ def counts_line(records: Iterable[Record]) -> str:
 
 
 def lead_line(records: Sequence[Record], selected: int) -> str:
-    """Give the line that every summary begins with: what was judged, and what not claimed."""
+    """Return the line that every summary begins with: what was judged, and what not claimed."""
     words = [f"{word} ({count})" for word, count in unclaimed_words(records)]
     missing = f"; not claimed: {_list(words, _WORDS)}" if words else ""
     return f"{share_of(records, selected)}{missing}"
@@ -104,7 +104,7 @@ class Summary:
     verbose: bool = False
 
     def lines(self) -> Iterator[str]:
-        """Give the lines, without ends; nothing in them steers a terminal."""
+        """Return the lines, without ends; nothing in them steers a terminal."""
         yield from map(printable, self._parts())
 
     def _parts(self) -> Iterator[str]:
@@ -221,5 +221,5 @@ def _line(text: str) -> str:
 
 
 def reproduce_command(impl: str, options: Sequence[str], identity: str) -> str:
-    """Give the command that repeats one item."""
+    """Return the command that repeats one item."""
     return shlex.join(["pytest", f"--impl={impl}", *options, f"--tck-case={identity}"])

@@ -62,7 +62,7 @@ class Contents:
 
 
 def table_digest(folder: Path) -> str:
-    """Give one digest of all files below a folder."""
+    """Return one digest of all files below a folder."""
     found = hashlib.sha256()
     for name, digest in sorted(digests(folder).items()):
         found.update(name.encode() + b"\0" + digest)

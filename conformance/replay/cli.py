@@ -67,7 +67,7 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
     finally:
         store.close()
         adapter.close()
-    for line in _told(description, verdict, note):
+    for line in _printed(description, verdict, note):
         say(line)
     return _STATUSES.get(verdict.outcome, Status.OK)
 
@@ -94,7 +94,7 @@ def _note(about: ReadHistory | WrittenHistory, digest: str | None) -> str | None
     return None if same else "this kit lays the history out otherwise than the bundle's table"
 
 
-def _told(description: dict[str, object], verdict: Verdict, note: str | None) -> list[str]:
+def _printed(description: dict[str, object], verdict: Verdict, note: str | None) -> list[str]:
     lines = [f"{description['case']}: {verdict.outcome.value}"]
     if verdict.hazard or verdict.requirement:
         lines.append(f"  {verdict.hazard or ''} {verdict.requirement or ''}".rstrip())

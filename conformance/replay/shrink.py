@@ -38,13 +38,13 @@ _GIST: Final = 60
 
 
 def way_of(verdict: Verdict) -> tuple[Any, ...]:
-    """Give what two failures of one kind have in common: no names, numbers and versions."""
+    """Return what two failures of one kind have in common: no names, numbers and versions."""
     message = _PARTICULAR.sub("#", _PLACE.sub("", verdict.message)).split(";")[0]
     return verdict.outcome, verdict.hazard, verdict.requirement, message[:_GIST]
 
 
 def way_words(verdict: Verdict) -> str:
-    """Give :func:`way_of` in words, less the outcome; equal for failures of one kind."""
+    """Return :func:`way_of` in words, less the outcome; equal for failures of one kind."""
     return ": ".join(str(part) for part in way_of(verdict)[1:] if part)
 
 
@@ -157,7 +157,7 @@ _PLAIN: Final = {
 
 
 def _less(operation: Operation) -> Iterator[Operation]:
-    """Give an operation of fewer rows, properties and conditions."""
+    """Return an operation of fewer rows, properties and conditions."""
     make: Any = replace
     for each in fields(operation):
         value = getattr(operation, each.name)

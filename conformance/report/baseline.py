@@ -43,7 +43,7 @@ _NUMBERS: Final = ("reader_version", "writer_version")
 
 
 def is_pattern(message: str) -> bool:
-    """Tell whether the message of an entry is a regular expression."""
+    """Return whether the message of an entry is a regular expression."""
     return len(message) > 2 and message[0] == message[-1] == "/"
 
 
@@ -71,15 +71,15 @@ class Entry:
     place: str = ""
 
     def names(self, identity: str) -> bool:
-        """Tell whether the entry is about an item."""
+        """Return whether the entry is about an item."""
         return fnmatchcase(identity, self.id) if "*" in self.id else identity == self.id
 
     def explains(self, requirements: Iterable[str], message: str) -> bool:
-        """Tell whether a failure is the known one."""
+        """Return whether a failure is the known one."""
         return self.requirement in requirements and self.says(message)
 
     def says(self, message: str) -> bool:
-        """Tell whether a failure's message is the known one."""
+        """Return whether a failure's message is the known one."""
         if is_pattern(self.message):
             return _occurs(self.message[1:-1], message)
         return self.message in message
@@ -101,7 +101,7 @@ class Baseline:
     judged: float | None = None
 
     def about(self, identity: str) -> tuple[Entry, ...]:
-        """Give the entries about an item."""
+        """Return the entries about an item."""
         return tuple(entry for entry in self.entries if entry.names(identity))
 
     def check(self, universe: Sequence[str]) -> list[str]:

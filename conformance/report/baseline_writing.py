@@ -48,12 +48,12 @@ class Outcomes:
     shipped: bool = True
 
     def failed(self, identity: str) -> bool:
-        """Tell whether an item was asked and failed."""
+        """Return whether an item was asked and failed."""
         return identity in self.records and self.records[identity]["outcome"] in self.failing
 
 
 def merged(entries: Sequence[Entry], outcomes: Outcomes) -> list[Entry]:
-    """Give the entries that a baseline has after a run, the new ones last."""
+    """Return the entries that a baseline has after a run, the new ones last."""
     kept: list[Entry] = []
     explained: set[str] = set()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Tell two results files apart, case by case.
+"""Compare two results files, case by case.
 
 Totals hide regressions, so every case that two runs judge differently is named. A case is worse
 off when its outcome ranks higher (:data:`conformance.base.outcomes.MEANINGS`): an answer that is no
@@ -134,7 +134,7 @@ class Difference:
 
     @property
     def _alike(self) -> bool:
-        """Tell whether both runs chose among the same cases in the same way."""
+        """Return whether both runs chose among the same cases in the same way."""
         return all(
             self.before.header.get(name) == self.after.header.get(name)
             for name, _ in _STAMPS
@@ -183,7 +183,7 @@ def _share(results: Results) -> Share:
 
 
 def _comparable(record: Mapping[str, Any]) -> tuple[object, ...]:
-    """Give what tells two verdicts apart: outcome, reading, and of failures the message."""
+    """Return what distinguishes two verdicts: outcome, reading, and of failures the message."""
     meaning = MEANINGS[Outcome(record["outcome"])]
     message = record["message"] if meaning.fails or meaning.strict else ""
     for pattern, word in _VARYING:

@@ -64,7 +64,7 @@ def _markdown(difference: Difference) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Give text that neither ends a cell of a table nor begins HTML."""
+    """Return text that neither ends a cell of a table nor begins HTML."""
     shown = " ".join(text.split())[:_COLUMNS]
     for character, escaped in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;")):
         shown = shown.replace(character, escaped)

@@ -49,7 +49,7 @@ _ORDER: Final = (
 
 
 def render_page(columns: Sequence[Column]) -> str:
-    """Give the page for some results, one column each."""
+    """Return the page for some results, one column each."""
     return "".join(
         (
             "<!doctype html><html lang=en><meta charset=utf-8>",

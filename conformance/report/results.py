@@ -137,7 +137,7 @@ class ResultsWriter:
         self._file.close()
 
     def __enter__(self) -> Self:
-        """Give the writer."""
+        """Return the writer."""
         return self
 
     def __exit__(
@@ -185,7 +185,7 @@ def read_results(path: Path) -> Results:
     """Read a results file, and hold its lines against its footer.
 
     Raises:
-        ResultsError: it is none, lacks its footer, or is not as it was written.
+        ResultsError: it is not a results file, lacks its footer, or is not as it was written.
 
     """
     try:

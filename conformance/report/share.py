@@ -35,7 +35,7 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """Give the share in percent, rounded down to a tenth: 100 means all."""
+        """Return the share in percent, rounded down to a tenth: 100 means all."""
         return math.floor(1000 * self.judged / self.of) / 10 if self.of else 0.0
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ def unclaimed_words(records: Iterable[Record]) -> list[tuple[str, int]]:
 
 
 def least_judged(records: Sequence[Record], below: float) -> list[tuple[str, Share]]:
-    """Give the chapters of which less than some percentage was judged, the least first."""
+    """Return the chapters of which less than some percentage was judged, the least first."""
     chapters: dict[str, list[Record]] = {}
     for record in records:
         chapters.setdefault(record["chapter"], []).append(record)

@@ -87,7 +87,7 @@ def column_of(results: Results) -> Column:
 
 
 def chapters_of(columns: Sequence[Column]) -> Iterator[str]:
-    """Give every chapter that any of the files has, in alphabetical order."""
+    """Return every chapter that any of the files has, in alphabetical order."""
     yield from sorted({chapter for column in columns for chapter in column.cells})
 
 

@@ -57,7 +57,7 @@ _OWN: Final = "kit"
 
 
 class CitationError(ValueError):
-    """A case or a module cannot be read, so that nobody can tell what it names."""
+    """A case or a module cannot be read, so that what it names is unknown."""
 
     def __init__(self, path: Path, message: str) -> None:
         """Name the file first, where the eye looks for it."""
@@ -84,7 +84,7 @@ class Citation:
     revisions: frozenset[str] = frozenset(SELECTIONS)
 
     def judges(self, registry: Registry, revision: str | None) -> frozenset[str]:
-        """Give the ids that the case judges.
+        """Return the ids that the case judges.
 
         Args:
             registry: the requirements.
@@ -183,7 +183,7 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
 
 @cache
 def found_in_tables() -> frozenset[str]:
-    """Give the requirements of writers and files that the kit finds broken in a table."""
+    """Return the requirements of writers and files that the kit finds broken in a table."""
     root = PROJECT
     cited = [
         *cited_in_source(root / "conformance" / "audit", "audit"),
@@ -208,7 +208,7 @@ def cited_in_steps(folder: Path) -> Iterator[Citation]:
 
 
 def _rules(node: Any) -> Iterator[str]:
-    """Give the requirements that the rules of a schema cite, at any depth."""
+    """Return the requirements that the rules of a schema cite, at any depth."""
     if isinstance(node, dict):
         cited = node.get("x-requirement")
         yield from cited if isinstance(cited, list) else ()

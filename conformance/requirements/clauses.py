@@ -109,7 +109,7 @@ class ClauseIndex:
 
 
 def sentences(document: str) -> Mapping[str, str]:
-    """Give every sentence, bullet and table cell of a text by its digest, as it is spelled."""
+    """Return every sentence, bullet and table cell of a text by its digest, as it is spelled."""
     plain = _unmarked(document)
     found: dict[str, str] = {}
     start = 0

@@ -105,14 +105,14 @@ def _defect(node: Node) -> Defect:
 
 
 def spec_of_case(case: Case) -> Spec | None:
-    """Give the read of a case's latest version; ``None`` where none is asked."""
+    """Return the read of a case's latest version; ``None`` where none is asked."""
     reads = [spec for spec in case.specs if spec.type == "read"]
     latest = [spec for spec in reads if spec.id.endswith("/read-latest")]
     return next(reversed(latest or sorted(reads, key=lambda spec: spec.id)), None)
 
 
 def ruling_of_case(case: Case) -> str | None:
-    """Give what a read of a case's latest version has to come to; ``None`` where none is asked."""
+    """Return what a read of a case's latest version has to give; ``None`` where none is asked."""
     spec = spec_of_case(case)
     if spec is None:
         return None
@@ -126,14 +126,14 @@ def ruling_of_case(case: Case) -> str | None:
 
 
 def ruling_of_mutation(mutation: Mutation) -> str:
-    """Give what a read of a mutated table has to come to."""
+    """Return what a read of a mutated table has to come to."""
     if mutation.expect == "refused":
         return "refused"
     return "contested" if mutation.expect == "contested" or mutation.tolerated else "read"
 
 
 def ruling_of_recipe(spec: Spec, registry: Registry) -> tuple[str | None, str | None]:
-    """Give what a recipe has of a writer: the ruling, and the row that a refusal obeys.
+    """Return what a recipe has of a writer: the ruling, and the row that a refusal obeys.
 
     Args:
         spec: a spec of type ``write``.
@@ -162,7 +162,7 @@ class _Finding(Protocol):
 
 
 def ruling_of_findings(findings: Iterable[_Finding], breaks: str | None) -> str:
-    """Give what the audit makes of a table with a defect, by the row that it breaks."""
+    """Return what the audit makes of a table with a defect, by the row that it breaks."""
     severities = {each.severity for each in findings if breaks in (None, each.requirement)}
     if "error" in severities:
         return "forbidden"

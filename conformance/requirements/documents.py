@@ -56,7 +56,7 @@ class Node:
 
     @property
     def place(self) -> str:
-        """Give ``file:line``, lines from 1."""
+        """Return ``file:line``, lines from 1."""
         return f"{self.path}:{_line(self.node.start_mark)}"
 
     def fail(self, message: str) -> RegistryError:

@@ -13,7 +13,7 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.requirements.judged import SUPPORTED
 from conformance.requirements.registry import Registry
 
-__all__ = ["ROWS_READ", "ROWS_WRITTEN", "weighed"]
+__all__ = ["ROWS_READ", "ROWS_WRITTEN", "at_level"]
 
 ROWS_READ: Final = "SNAP-007"
 """What a reader breaks that gives other rows."""
@@ -25,10 +25,10 @@ ROWS_WRITTEN: Final = "SNAP-008"
 """What a writer breaks that leaves other rows, or none that can be read."""
 
 
-def weighed(
+def at_level(
     verdict: Verdict, judged: str, asked: str, registry: Registry, revision: str = "upstream"
 ) -> Verdict:
-    """Give a verdict its requirement, and the outcome that the level of that one has.
+    """Return a verdict its requirement, and the outcome that the level of that one has.
 
     Args:
         verdict: as the judge took it.

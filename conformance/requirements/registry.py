@@ -124,7 +124,7 @@ class UnknownRequirementError(KeyError):
         super().__init__(requirement)
 
     def __str__(self) -> str:
-        """Give one sentence with a hint, where there is one."""
+        """Return one sentence with a hint, where there is one."""
         hint = f"; did you mean {', '.join(self.nearest)}?" if self.nearest else ""
         return f"no requirement has the id {self.requirement!r}{hint}"
 
@@ -187,7 +187,7 @@ class Requirement:
     place: str
 
     def holds_in(self, revision: str) -> bool:
-        """Tell whether the clause binds under a selection out of :data:`SELECTIONS`.
+        """Return whether the clause binds under a selection out of :data:`SELECTIONS`.
 
         Raises:
             ValueError: the selection is not one.
@@ -238,7 +238,7 @@ class Registry:
             raise UnknownRequirementError(requirement_id, nearest) from None
 
     def __contains__(self, requirement_id: object) -> bool:
-        """Tell whether a row, retired or not, has the id."""
+        """Return whether a row, retired or not, has the id."""
         return requirement_id in self._rows
 
     def __iter__(self) -> Iterator[Requirement]:

@@ -22,7 +22,7 @@ __all__ = ["merge", "run_merge_cli", "write_merged"]
 
 
 def merge(parts: Mapping[str, Results]) -> Results:
-    """Give the results of a run out of those of its parts.
+    """Return the results of a run out of those of its parts.
 
     Args:
         parts: name of each file, and what it holds.
@@ -66,7 +66,7 @@ def merge(parts: Mapping[str, Results]) -> Results:
 
 
 def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Give the header of the whole run, and which part of it there is."""
+    """Return the header of the whole run, and which part of it there is."""
     header = {key: value for key, value in part.header.items() if key not in ("line", "format")}
     shard = header.pop("shard", None)
     if shard is None:
@@ -77,7 +77,7 @@ def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]
 def _status(
     records: Sequence[Mapping[str, Any]], parts: Sequence[Status], strict: str | None
 ) -> Status:
-    """Give the status of the whole; what a part alone knows, as of its baseline, it has told."""
+    """Return the status of the whole; what a part alone knows, as of its baseline, it reported."""
     status = decide_status(records, (), 0, (), strict)
     if status is not Status.OK:
         return status

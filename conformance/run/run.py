@@ -34,7 +34,7 @@ from conformance.replay.keeper import Keeper
 from conformance.report.baseline import Baseline, Entry, load_baseline
 from conformance.report.results import record_of
 from conformance.report.share import share_of
-from conformance.requirements.levels import weighed
+from conformance.requirements.levels import at_level
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import select
 from conformance.run.settings import Settings
@@ -45,7 +45,7 @@ __all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
 
 
 def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
-    """Give everything that can be judged: golden specs, generated layouts, mutations.
+    """Return everything that can be judged: golden specs, generated layouts, mutations.
 
     A corpus that the options name is judged alone, and the audit only with our own reader: it is
     the kit's, not the implementation's.
@@ -114,7 +114,7 @@ class Run:
             self.selected = self.settings.shard.of(self.selected)
 
     def of_source(self, source: str) -> list[Item]:
-        """Give the selected items of one source."""
+        """Return the selected items of one source."""
         return [item for item in self.selected if item.source == source]
 
     @cached_property
@@ -141,7 +141,7 @@ class Run:
 
     @cached_property
     def witness(self) -> Witness | None:
-        """Give the other implementation that reads what recipes leave, where one is named.
+        """Return the other implementation that reads what recipes leave, where one is named.
 
         Raises:
             AdapterStartError: it does not come up.
@@ -158,7 +158,7 @@ class Run:
 
     @property
     def judge(self) -> Judge:
-        """Give the judge of this process."""
+        """Return the judge of this process."""
         if self._judge is None:
             claims = self.description.claims
             assert self._adapter is not None
@@ -178,7 +178,7 @@ class Run:
         return self._judge
 
     def header(self) -> dict[str, Any]:
-        """Give the stamp of this run's results."""
+        """Return the stamp of this run's results."""
         who = self.description
         shard = self.settings.shard
         part = {} if shard is None else {"shard": shard.as_document(self.asked)}
@@ -293,12 +293,12 @@ def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
         trace = tuple(traceback.format_exception(error))
         verdict = Verdict(Outcome.ERROR, message, actual=message, details=trace)
     if judged is not None:
-        verdict = weighed(verdict, judged, item.judged.asked, registry, judge.revision)
+        verdict = at_level(verdict, judged, item.judged.asked, registry, judge.revision)
     return _printable(verdict)
 
 
 def _printable(verdict: Verdict) -> Verdict:
-    """Give a verdict that can be printed and written, whatever engines and tables say in it."""
+    """Return a verdict that can be printed and written, whatever engines and tables say in it."""
     return replace(
         verdict,
         message=printable(verdict.message),
@@ -339,7 +339,7 @@ def decide_status(
     shortfalls: Iterable[str] = (),
     strict: str | None = None,
 ) -> Status:
-    """Give the status of a run that came to its end.
+    """Return the status of a run that came to its end.
 
     Args:
         records: every judged item.

@@ -36,11 +36,11 @@ class Selection:
     cases: tuple[str, ...] = ()
 
     def as_document(self) -> dict[str, Any]:
-        """Give the selection for the header of a results file."""
+        """Return the selection for the header of a results file."""
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
     def takes(self, item: Item) -> bool:
-        """Tell whether an item is asked for."""
+        """Return whether an item is asked for."""
         return (
             item.requirement(self.revision) is not None
             and (not self.requirements or proves(item, self.requirements, self.revision))
@@ -51,7 +51,7 @@ class Selection:
 
 
 def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
-    """Tell whether an item can show that one of some requirements is broken.
+    """Return whether an item can show that one of some requirements is broken.
 
     It or a step of it judges the requirement, or it has a table written, which is held against
     everything that the audit and the checks of steps know of writers and of files.
@@ -67,7 +67,7 @@ def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
 
 
 def names(pattern: str, identity: str) -> bool:
-    """Tell whether a case id, spec id or pattern names an item."""
+    """Return whether a case id, spec id or pattern names an item."""
     if "*" in pattern:
         return fnmatchcase(identity, pattern)
     return identity == pattern or identity.startswith(f"{pattern}/")
@@ -99,7 +99,7 @@ def _check(selection: Selection, items: Sequence[Item], registry: Registry) -> N
 
 
 def select(selection: Selection, items: Sequence[Item], registry: Registry) -> tuple[Item, ...]:
-    """Give the items that the options ask for.
+    """Return the items that the options ask for.
 
     Args:
         selection: what is asked for.

@@ -18,7 +18,7 @@ from conformance.workers.resolve import Isolation, Limits
 __all__ = ["SEED", "Settings", "read_settings"]
 
 SEED: Final = "delta_tck_seed"
-"""Under which name a test process of xdist is told the seed."""
+"""Under which name a test process of xdist gets the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Settings:
     shard: Shard | None = None
 
     def repeat_options(self) -> list[str]:
-        """Give the options that a command needs to repeat one item."""
+        """Return the options that a command needs to repeat one item."""
         options = [f"--tck-corpus={self.corpus}"] if self.corpus else []
         if self.selection.revision != "upstream":
             options.append(f"--tck-revision={self.selection.revision}")
@@ -72,7 +72,7 @@ class Settings:
         return options
 
     def as_document(self) -> dict[str, Any]:
-        """Give what was asked, and how, for the header of a results file."""
+        """Return what was asked, and how, for the header of a results file."""
         return {
             **self.selection.as_document(),
             "generate": self.plan.profile,
@@ -83,7 +83,7 @@ class Settings:
 
     @property
     def narrowed(self) -> bool:
-        """Tell whether the options take less than all cases of the revision."""
+        """Return whether the options take less than all cases of the revision."""
         selection = self.selection
         named = (selection.requirements, selection.features, selection.chapters, selection.cases)
         return self.shard is not None or any(named)
@@ -137,7 +137,7 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _bundles(config: pytest.Config) -> Path | None:
-    """Give where bundles go when nobody says: whoever explores wants to keep what is found."""
+    """Return where bundles go when nobody says: whoever explores wants to keep what is found."""
     explores = config.getoption(destination("--tck-generate")) == "explore"
     return Path(config.invocation_params.dir, "delta-tck-bundles") if explores else None
 
@@ -147,6 +147,6 @@ def _plan(config: pytest.Config) -> Plan:
     if profile == "gate":
         return Plan()
     seed = config.getoption(destination("--tck-seed"))
-    # A test process is told the seed of the run.
+    # A test process gets the seed of the run.
     seed = getattr(config, "workerinput", {}).get(SEED, seed)
     return Plan(profile, secrets.randbelow(2**31) if seed is None else seed)

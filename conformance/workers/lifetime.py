@@ -42,7 +42,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 
 def can_supervise() -> bool:
-    """Tell whether the run can go on in a child process.
+    """Return whether the run can go on in a child process.
 
     Not where a debugger is attached, which would stay behind, nor inside of another program that
     captures what is printed: there the run is not the process, and cannot end it unseen.
@@ -115,12 +115,12 @@ def _go_on(run: Callable[[], int], parent: int, writing: int) -> None:
 def _wait(child: int, watched: set[signal.Signals]) -> str:
     """Wait for the child, and pass on the signals that only this process got."""
     while True:
-        told = signal.sigwaitinfo(watched)
-        if told.si_signo == signal.SIGCHLD:
+        received = signal.sigwaitinfo(watched)
+        if received.si_signo == signal.SIGCHLD:
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid:
                 code = os.waitstatus_to_exitcode(status)
                 return f"signal {-code}" if code < 0 else f"exit status {code}"
-        elif told.si_signo != signal.SIGINT or told.si_code <= 0:
+        elif received.si_signo != signal.SIGINT or received.si_code <= 0:
             # Ctrl-C reaches the child by itself; its code says that the terminal sent it.
-            os.kill(child, told.si_signo)
+            os.kill(child, received.si_signo)

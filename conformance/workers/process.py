@@ -193,7 +193,7 @@ class _Process:
         return f"signal {-code}" if code < 0 else f"exit status {code}"
 
     def stderr(self) -> str:
-        """Give the end of what the process wrote to standard error."""
+        """Return the end of what the process wrote to standard error."""
         if self._popen.poll() is not None:
             self._drain.join(_GRACE_SECONDS)
         return printable(bytes(self._stderr).decode("utf-8", "replace"))

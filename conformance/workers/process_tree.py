@@ -71,12 +71,12 @@ class ProcessTree:
         self._known = {pid: running[pid].start for pid in members}
 
     def memory(self) -> int:
-        """Give the bytes that the processes seen by :meth:`look` hold; pages of files are not."""
+        """Return the bytes that the processes seen by :meth:`look` hold; pages of files are not."""
         pids = list(self._known)
         return sum(_kibibytes(pid, "status", _HELD) for pid in pids) * 1024
 
     def exact_memory(self) -> int:
-        """Give the same, with what several of them share counted once; takes longer."""
+        """Return the same, with what several of them share counted once; takes longer."""
         pids = list(self._known)
         exact = sum(_kibibytes(pid, "smaps_rollup", _OWN) for pid in pids) * 1024
         return exact or self.memory()
@@ -106,7 +106,7 @@ class ProcessTree:
 
 
 def _running() -> dict[int, _Process]:
-    """Give the processes that run, without those that ended and wait for their parent."""
+    """Return the processes that run, without those that ended and wait for their parent."""
     found = {}
     with contextlib.suppress(OSError):
         for name in [each.name for each in _PROC.iterdir()]:

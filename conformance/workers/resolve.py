@@ -93,7 +93,7 @@ def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]
 
 
 def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "auto") -> Adapter:
-    """Give the adapter that a ``--impl`` value names.
+    """Return the adapter that a ``--impl`` value names.
 
     Args:
         name: the value of ``--impl``.

@@ -1,7 +1,7 @@
 """Rows that travel between the kit and an adapter: Arrow IPC files, read without trust.
 
 Serves the section "Adapter messages" of ``docs/formats.md``. A small file may claim any number of
-rows and bytes: compressed buffers say how much they unfold to, and a type without buffers, as
+rows and bytes: compressed buffers say how much they decompress to, and a type without buffers, as
 null, is of any length. Both are counted before memory is taken for them.
 """
 
@@ -24,7 +24,7 @@ from conformance.base.untrusted import MIB
 __all__ = ["RowsError", "read_rows", "write_rows"]
 
 _LARGEST: Final = 1024 * MIB
-"""Bytes, in the file and unfolded."""
+"""Bytes, in the file and decompressed."""
 
 _MOST_ROWS: Final = 10_000_000
 _MOST_VALUES: Final = 100_000_000
@@ -59,9 +59,9 @@ def read_rows(path: Path) -> pa.Table:
     """
     try:
         content = _content(path)
-        unfolded = sum(_unfolded(content))
-        if unfolded > _LARGEST:
-            raise RowsError(f"rows at {path} unfold to {unfolded} bytes, over {_LARGEST}")
+        decompressed = sum(_decompressed(content))
+        if decompressed > _LARGEST:
+            raise RowsError(f"rows at {path} unfold to {decompressed} bytes, over {_LARGEST}")
         with pa.BufferReader(content) as source:
             table = pa.ipc.open_file(source).read_all()
         if table.num_rows > _MOST_ROWS:
@@ -110,7 +110,7 @@ class _Table:
     at: int
 
     def field(self, number: int) -> int | None:
-        """Give where a field is, ``None`` where it is absent."""
+        """Return where a field is, ``None`` where it is absent."""
         layout = self.at - _number("<i", self.content, self.at)
         slot = 4 + 2 * number
         if slot >= _number("<H", self.content, layout):
@@ -119,12 +119,12 @@ class _Table:
         return self.at + offset if offset else None
 
     def table(self, number: int) -> _Table | None:
-        """Give a field that is a table."""
+        """Return a field that is a table."""
         at = self.field(number)
         return None if at is None else _Table(self.content, at + _number("<I", self.content, at))
 
     def structs(self, number: int, layout: str) -> Iterator[tuple[int, ...]]:
-        """Give the entries of a field that is a vector of structs."""
+        """Return the entries of a field that is a vector of structs."""
         at = self.field(number)
         if at is not None:
             at += _number("<I", self.content, at)
@@ -142,8 +142,8 @@ def _number(layout: str, content: bytes, at: int) -> int:
     return _unpack(layout, content, at)[0]
 
 
-def _unfolded(content: bytes) -> Iterator[int]:
-    """Give how many bytes the buffers of each compressed batch say that they unfold to."""
+def _decompressed(content: bytes) -> Iterator[int]:
+    """Return how many bytes the buffers of each compressed batch say that they decompress to."""
     end = len(content) - len(_MAGIC) - 4
     if end < 0 or not content.endswith(_MAGIC):
         raise RowsError("rows cannot be read: no Arrow IPC file")
@@ -151,10 +151,10 @@ def _unfolded(content: bytes) -> Iterator[int]:
     footer = _Table(content, start + _number("<I", content, start))
     for field in (_DICTIONARIES, _BATCHES):
         for offset, metadata, body in footer.structs(field, "<qi4xq"):
-            yield _unfolded_batch(content, offset, offset + metadata, body)
+            yield _decompressed_batch(content, offset, offset + metadata, body)
 
 
-def _unfolded_batch(content: bytes, at: int, body: int, length: int) -> int:
+def _decompressed_batch(content: bytes, at: int, body: int, length: int) -> int:
     # Files of old versions have no mark before the length of the metadata.
     at += 8 if _number("<i", content, at) == -1 else 4
     message = _Table(content, at + _number("<I", content, at))

@@ -79,7 +79,7 @@ class WireError(ValueError):
 
 
 def returns_rows(request: Request) -> bool:
-    """Tell whether the answer to a request is a table of rows."""
+    """Return whether the answer to a request is a table of rows."""
     return isinstance(request, Scan | Changes)
 
 

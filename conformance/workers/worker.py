@@ -64,11 +64,11 @@ def _answer(adapter: Adapter, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _renewed(adapter: Adapter, error: BaseException) -> dict[str, Any]:
-    """Say that the adapter is as if just started, where it can tell."""
+    """Say that the adapter is as if just started, where it knows."""
     renew = getattr(adapter, "renew", None)
     try:
         fresh = renew is not None and renew(error) is True
-    except Exception:  # noqa: BLE001  what cannot be made anew is started anew
+    except Exception:  # noqa: BLE001  what cannot be reset is restarted
         fresh = False
     return {"fresh": True} if fresh else {}
 

@@ -99,7 +99,7 @@ def _many_lines(count: int) -> Change:
 
 
 def _full_vector(bits: int) -> Change:
-    """Give an inline vector that marks every one of many rows: a few run containers."""
+    """Return an inline vector that marks every one of many rows: a few run containers."""
     containers = (bits + 65535) // 65536
     cookie = (12347 | ((containers - 1) << 16)).to_bytes(4, "little")
     flags = b"\xff" * ((containers + 7) // 8)

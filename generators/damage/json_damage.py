@@ -79,7 +79,7 @@ def _replaced(document: Any, path: _Path, value: Any) -> Any:
 
 
 def _inner_json(value: Any) -> Any:
-    """Give the document inside a string that is JSON, ``None`` for any other value."""
+    """Return the document inside a string that is JSON, ``None`` for any other value."""
     if not isinstance(value, str) or not value.startswith(("{", "[")):
         return None
     try:
@@ -89,7 +89,7 @@ def _inner_json(value: Any) -> Any:
 
 
 def _spelled(document: Any) -> str:
-    """Give a document as JSON, marked strings as they are."""
+    """Return a document as JSON, marked strings as they are."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
     while (start := text.find(f'"{_MARK}')) >= 0:
         end = text.index('"', start + 1 + len(_MARK))
@@ -124,7 +124,7 @@ def _damage_document(document: Any, random: Random) -> Any:
 
 
 def damage_json_lines(data: bytes, random: Random) -> bytes:
-    """Damage one value of a file of JSON lines; bytes that are none come back as they are."""
+    """Damage one value of a file of JSON lines; other bytes come back as they are."""
     lines = data.split(b"\n")
     filled = [place for place, line in enumerate(lines) if line]
     if not filled:

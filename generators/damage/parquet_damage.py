@@ -43,7 +43,7 @@ def _retype(table: pa.Table, place: int, random: Random) -> pa.Table:
 
 
 def _retype_child(table: pa.Table, place: int, random: Random) -> pa.Table:
-    """Give one field of a struct column another type."""
+    """Change the type of one field of a struct column."""
     column: Any = table.column(place).combine_chunks()
     if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
         return _retype(table, place, random)
@@ -114,7 +114,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def damage_parquet(data: bytes, random: Random) -> bytes:
-    """Give a Parquet file of another shape; bytes that are none come back as they are."""
+    """Return a Parquet file of another shape; other bytes come back as they are."""
     try:
         table = pq.ParquetFile(BytesIO(data)).read()
     except (pa.ArrowInvalid, OSError):

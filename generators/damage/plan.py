@@ -43,26 +43,26 @@ class Damage:
         return f"{self.base.name}-{self.seed}-{self.number}"
 
     def build(self, root: Path) -> tuple[TableBuilder, str]:
-        """Build the base below ``root``, damage one or two files, and tell what was done."""
+        """Build the base below ``root``, damage one or two files, and return what was done."""
         builder = self.base.build(root)
         return builder, self.apply(root)
 
     def apply(self, root: Path) -> str:
-        """Damage one or two files of a table that is there, and tell what was done."""
+        """Damage one or two files of a table that is there, and return what was done."""
         random = Random(f"{self.seed}/{self.number}")  # noqa: S311  a plan, not a secret
-        told = []
+        done = []
         for _ in range(1 if random.random() < 0.8 else 2):
             files = log_and_vector_files(root)
             path = random.choice(files)
             technique = random.choice(_techniques(path))
             data = path.read_bytes()
             path.write_bytes(technique[1](data, random))
-            told.append(f"{technique[0]} {path.relative_to(root)}")
-        return ", ".join(told)
+            done.append(f"{technique[0]} {path.relative_to(root)}")
+        return ", ".join(done)
 
 
 def log_and_vector_files(root: Path) -> list[Path]:
-    """Give the files that damage may strike: the log, the vectors and the data, log twice."""
+    """Return the files that damage may strike: the log, the vectors and the data, log twice."""
     log = sorted(path for path in (root / "_delta_log").rglob("*") if path.is_file())
     others = sorted(
         path for path in root.rglob("*") if path.is_file() and "_delta_log" not in path.parts
@@ -80,18 +80,18 @@ _BY_SUFFIX: Final[Mapping[str, Sequence[tuple[str, _Technique]]]] = {
 
 
 def _techniques(path: Path) -> list[tuple[str, _Technique]]:
-    """Give the techniques for a file, those that know its format as likely as all others."""
+    """Return the techniques for a file, those that know its format as likely as all others."""
     plain = list(BYTE_DAMAGES.items())
     formatted = list(_BY_SUFFIX.get(path.suffix, ()))
     return plain + formatted * len(plain)
 
 
 def damage_at(number: int, seed: int = 0) -> Damage:
-    """Give the damage at a place of the plan."""
+    """Return the damage at a place of the plan."""
     return Damage(seed, number, BASES[number % len(BASES)])
 
 
 def damages(count: int, seed: int = 0) -> Iterator[Damage]:
-    """Give the first ``count`` damages of a plan, base tables in turn."""
+    """Return the first ``count`` damages of a plan, base tables in turn."""
     for number in range(count):
         yield damage_at(number, seed)

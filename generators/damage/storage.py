@@ -87,16 +87,16 @@ class FaultyStorage:
             raise self._error or TimeoutError(f"{name} {path}: the storage is still gone")
         if number != self._step:
             return call()
-        told = f"step {number}, {name} {path}, {self._fault}"
+        message = f"step {number}, {name} {path}, {self._fault}"
         match self._fault:
             case Fault.FAIL:
-                raise self._error or OSError(errno.EIO, told)
+                raise self._error or OSError(errno.EIO, message)
             case Fault.TIMEOUT:
-                raise self._error or TimeoutError(told)
+                raise self._error or TimeoutError(message)
             case Fault.LATE:
                 with suppress(Exception):
                     call()
-                raise self._error or TimeoutError(told)
+                raise self._error or TimeoutError(message)
             case Fault.KILL:
                 _die()
             case Fault.KILL_LATE:
@@ -142,7 +142,7 @@ class FaultyStorage:
         self._do("delete", path, lambda: self._inner.delete(path))
 
     def locator(self) -> Locator:
-        """Give what resolves paths; no step, since nothing is asked of what may fail."""
+        """Return what resolves paths; no step, since nothing is asked of what may fail."""
         return self._inner.locator()
 
     def holds(self, path: str) -> bool:
@@ -150,7 +150,7 @@ class FaultyStorage:
         return self._inner.holds(path)
 
     def identify(self, path: str) -> Identity | None:
-        """Give the identity of a file."""
+        """Return the identity of a file."""
         return self._do("identify", path, lambda: self._inner.identify(path))
 
 

@@ -151,7 +151,7 @@ def check_written(definitions: Sequence[Definition], corpus: Path = CORPUS) -> l
 
 
 def read_manifest(corpus: Path = CORPUS) -> dict[str, Any]:
-    """Give the manifest; without one, that of an empty corpus."""
+    """Return the manifest; without one, that of an empty corpus."""
     path = corpus / "manifest.json"
     if not path.exists():
         return {"revision": PROTOCOL_REVISION, "cases": {}}
@@ -186,7 +186,7 @@ def _versions(distributions: Iterable[str]) -> dict[str, str]:
 
 
 def _cross_checks(observed: Path | None, present: str) -> list[dict[str, Any]]:
-    """Give what engines said of these very bytes; a record of an older table says nothing."""
+    """Return what engines said of these very bytes; a record of an older table says nothing."""
     if observed is None or not (observed / "case.json").exists():
         return []
     case = json.loads((observed / "case.json").read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ __all__ = ["main", "select"]
 
 
 def select(definitions: Sequence[Definition], only: Sequence[str]) -> list[Definition]:
-    """Give the definitions of some chapters or cases, all of them when none is named.
+    """Return the definitions of some chapters or cases, all of them when none is named.
 
     Raises:
         LookupError: a name selects nothing.

@@ -67,7 +67,7 @@ class _Course:
 
 
 def schemas_of(history: History) -> Iterator[tuple[Operation, Struct]]:
-    """Give each operation with the schema in force before it, which is empty at first."""
+    """Return each operation with the schema in force before it, which is empty at first."""
     course = _Course()
     for operation in history:
         yield operation, course.schema
@@ -75,7 +75,7 @@ def schemas_of(history: History) -> Iterator[tuple[Operation, Struct]]:
 
 
 def document_of(history: History) -> dict[str, Any]:
-    """Give a history as a JSON document.
+    """Return a history as a JSON document.
 
     Raises:
         ValueError: an operation has no step.
@@ -90,7 +90,7 @@ def document_of(history: History) -> dict[str, Any]:
 
 
 def text_of(document: Mapping[str, Any]) -> str:
-    """Give the text of a history's document: one line for each operation, in ASCII."""
+    """Return the text of a history's document: one line for each operation, in ASCII."""
     lines = ",\n".join(json.dumps(step) for step in document["operations"])
     return f'{{"operations": [\n{lines}\n]}}\n'
 
@@ -114,7 +114,7 @@ def history_of(document: Any) -> tuple[Operation, ...]:
         same = document_of(history) == document
         replay(history)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise HistoryError(f"the operations do not fit each other: {_told(error)}") from error
+        raise HistoryError(f"the operations do not fit each other: {_given(error)}") from error
     if not same:
         raise HistoryError("a value is spelled otherwise than its type has it")
     return history
@@ -137,11 +137,11 @@ def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
             ValueError,
         ) as error:
             place = f"/operations/{number} ({step['operation']})"
-            raise HistoryError(f"{place}: {_told(error)}") from error
+            raise HistoryError(f"{place}: {_given(error)}") from error
         yield operation
 
 
-def _told(error: Exception) -> str:
+def _given(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
@@ -157,5 +157,5 @@ def read_history(text: str) -> tuple[Operation, ...]:
     try:
         document = json.loads(text)
     except (RecursionError, ValueError) as error:
-        raise HistoryError(f"no JSON: {_told(error)}") from error
+        raise HistoryError(f"no JSON: {_given(error)}") from error
     return history_of(document)

@@ -33,7 +33,7 @@ def _without_local_constants() -> Iterator[None]:
     """Keep constants of local modules out; the cache may hold some that were drawn before.
 
     Hypothesis has no setting for it. Where a later version keeps them under other names nothing is
-    kept out, and the test of this module tells.
+    kept out, and the test of this module fails.
     """
     names = vars(providers)
     if not names.keys() >= _INTERNALS:
@@ -51,7 +51,7 @@ def _without_local_constants() -> Iterator[None]:
 def draw_histories(
     count: int, number: int, features: Sequence[str] = (), **limits: Any
 ) -> list[History]:
-    """Give as many histories as asked for, the same ones for the same seed number.
+    """Return as many histories as asked for, the same ones for the same seed number.
 
     Args:
         count: how many.

@@ -71,7 +71,7 @@ class Group:
     decimals: bool = True
 
     def limits(self) -> dict[str, Any]:
-        """Give what the strategy of histories is told beside the features."""
+        """Return what the strategy of histories gets beside the features."""
         if self.kind == "read":
             return {}
         # The text says of no writer that it has to keep nulls out of fields inside of columns.
@@ -94,7 +94,7 @@ GROUPS: Final = (
 
 
 def followable(history: History) -> Iterator[Operation]:
-    """Give the operations that a recipe can ask an implementation for, without their layout."""
+    """Return the operations that a recipe can ask an implementation for, without their layout."""
     for operation, schema in schemas_of(history):
         match operation:
             case Update(values) if not all(

@@ -92,7 +92,7 @@ class TableBuilder(FileStage):
             seed: fixes every identifier.
             start: time of version 0 in milliseconds since the epoch.
             step: milliseconds from one commit to the next.
-            layout: the layout of data files where a method is not told another.
+            layout: the layout of data files where a method gets no other.
             hive: put partitioned data files into directories by the old convention.
             timestamp_style: spelling of timestamp partition values.
 
@@ -138,19 +138,19 @@ class TableBuilder(FileStage):
         return self.properties.get("delta.columnMapping.mode", "none")
 
     def time_of(self, version: int) -> int:
-        """Give the time of a commit in milliseconds since the epoch."""
+        """Return the time of a commit in milliseconds since the epoch."""
         return self._start + version * self._step
 
     def next_time(self) -> int:
-        """Give the time of the commit under way in milliseconds since the epoch."""
+        """Return the time of the commit under way in milliseconds since the epoch."""
         return self.time_of(self.version + 1)
 
     def rows(self, version: int | None = None) -> list[Row]:
-        """Give the rows that a reader must find at a version, the latest when ``None``."""
+        """Return the rows that a reader must find at a version, the latest when ``None``."""
         return self.oracle.rows(version)
 
     def metadata(self) -> dict[str, Any]:
-        """Give the body of the ``metaData`` action for what holds now."""
+        """Return the body of the ``metaData`` action for what holds now."""
         return {
             "id": str(self.identifier("id")),
             "format": {"provider": "parquet", "options": {}},
@@ -439,7 +439,7 @@ class TableBuilder(FileStage):
     # What features promise
 
     def row_ids(self, version: int | None = None) -> list[Row]:
-        """Give the rows of a version with ``_row_id`` and ``_row_commit_version``."""
+        """Return the rows of a version with ``_row_id`` and ``_row_commit_version``."""
         at = self.version if version is None else version
         known = self._row_ids[at]
         return [
@@ -452,7 +452,7 @@ class TableBuilder(FileStage):
         ]
 
     def changes(self, start: int, end: int | None = None) -> list[Row]:
-        """Give the change data feed of the versions ``start`` to ``end``, both included.
+        """Return the change data feed of the versions ``start`` to ``end``, both included.
 
         ``_commit_timestamp`` is in milliseconds since the epoch.
         """

@@ -63,7 +63,7 @@ _WRITTEN = (
 
 
 def can_write(operation: Operation) -> bool:
-    """Tell whether published recipes lay an operation out in a commit of its own."""
+    """Return whether published recipes lay an operation out in a commit of its own."""
     if isinstance(operation, Update):
         return not operation.computed
     return isinstance(operation, _WRITTEN)

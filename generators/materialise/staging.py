@@ -1,8 +1,8 @@
 """Data files and file actions of a commit under way.
 
 Serves "Add File and Remove File", "Add CDC File", "Deletion Vectors" and "Row Tracking". A
-staging method writes data files, tells the oracle what happens to the rows, and gives the actions
-that the commit must carry.
+staging method writes data files, reports to the oracle what happens to the rows, and returns the
+actions that the commit must carry.
 """
 
 from __future__ import annotations
@@ -155,15 +155,15 @@ class FileStage(ABC):
         self._timestamp_style: TimestampStyle = timestamp_style
 
     def identifier(self, what: str) -> uuid.UUID:
-        """Give the UUID that the seed gives to a name."""
+        """Return the UUID that the seed gives to a name."""
         return uuid.uuid5(uuid.NAMESPACE_URL, f"{self.seed}/{what}")
 
     @abstractmethod
     def next_time(self) -> int:
-        """Give the time of the commit under way in milliseconds since the epoch."""
+        """Return the time of the commit under way in milliseconds since the epoch."""
 
     def live_rows(self, file: LiveFile) -> list[TrackedRow]:
-        """Give the rows of a file that a reader sees, as the oracle has them now."""
+        """Return the rows of a file that a reader sees, as the oracle has them now."""
         by_identity = {each.identity: each for each in self.oracle.pending}
         return [by_identity[identity] for identity in file.live]
 
@@ -267,7 +267,7 @@ class FileStage(ABC):
     # Existing rows
 
     def remove_action(self, file: LiveFile, *, data_change: bool = True) -> _Action:
-        """Give the ``remove`` action of a logical file, and forget the file."""
+        """Return the ``remove`` action of a logical file, and forget the file."""
         del self.files[file_key(dict(file.add))]
         body: dict[str, Any] = {
             "path": file.path,
@@ -283,7 +283,7 @@ class FileStage(ABC):
         return {"remove": body}
 
     def stage_remove(self, file: LiveFile) -> _Action:
-        """Give the ``remove`` action of a file whose rows go with it."""
+        """Return the ``remove`` action of a file whose rows go with it."""
         self.oracle.delete(file.live)
         return self.remove_action(file)
 
@@ -335,7 +335,7 @@ class FileStage(ABC):
         known = len(self.oracle.open_changes)
         actions += self.stage_rows(inserts, options)
         if self.properties.get("delta.enableChangeDataFeed") == "true" and changes:
-            # Where a commit has change files, its added files tell no changes.
+            # Where a commit has change files, its added files say nothing of changes.
             fresh = self.oracle.open_changes[known:]
             changes += [{**each.values, "_change_type": "insert"} for each in fresh]
             actions += self._change_files(changes)
@@ -345,7 +345,7 @@ class FileStage(ABC):
     def stage_files(self, wanted: Mapping[FileKey, LiveFile]) -> list[_Action]:
         """Make other files the live ones, after the oracle has taken the rows of theirs.
 
-        A change feed tells the rows of those files, for no change files come with them.
+        A change feed reports the rows of those files, for no change files come with them.
         """
         actions = [
             self.remove_action(file) for key, file in tuple(self.files.items()) if key not in wanted

@@ -40,7 +40,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = unique(
 
 
 def by_id(slug: str) -> Mutation:
-    """Give the mutation of an id; raises :class:`KeyError` when there is none."""
+    """Return the mutation of an id; raises :class:`KeyError` when there is none."""
     for each in MUTATIONS:
         if each.id == slug:
             return each

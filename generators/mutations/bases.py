@@ -48,7 +48,7 @@ def _rows(start: int, count: int) -> list[dict[str, object]]:
 
 
 def _plain_history(builder: TableBuilder) -> TableBuilder:
-    """Give a table of four versions: three files in, one out again."""
+    """Return a table of four versions: three files in, one out again."""
     builder.create()
     builder.append(_rows(0, 3))
     builder.append(_rows(3, 3))

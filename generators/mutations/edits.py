@@ -35,17 +35,17 @@ __all__ = [
 
 
 def log_path(root: Path, name: str) -> Path:
-    """Give the path of a file of the log."""
+    """Return the path of a file of the log."""
     return root / LOG_DIRECTORY / name
 
 
 def commit_path(root: Path, version: int) -> Path:
-    """Give the path of a commit."""
+    """Return the path of a commit."""
     return log_path(root, commit_name(version))
 
 
 def only(root: Path, pattern: str) -> Path:
-    """Give the first file of the log that a pattern matches, by name."""
+    """Return the first file of the log that a pattern matches, by name."""
     return min((root / LOG_DIRECTORY).glob(pattern))
 
 
@@ -56,7 +56,7 @@ def _edit_lines(root: Path, version: int, edit: Callable[[list[str]], list[str]]
 
 
 def add_line(version: int, line: str | Mapping[str, Any]) -> Change:
-    """Give a change that adds a line at the end of a commit; documents become JSON."""
+    """Return a change that adds a line at the end of a commit; documents become JSON."""
     text = line if isinstance(line, str) else json_text(line)
 
     def change(root: Path, _builder: TableBuilder) -> None:
@@ -66,7 +66,7 @@ def add_line(version: int, line: str | Mapping[str, Any]) -> Change:
 
 
 def add_lines(version: int, *lines: str | Mapping[str, Any]) -> Change:
-    """Give a change that adds several lines at the end of a commit."""
+    """Return a change that adds several lines at the end of a commit."""
 
     def change(root: Path, builder: TableBuilder) -> None:
         for line in lines:
@@ -76,7 +76,7 @@ def add_lines(version: int, *lines: str | Mapping[str, Any]) -> Change:
 
 
 def drop_action(version: int, kind: str) -> Change:
-    """Give a change that drops every action of a kind from a commit."""
+    """Return a change that drops every action of a kind from a commit."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
         _edit_lines(
@@ -89,7 +89,7 @@ def drop_action(version: int, kind: str) -> Change:
 def edit_action(
     version: int, kind: str, edit: Callable[[dict[str, Any]], Any], *, every: bool = False
 ) -> Change:
-    """Give a change that edits the body of the first action of a kind in a commit.
+    """Return a change that edits the body of the first action of a kind in a commit.
 
     Args:
         version: the commit.
@@ -119,12 +119,12 @@ def edit_action(
 
 
 def set_fields(version: int, kind: str, **fields: Any) -> Change:
-    """Give a change that sets fields of the first action of a kind."""
+    """Return a change that sets fields of the first action of a kind."""
     return edit_action(version, kind, lambda body: body.update(fields))
 
 
 def without(version: int, kind: str, *names: str) -> Change:
-    """Give a change that takes fields out of the first action of a kind."""
+    """Return a change that takes fields out of the first action of a kind."""
 
     def edit(body: dict[str, Any]) -> None:
         for name in names:
@@ -134,7 +134,7 @@ def without(version: int, kind: str, *names: str) -> Change:
 
 
 def edit_schema(edit: Callable[[dict[str, Any]], Any], version: int = 0) -> Change:
-    """Give a change that edits the table schema inside ``schemaString``."""
+    """Return a change that edits the table schema inside ``schemaString``."""
 
     def edited(body: dict[str, Any]) -> None:
         document = json.loads(body["schemaString"])
@@ -145,7 +145,7 @@ def edit_schema(edit: Callable[[dict[str, Any]], Any], version: int = 0) -> Chan
 
 
 def edit_bytes(name: str, edit: Callable[[bytes], bytes]) -> Change:
-    """Give a change of the bytes of the first log file of a pattern."""
+    """Return a change of the bytes of the first log file of a pattern."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
         path = only(root, name)
@@ -155,7 +155,7 @@ def edit_bytes(name: str, edit: Callable[[bytes], bytes]) -> Change:
 
 
 def delete(pattern: str) -> Change:
-    """Give a change that deletes every log file of a pattern; there must be one."""
+    """Return a change that deletes every log file of a pattern; there must be one."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
         found = sorted((root / LOG_DIRECTORY).glob(pattern))
@@ -168,7 +168,7 @@ def delete(pattern: str) -> Change:
 
 
 def write_file(name: str, content: bytes | str) -> Change:
-    """Give a change that writes a file below the table root, its directories made."""
+    """Return a change that writes a file below the table root, its directories made."""
     data = content.encode("utf-8") if isinstance(content, str) else content
 
     def change(root: Path, _builder: TableBuilder) -> None:
@@ -180,7 +180,7 @@ def write_file(name: str, content: bytes | str) -> Change:
 
 
 def append_text(version: int, text: bytes) -> Change:
-    """Give a change that appends bytes to a commit as they are."""
+    """Return a change that appends bytes to a commit as they are."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
         path = commit_path(root, version)
@@ -190,7 +190,7 @@ def append_text(version: int, text: bytes) -> Change:
 
 
 def data_file(root: Path, builder: TableBuilder) -> Path:
-    """Give the place of a live data file."""
+    """Return the place of a live data file."""
     file = next(reversed(builder.files.values()))
     return root / unquote(file.path)
 
@@ -198,7 +198,7 @@ def data_file(root: Path, builder: TableBuilder) -> Path:
 def rewrite_checkpoint(
     pattern: str, edit: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 ) -> Change:
-    """Give a change that rewrites the rows of the first Parquet log file of a pattern.
+    """Return a change that rewrites the rows of the first Parquet log file of a pattern.
 
     ``edit`` gets one dictionary per row, in which every column but one is null; maps are lists
     of pairs. The file keeps its schema.

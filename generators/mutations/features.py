@@ -2,7 +2,7 @@
 
 Serves "Add CDC File", "Row Tracking", "In-Commit Timestamps", "Commit Provenance Information",
 "Transaction Identifiers", "Domain Metadata", "Column Mapping" and "Timestamp without timezone".
-Most bind writers alone: a reader gives the rows all the same, and an audit tells.
+Most bind writers alone: a reader gives the rows all the same, and an audit reports it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _hint_bytes(content: bytes) -> Change:
 
 
 def _hint_fields(*, checked: bool = True, **fields: Any) -> Change:
-    """Set fields of the hint, with a checksum that fits unless told otherwise."""
+    """Set fields of the hint, with a checksum that fits unless another is given."""
 
     def edit(data: bytes) -> bytes:
         document = {**json.loads(data), **fields}

@@ -28,7 +28,7 @@ _NOT_NEEDED: Final = "the missing part is required of writers; no row depends on
 
 
 def _first_type(data_type: Any) -> Change:
-    """Give the first column another type."""
+    """Change the type of the first column."""
     return edit_schema(lambda schema: schema["fields"][0].update(type=data_type))
 
 

@@ -73,7 +73,7 @@ class Mutation:
         kind: the kind of the expected refusal.
         stage: when the refusal is expected at the latest.
         tolerated: outcomes that a ruling leaves open beside ``expect``.
-        open: nobody can derive the rows, so that others than those of before fail nobody.
+        open: nobody can derive the rows, so that other rows than the original ones fail nobody.
         reason: for tolerated and contested outcomes, why.
 
     """
@@ -106,13 +106,13 @@ class Mutation:
         self.build(root)
 
     def build(self, root: Path) -> TableBuilder:
-        """Build the base table, change it, and give the builder with the rows of before."""
+        """Build the base table, change it, and return the builder with the original rows."""
         builder = self.base.build(root)
         self.change(root, builder)
         return builder
 
     def accepts(self, outcome: Outcome) -> bool:
-        """Tell whether an outcome is right or left open."""
+        """Return whether an outcome is right or left open."""
         return outcome in (self.expect, *self.tolerated) or self.expect == "contested"
 
 
@@ -139,7 +139,7 @@ class Chapter:
         noticed_by: NoticedBy = "both",
         stage: Stage = "read",
     ) -> Mutation:
-        """Give a change after which a reader must refuse the table."""
+        """Return a change after which a reader must refuse the table."""
         return Mutation(
             slug,
             title,
@@ -165,7 +165,7 @@ class Chapter:
         tolerated: tuple[Outcome, ...] = (),
         reason: str = "",
     ) -> Mutation:
-        """Give a change after which a reader must still give the same rows."""
+        """Return a change after which a reader must still give the same rows."""
         return Mutation(
             slug,
             title,
@@ -191,9 +191,9 @@ class Chapter:
         noticed_by: NoticedBy = "audit",
         open: bool = False,  # noqa: A002  the word of the corpus
     ) -> Mutation:
-        """Give a change after which the text leaves a reader free to refuse or go on.
+        """Return a change after which the text leaves a reader free to refuse or go on.
 
-        Whoever goes on gives the rows of before, but where it is ``open`` which rows there are.
+        Whoever goes on gives the original rows, but where it is ``open`` which rows there are.
         """
         return Mutation(
             slug,
@@ -211,7 +211,7 @@ class Chapter:
 
 
 def unique(mutations: Sequence[Mutation]) -> tuple[Mutation, ...]:
-    """Give the mutations, refusing two of one id and titles that are too long."""
+    """Return the mutations, refusing two of one id and titles that are too long."""
     seen: set[str] = set()
     for each in mutations:
         if each.id in seen:

@@ -159,7 +159,7 @@ class Struct:
     fields: tuple[Field, ...]
 
     def __post_init__(self) -> None:
-        """Refuse two fields of one name, which no reader could tell apart."""
+        """Refuse two fields of one name, which no reader could distinguish."""
         names = [each.name.lower() for each in self.fields]
         if len(set(names)) != len(names):
             raise ValueError(f"two fields of one name (ignoring case) in {names}")
@@ -282,7 +282,7 @@ def _type_from_json(document: Any) -> DataType:
 
 
 def from_json(document: Mapping[str, Any]) -> Struct:
-    """Read a schema out of its JSON document; raises :class:`ValueError` for what is none."""
+    """Read a schema out of its JSON document; raises :class:`ValueError` for any other."""
     if document.get("type") != "struct":
         raise ValueError(f"a table schema is a struct, not {document.get('type')!r}")
     return Struct(

@@ -133,7 +133,7 @@ def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
     type is for the caller to notice.
 
     Raises:
-        FilterError: the tree has a node that is none, or compares what does not compare.
+        FilterError: the tree has an unknown node, or compares what does not compare.
         KeyError: the tree names a column that the row lacks.
 
     """

@@ -154,7 +154,7 @@ class _Drawing:
         for each in self.schema:
             match each.type:
                 case Primitive("float" | "date") if each.name in self.partitions:
-                    continue  # the text in the log says less than the wider type can tell
+                    continue  # the text in the log says less than the wider type can hold
                 case Primitive(name):
                     able += [(each.name, Primitive(to)) for to in WIDENINGS.get(name, ())]
                 case Decimal(precision, scale) if precision < 38:

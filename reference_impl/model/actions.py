@@ -39,7 +39,7 @@ __all__ = [
 
 
 class _Wire:
-    """Return every action its way back to the wire."""
+    """Encodes an action for the wire."""
 
     __slots__ = ()
 

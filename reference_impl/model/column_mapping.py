@@ -7,13 +7,12 @@ annotations of a schema can be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal, TypeAlias, cast
 
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.ranges import INT32
-from reference_impl.types.model import Array, DataType, Field, Map, Struct
+from reference_impl.types.model import Field, Struct, walk
 
 __all__ = [
     "ID_KEY",
@@ -88,10 +87,10 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
     if mode == "none":
         return
     ids: dict[int, str] = {}
-    for place, siblings in _structs(schema, ""):
+    for place, of in walk(schema):
         names: dict[str, str] = {}
-        for one in siblings:
-            label = f"{place}{one.name}"
+        for one in of.fields if isinstance(of, Struct) else ():
+            label = f"{place}.{one.name}" if place else one.name
             name, number = one.metadata.get(NAME_KEY), one.metadata.get(ID_KEY)
             if not isinstance(name, str) or name == "":
                 raise InvalidColumnMapping(f"column {label} has no {NAME_KEY}")
@@ -110,18 +109,3 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
                     requirement="CM-004",
                 )
             names[name] = ids[number] = label
-
-
-def _structs(of: DataType, place: str) -> Iterator[tuple[str, tuple[Field, ...]]]:
-    match of:
-        case Struct(fields):
-            yield place, fields
-            for one in fields:
-                yield from _structs(one.type, f"{place}{one.name}.")
-        case Array(element):
-            yield from _structs(element, f"{place}element.")
-        case Map(key, value):
-            yield from _structs(key, f"{place}key.")
-            yield from _structs(value, f"{place}value.")
-        case _:
-            return

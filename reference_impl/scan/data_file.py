@@ -20,7 +20,7 @@ from reference_impl.model.column_mapping import Mode
 from reference_impl.parquet.bounds import Bounded, open_parquet
 from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
-from reference_impl.types.model import STRING, DataType, Field, children
+from reference_impl.types.model import STRING, Field, walk
 from reference_impl.types.text import refuse_bad_text
 
 __all__ = ["Kept", "at_file", "read_batches"]
@@ -175,11 +175,13 @@ class _Columns:
             None if at is None else converter(self._held[at], column, mode)
             for at, (column, mode) in zip(self._sources, wanted, strict=True)
         ]
-        self._textual = [_has_text(column.type) for column in self._columns]
+        self._textual = [
+            any(of == STRING for _, of in walk(column.type)) for column in self._columns
+        ]
         self.names = sorted({self._held[at].name for at in self._sources if at is not None})
         # Nulls take room as values do.
         pairs = zip(self._sources, self._columns, strict=True)
-        self.nulls = _NULL * sum(_count(column.type) for at, column in pairs if at is None)
+        self.nulls = _NULL * sum(1 for at, column in pairs if at is None for _ in walk(column.type))
 
     def take(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """Take them out of a batch; raises :class:`InvalidDataFile` for what they cannot hold."""
@@ -203,15 +205,6 @@ def _scatter(values: pa.Array, kept: pa.BooleanArray) -> pa.Array:
     """Put the values of kept rows at their positions, and nulls between them."""
     places = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), 1)
     return values.take(pc.if_else(kept, places, None))
-
-
-def _has_text(of: DataType) -> bool:
-    return of == STRING or any(_has_text(inner) for _, inner in children(of))
-
-
-def _count(of: DataType) -> int:
-    """Count the arrays that make up one of a type."""
-    return 1 + sum(_count(inner) for _, inner in children(of))
 
 
 def _refuse_lost_ids(held: Sequence[pa.Field]) -> None:

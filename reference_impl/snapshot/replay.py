@@ -206,7 +206,7 @@ def _newest_rows(
 
 
 def _codes(texts: pa.Array) -> _Numbers:
-    """Return each text a number from 0, equal ones the same."""
+    """Return a number from 0 for each text, the same for equal ones."""
     found: _Numbers = texts.dictionary_encode().indices.to_numpy().astype(np.int64)
     return found
 

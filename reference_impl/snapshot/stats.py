@@ -43,7 +43,16 @@ from reference_impl.types.model import (
 from reference_impl.types.temporal import parse_date, parse_timestamp
 from reference_impl.untrusted import decimal_of, parse_json
 
-__all__ = ["ColumnStatistics", "Leaf", "Statistics", "leaves", "parse_statistics", "to_struct"]
+__all__ = [
+    "ColumnStatistics",
+    "Leaf",
+    "Statistics",
+    "leaves",
+    "nested_struct",
+    "parse_statistics",
+    "place_value",
+    "to_struct",
+]
 
 _BATCH = 1 << 16
 """Texts that are parsed at a time."""
@@ -155,19 +164,21 @@ def to_struct(statistics: Statistics) -> pa.StructArray:
         parts = (column.minimum, column.maximum, column.null_count)
         for name, values in zip(nested, parts, strict=True):
             if not pa.types.is_nested(values.type):
-                _place(nested[name], path, values)
+                place_value(nested[name], path, values)
     tree = {"numRecords": statistics.records, "tightBounds": statistics.tight}
-    return _struct({**tree, **{name: inner for name, inner in nested.items() if inner}})
+    return nested_struct({**tree, **{name: inner for name, inner in nested.items() if inner}})
 
 
-def _place(tree: dict[str, Any], path: tuple[str, ...], values: pa.Array) -> None:
+def place_value(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    """Put a value into nested dictionaries at a path."""
     for name in path[:-1]:
         tree = tree.setdefault(name, {})
-    tree[path[-1]] = values
+    tree[path[-1]] = value
 
 
-def _struct(tree: Mapping[str, Any]) -> pa.StructArray:
-    arrays = [_struct(item) if isinstance(item, dict) else item for item in tree.values()]
+def nested_struct(tree: Mapping[str, Any]) -> pa.StructArray:
+    """Make a struct of arrays that are in nested dictionaries."""
+    arrays = [nested_struct(item) if isinstance(item, dict) else item for item in tree.values()]
     return pa.StructArray.from_arrays(arrays, names=list(tree))
 
 
@@ -175,11 +186,11 @@ def _json_schema(wanted: Sequence[Leaf]) -> pa.Schema:
     bounds: dict[str, Any] = {}
     counts: dict[str, Any] = {}
     for leaf in wanted:
-        _place(counts, leaf.physical, pa.int64())
+        place_value(counts, leaf.physical, pa.int64())
         if leaf.has_bounds:
             of = leaf.type
             kind = arrow_type(of) if isinstance(of, Decimal) else _JSON_TYPES[of]
-            _place(bounds, leaf.physical, kind)
+            place_value(bounds, leaf.physical, kind)
     fields = {"numRecords": pa.int64(), "tightBounds": pa.bool_()}
     for name, tree in (("minValues", bounds), ("maxValues", bounds), ("nullCount", counts)):
         if tree:

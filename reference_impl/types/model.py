@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 __all__ = [
@@ -30,6 +30,9 @@ __all__ = [
     "Primitive",
     "Struct",
     "children",
+    "every_field",
+    "map_fields",
+    "walk",
 ]
 
 
@@ -162,3 +165,31 @@ def children(of: DataType) -> Iterator[tuple[str, DataType]]:
             yield "value", value
         case Primitive() | Decimal():
             return
+
+
+def walk(of: DataType, path: str = "") -> Iterator[tuple[str, DataType]]:
+    """Return a type and every type in it, each with its dotted path; outer ones come first."""
+    yield path, of
+    for step, inner in children(of):
+        yield from walk(inner, f"{path}.{step}" if path else step)
+
+
+def every_field(of: DataType) -> Iterator[tuple[str, Field]]:
+    """Return the fields of all structs in a type, each with its dotted path."""
+    for path, inner in walk(of):
+        if isinstance(inner, Struct):
+            for column in inner.fields:
+                yield f"{path}.{column.name}" if path else column.name, column
+
+
+def map_fields(of: DataType, change: Callable[[Field], Field]) -> Any:
+    """Return a type with its fields changed, through arrays and maps down to the next struct."""
+    match of:
+        case Struct(fields):
+            return Struct(tuple(map(change, fields)))
+        case Array(element):
+            return replace(of, element=map_fields(element, change))
+        case Map(key, value):
+            return replace(of, key=map_fields(key, change), value=map_fields(value, change))
+        case _:
+            return of

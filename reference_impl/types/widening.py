@@ -7,7 +7,7 @@ and ``date`` to ``timestamp_ntz``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impl.errors import InvalidSchema
@@ -22,10 +22,9 @@ from reference_impl.types.model import (
     TIMESTAMP_NTZ,
     DataType,
     Decimal,
-    Field,
     Primitive,
     Struct,
-    children,
+    every_field,
 )
 from reference_impl.types.schema import parse_type
 
@@ -63,7 +62,7 @@ def check_type_changes(schema: Struct) -> None:
         InvalidSchema: a record is malformed, or names a change that no reader can follow.
 
     """
-    for label, column in _columns(schema, ""):
+    for label, column in every_field(schema):
         records = column.metadata.get(_RECORDS, [])
         for record in records if isinstance(records, list) else [records]:
             stored, current = _change(record, label)
@@ -79,11 +78,3 @@ def _change(record: Any, label: str) -> tuple[DataType, DataType]:
     if not isinstance(record, Mapping):
         raise InvalidSchema(f"column {label}: {_RECORDS} holds {record!r:.80}", action="metaData")
     return parse_type(record.get("fromType"), (label,)), parse_type(record.get("toType"), (label,))
-
-
-def _columns(of: DataType, place: str) -> Iterator[tuple[str, Field]]:
-    if isinstance(of, Struct):
-        for column in of.fields:
-            yield f"{place}{column.name}", column
-    for step, inner in children(of):
-        yield from _columns(inner, f"{place}{step}.")

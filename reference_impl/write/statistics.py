@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.model.column_mapping import Mode
-from reference_impl.snapshot.stats import Leaf, leaves
+from reference_impl.snapshot.stats import Leaf, leaves, place_value
 from reference_impl.types.model import (
     BYTE,
     DATE,
@@ -98,17 +98,11 @@ def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:
         values = rows.column(leaf.path[0])
         for name in leaf.path[1:]:
             values = pc.struct_field(values, name)
-        _place(nulls, leaf.physical, values.null_count)
+        place_value(nulls, leaf.physical, values.null_count)
         for tree, bound in zip((low, high), bounds_of(values, leaf), strict=True):
             if bound is not None:
-                _place(tree, leaf.physical, bound)
+                place_value(tree, leaf.physical, bound)
     return {"numRecords": rows.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
-
-
-def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for name in path[:-1]:
-        tree = tree.setdefault(name, {})
-    tree[path[-1]] = value
 
 
 def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:

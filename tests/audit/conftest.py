@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import uuid
 import zlib
 from collections.abc import Callable, Iterable
@@ -16,6 +17,10 @@ import pyroaring
 import pytest
 
 from conformance.audit import Finding, audit
+
+HERE = str(Path(__file__).parent)
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
 
 TABLE_ID = "3f1c0a52-7a5d-4d58-9a01-6f2b8f9f2a10"
 LONG_AGO = 1_600_000_000_000
@@ -150,7 +155,7 @@ class Lake:
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give what a checkpoint of :meth:`basic` holds."""
+        """Return what a checkpoint of :meth:`basic` holds."""
         actions = [
             json.loads(line)
             for version in range(3)
@@ -236,7 +241,7 @@ FIELDS = {
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """Give an empty table root."""
+    """Return an empty table root."""
     return Lake(tmp_path / "table")
 
 

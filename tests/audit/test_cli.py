@@ -1,4 +1,4 @@
-"""The command line prints what an audit finds and tells it by its status."""
+"""The command line prints what an audit finds, and its status says so."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_sarif_has_a_result_for_each_finding_with_all_of_its_places(
     assert physical["region"] == {"startLine": 1}
 
 
-def test_a_finding_at_many_places_is_told_once(
+def test_a_finding_at_many_places_is_reported_once(
     lake: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake.basic().commit(*(lake.file(f"c{n}.parquet", size=1) for n in range(3)))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from audit_faults import planted
 
 import schemas
 from conformance.audit import CHECKS, Check
 from conformance.requirements.registry import load_registry
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "proof/faults/data"
+DATA = Path(__file__).parents[1] / "proof/faults/data"
 
 BY_SCHEMA = frozenset(
     requirement for name in schemas.names() for requirement in schemas.requirements(name)
@@ -29,20 +28,11 @@ DAMAGED_VECTORS = frozenset(
 
 
 def _planted() -> set[str]:
-    found: set[str] = set()
-    for path in sorted(HERE.glob("test_*_faults.py")):
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for expected, _ in module.FAULTS.values():
-            found |= expected
-    return found
+    return set().union(*(broken for _, broken, _ in planted()))
 
 
 def _planted_in_data() -> set[str]:
-    """Give what the faults of `tests/proof/faults` break."""
+    """Return what the faults of `tests/proof/faults` break."""
     found: set[str] = set()
     for path in sorted(DATA.glob("*.yaml")):
         for fault in yaml.safe_load(path.read_text(encoding="utf-8"))["faults"]:

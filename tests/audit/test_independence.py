@@ -17,7 +17,7 @@ SHARED = {
     # What listing and opening files takes, and which of them are looked at.
     "reference_impl.places": {"OUTSIDE", "SAME_STORE", "Outside"},
     "reference_impl.storage": {"Entry", "Storage", "open_storage"},
-    # What may be decoded of a file that nobody vouches for.
+    # What may be decoded of an untrusted file.
     "reference_impl.limits": {
         "DEFAULT_LIMITS", "Limits", "budget", "exceeded", "out_of_memory", "within_limits",
     },
@@ -63,7 +63,7 @@ def _foreign(path: Path, allowed: dict[str, set[str]]) -> list[str]:
 
 
 def _module(name: str) -> Path | None:
-    """Give the file of a module of this project; ``None`` where it is none."""
+    """Return the file of a module of this project; ``None`` where it is no module of it."""
     place = ROOT.joinpath(*name.split("."))
     return next(
         (each for each in (place / "__init__.py", place.with_suffix(".py")) if each.is_file()), None
@@ -71,7 +71,7 @@ def _module(name: str) -> Path | None:
 
 
 def _reached() -> set[Path]:
-    """Give every file that the audit imports of `conformance` and `schemas`, far ones included."""
+    """Return every file of `conformance` and `schemas` that the audit imports, far ones too."""
     waiting, seen = sorted(AUDIT.rglob("*.py")), set()
     while waiting:
         path = waiting.pop()

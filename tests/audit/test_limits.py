@@ -201,7 +201,7 @@ def test_a_vector_of_empty_buckets_is_beyond_the_limit(lake: Any) -> None:
     assert {each.limit for each in lake.audit()} == {"vector_buckets"}
 
 
-def test_a_data_file_beyond_a_limit_is_not_blamed(
+def test_a_data_file_beyond_a_limit_is_not_at_fault(
     lake: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = pa.table({"id": range(2000), "name": ["x" * 1000] * 2000})

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
 from dataclasses import astuple
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audit_faults import planted
 
 from conformance.audit import AuditError, audit, engine
 from conformance.audit.read import raw
 
-HERE = Path(__file__).parent
-CORPUS = HERE.parents[1] / "golden-tables"
+CORPUS = Path(__file__).parents[2] / "golden-tables"
 CHAPTERS = sorted(path.parent.name for path in CORPUS.glob("*/*/") if path.is_dir())
-MODULES = sorted(path.stem for path in HERE.glob("test_*_faults.py"))
-
-
-def _faults(module: str) -> dict[str, Callable[[Any], Any]]:
-    spec = importlib.util.spec_from_file_location(module, HERE / f"{module}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    # Some modules keep what one way of planting is told.
-    return {
-        name: plant if callable(plant) else partial(found.lake_with, **plant)
-        for name, (_, plant) in found.FAULTS.items()
-    }
-
-
-FAULTS = {
-    f"{module}: {name}": plant for module in MODULES for name, plant in _faults(module).items()
-}
+FAULTS = {name: plant for name, _, plant in planted()}
 
 
 def _found(table: Path, monkeypatch: pytest.MonkeyPatch, *, screens: bool) -> Any:

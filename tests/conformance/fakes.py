@@ -70,7 +70,7 @@ def _scan(request: Scan) -> Answer:
 
 
 class Renewed(Scripted):
-    """Tell in which process it is; get over divisions by zero, and over nothing else."""
+    """Answer with its process; get over divisions by zero, and over nothing else."""
 
     def run(self, request: Request) -> Answer:
         return Ok(os.getpid()) if isinstance(request, Txn) else super().run(request)
@@ -80,12 +80,12 @@ class Renewed(Scripted):
 
 
 def create() -> Scripted:
-    """Give the scripted adapter."""
+    """Return the scripted adapter."""
     return Scripted()
 
 
 def renewed() -> Renewed:
-    """Give the adapter that makes itself anew."""
+    """Return the adapter that restarts itself."""
     return Renewed()
 
 
@@ -140,12 +140,12 @@ EVERYTHING = Claims(
 
 
 def told() -> Told:
-    """Give the told adapter."""
+    """Return the scripted adapter."""
     return Told(EVERYTHING)
 
 
 class Careful(Told):
-    """The told adapter, which also refuses what is not there."""
+    """The scripted adapter, which also refuses what is not there."""
 
     def run(self, request: Request) -> Answer:
         if not Path(request.table, "answers.json").exists():
@@ -154,7 +154,7 @@ class Careful(Told):
 
 
 def careful() -> Careful:
-    """Give the careful adapter."""
+    """Return the careful adapter."""
     return Careful(EVERYTHING)
 
 
@@ -163,7 +163,7 @@ def _claiming(**claims: frozenset[str]) -> Told:
 
 
 def misspelled() -> Told:
-    """Give an adapter with a typo in each kind of claim."""
+    """Return an adapter with a typo in each kind of claim."""
     return _claiming(
         operations=frozenset({"read"}),
         capabilities=frozenset({"scan.versions"}),
@@ -173,22 +173,22 @@ def misspelled() -> Told:
 
 
 def silent() -> Told:
-    """Give an adapter that claims nothing."""
+    """Return an adapter that claims nothing."""
     return _claiming(operations=frozenset(), capabilities=frozenset())
 
 
 def scanner() -> Told:
-    """Give an adapter that claims scans of the latest version and nothing else."""
+    """Return an adapter that claims scans of the latest version and nothing else."""
     return _claiming(operations=frozenset({"scan"}), capabilities=frozenset())
 
 
 class Leaver(Told):
-    """The told adapter, which ends the process of the kit."""
+    """The scripted adapter, which ends the process of the kit."""
 
     def run(self, _: Request) -> Answer:
         os._exit(0)
 
 
 def leaver() -> Leaver:
-    """Give the adapter that leaves."""
+    """Return the adapter that leaves."""
     return Leaver(EVERYTHING)

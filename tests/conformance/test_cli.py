@@ -1,4 +1,4 @@
-"""``delta-tck`` runs its commands and tells a usable adapter from an unusable one."""
+"""``delta-tck`` runs its commands and distinguishes a usable adapter from an unusable one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_smoke_needs_a_corpus(tmp_path: Path) -> None:
     assert main(["smoke", "--impl=ours", f"--corpus={missing}"]) == Status.CORPUS
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == Status.OK
     assert capsys.readouterr().out.startswith("delta-tck ")
 

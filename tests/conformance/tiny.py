@@ -1,4 +1,4 @@
-"""Build a corpus of a few small cases whose tables say what the told adapter answers."""
+"""Build a corpus of a few small cases whose tables say what the scripted adapter answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def write_case(  # noqa: PLR0913  one keyword per part of a case
     rows: pa.Table = ROWS,
     **more: Any,
 ) -> Path:
-    """Write a case; ``answers`` is what the told adapter answers, by request."""
+    """Write a case; ``answers`` is what the scripted adapter answers, by request."""
     folder = corpus / identity
     document = {
         "id": identity,

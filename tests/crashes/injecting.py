@@ -38,18 +38,18 @@ class Trial:
     steps: list[tuple[str, str]]
     untouched: dict[str, bytes]
 
-    def judge(self, place: Path, *, finished: bool, told: str) -> None:
+    def judge(self, place: Path, *, finished: bool, note: str) -> None:
         """Hold a table against before and after; one that nothing touched has been judged."""
         if not finished and content(place) == self.untouched:
             return
         try:
             judge(place, self.before, self.after, finished=finished)
         except AssertionError as error:
-            error.add_note(f"{self.name}: {told}; finished: {finished}")
+            error.add_note(f"{self.name}: {note}; finished: {finished}")
             raise
 
     def copies(self, root: Path, steps: Collection[int]) -> Iterator[tuple[int, Path]]:
-        """Give a copy of the table for every step, and remove it when it has stood."""
+        """Return a copy of the table for every step, and remove it when it has stood."""
         for step in steps:
             place = root / str(step)
             shutil.copytree(self.kept, place)
@@ -75,7 +75,7 @@ def tried(root: Path, name: str, base: str) -> Trial:
 
 
 def commit_step(storage: FaultyStorage) -> int:
-    """Give the number of the step that created the commit."""
+    """Return the number of the step that created the commit."""
     (number,) = (
         number
         for number, (step, path) in enumerate(storage.taken, 1)
@@ -97,6 +97,6 @@ def go_wrong(
         except OSError:
             finished = False
         taken = " ".join(trial.steps[step - 1])
-        trial.judge(place, finished=finished, told=f"step {step}, {taken}, {fault}")
+        trial.judge(place, finished=finished, note=f"step {step}, {taken}, {fault}")
         done += 1
     return done

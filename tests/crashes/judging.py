@@ -34,7 +34,7 @@ class Seen(NamedTuple):
 
 
 def seen(root: Path) -> Seen | None:
-    """Give what a reader sees; ``None`` where there is no table."""
+    """Return what a reader sees; ``None`` where there is no table."""
     try:
         snapshot = Table(root).snapshot()
     except TableNotFound:
@@ -102,7 +102,7 @@ def judge(root: Path, before: Seen | None, after: Seen | None, *, finished: bool
 
 
 def content(root: Path) -> dict[str, bytes]:
-    """Give the bytes of every file."""
+    """Return the bytes of every file."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in root.rglob("*")

@@ -47,7 +47,7 @@ def _forks() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*_LOADED])
     with pytest.MonkeyPatch.context() as patch:
-        # What the server loads it finds as it was started, not as this process was told later.
+        # What the server loads it finds as it was started, not as this process was note later.
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
         forkserver.ensure_running()
     return context
@@ -114,5 +114,5 @@ def kill(trial: Trial, root: Path, death: Death, steps: Collection[int]) -> int:
         # A retry that waits, or a file that another thread opens, makes steps differ by a few.
         assert code in (0, -signal.SIGKILL)
         died += code != 0
-        trial.judge(place, finished=code == 0, told=f"killed at step {step} of the {death}")
+        trial.judge(place, finished=code == 0, note=f"killed at step {step} of the {death}")
     return died

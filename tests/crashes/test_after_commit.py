@@ -80,8 +80,8 @@ def test_an_operation_returns_its_version_whatever_fails_after_the_commit(
         assert Table(place).latest_version() == version
         assert rows(place) == rows(whole)
         if lasting and step == first:
-            told = [r for r in caplog.records if r.levelno == logging.WARNING and r.exc_info]
-            assert told, f"nobody hears of {error!r}"
+            warnings = [r for r in caplog.records if r.levelno == logging.WARNING and r.exc_info]
+            assert warnings, f"nobody hears of {error!r}"
 
 
 @pytest.mark.parametrize(

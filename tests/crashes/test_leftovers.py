@@ -32,7 +32,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """Give every file; a checkpoint of what is there is no leftover, whoever wrote it."""
+    """Return every file; a checkpoint of what is there is no leftover, whoever wrote it."""
     return {
         path: data
         for path, data in content(root).items()
@@ -41,7 +41,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def counted(kept: Path, name: str, place: Path) -> tuple[list[tuple[str, str]], int]:
-    """Give the steps of an operation, and the number of the one that decides."""
+    """Return the steps of an operation, and the number of the one that decides."""
     shutil.copytree(kept, place)
     counting = FaultyStorage(opened(place))
     ALL[name].run(Table(counting))

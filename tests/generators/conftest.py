@@ -69,7 +69,7 @@ def partition_value(data_type: str, text: str | None) -> Any:
 
 
 def logical(value: Any, data_type: Any) -> Any:
-    """Give nested fields their logical names back."""
+    """Rename nested fields to their logical names."""
     if value is None or isinstance(data_type, str):
         return value
     if data_type["type"] == "array":
@@ -90,7 +90,7 @@ def physical(field: dict[str, Any]) -> str:
 
 
 def read(root: Path, version: int) -> list[dict[str, Any]]:
-    """Give the rows of a version from its plain commits."""
+    """Return the rows of a version from its plain commits."""
     live: dict[tuple[str, str], dict[str, Any]] = {}
     metadata: dict[str, Any] = {}
     for number in range(version + 1):
@@ -130,5 +130,5 @@ def file_rows(
 
 @pytest.fixture(scope="session")
 def read_plain() -> Callable[[Path, int], list[dict[str, Any]]]:
-    """Give the reader of plain commits: table root and version to rows."""
+    """Return the reader of plain commits: table root and version to rows."""
     return read

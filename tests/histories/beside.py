@@ -51,7 +51,7 @@ def _plain(value: Any) -> str:
 
 
 def _described(of: Struct) -> list[Any]:
-    """Give what people see of a schema."""
+    """Return what people see of a schema."""
     return [
         (
             each.name,
@@ -118,7 +118,7 @@ class SideBySide(RuleBasedStateMachine):
         return self.oracle.schema
 
     def supported(self) -> frozenset[str]:
-        """Give the features that the protocol supports."""
+        """Return the features that the protocol supports."""
         return frozenset() if self.now is None else supported(self.now.protocol)
 
     def attempt(  # noqa: PLR0913  what is known ahead has this many sides
@@ -133,7 +133,7 @@ class SideBySide(RuleBasedStateMachine):
         clustered: tuple[tuple[str, ...], ...] | None = None,
         feed: bool = True,
     ) -> bool:
-        """Let the writer and the oracle do the same, and tell whether it was done.
+        """Let the writer and the oracle do the same, and return whether it was done.
 
         Args:
             call: lets the writer do it, and gives the version.
@@ -313,7 +313,7 @@ def _state(oracle: Oracle) -> tuple[Any, ...]:
 
 
 def _clustering(snapshot: Snapshot, schema: Struct) -> tuple[tuple[str, ...], ...]:
-    """Give the clustering columns of a version by their logical names."""
+    """Return the clustering columns of a version by their logical names."""
     held = snapshot.domain_metadata.get("delta.clustering")
     if held is None or held.removed:
         return ()

@@ -23,14 +23,14 @@ __all__ = ["completed", "identities", "inserted", "stored", "updated"]
 
 
 def identities(schema: Struct) -> list[str]:
-    """Give the identity columns."""
+    """Return the identity columns."""
     return [each.name for each in schema if "delta.identity.start" in each.metadata]
 
 
 def stored(
     schema: Struct, rules: Mapping[str, Tree], given: Mapping[str, Any], partitions: Iterable[str]
 ) -> Row:
-    """Give a row as the table completes it; an open identity value is null."""
+    """Return a row as the table completes it; an open identity value is null."""
     row = {each.name: given.get(each.name, default_of(each)) for each in schema}
     loose = Struct(tuple(each for each in schema if each.nullable))
     kept = {each.name: row[each.name] for each in loose}
@@ -47,7 +47,7 @@ def completed(
     given: Iterable[Mapping[str, Any]],
     partitions: Iterable[str],
 ) -> tuple[Row, ...]:
-    """Give rows as the table completes them."""
+    """Return rows as the table completes them."""
     listed = tuple(partitions)
     return tuple(stored(schema, rules, row, listed) for row in given)
 
@@ -62,40 +62,43 @@ def _put(tree: Tree, values: Mapping[str, Tree]) -> Tree:
 
 
 def updated(
-    schema: Struct, rules: Mapping[str, Tree], told: Mapping[str, Tree], side: tuple[str, ...] = ()
+    schema: Struct,
+    rules: Mapping[str, Tree],
+    chosen: Mapping[str, Tree],
+    side: tuple[str, ...] = (),
 ) -> dict[str, Tree]:
-    """Give what is set of a row that is there: generated columns follow.
+    """Return what is set of a row that is there: generated columns follow.
 
     Args:
         schema: of the table.
         rules: SQL of generated columns to their trees.
-        told: column to the tree that is asked for.
+        chosen: column to the tree that is asked for.
         side: what leads to the row as it was.
 
     """
-    values = {name: {"column": [*side, name]} for name in schema.names} | dict(told)
+    values = {name: {"column": [*side, name]} for name in schema.names} | dict(chosen)
     made = {
         name: _put(rules[text], values)
         for name, text in generations(schema).items()
-        if name not in told
+        if name not in chosen
     }
-    return {**told, **made}
+    return {**chosen, **made}
 
 
 def inserted(
-    schema: Struct, rules: Mapping[str, Tree], told: Mapping[str, Tree]
+    schema: Struct, rules: Mapping[str, Tree], chosen: Mapping[str, Tree]
 ) -> dict[str, Tree]:
-    """Give what is set of a row that is new."""
-    values = dict(told)
+    """Return what is set of a row that is new."""
+    values = dict(chosen)
     for each in schema:
         simple = isinstance(each.type, Decimal) or (
             isinstance(each.type, Primitive) and each.type.name not in ("variant", "void")
         )
-        if each.name not in told and simple:
+        if each.name not in chosen and simple:
             values[each.name] = literal(each.type, default_of(each))
     made = {
         name: _put(rules[text], values)
         for name, text in generations(schema).items()
-        if name not in told
+        if name not in chosen
     }
     return {**values, **made}

@@ -168,7 +168,7 @@ _VALUES: Final[Mapping[str, tuple[Any, ...]]] = {
 def value_of(  # noqa: PLR0911  one return per kind of type
     data_type: DataType, seed: int | None
 ) -> Any:
-    """Give the value of a type that a seed stands for; none stands for null."""
+    """Return the value of a type that a seed stands for; none stands for null."""
     if seed is None:
         return None
     match data_type:
@@ -189,13 +189,13 @@ def value_of(  # noqa: PLR0911  one return per kind of type
 
 
 def default_of(of: Field) -> Any:
-    """Give the default of a column as a value; null where it has none."""
+    """Return the default of a column as a value; null where it has none."""
     text = of.metadata.get("CURRENT_DEFAULT")
     return {sql: value for each in DEFAULTS.values() for sql, value in each}.get(text)
 
 
 def named(schema: Struct, role: str) -> Field:
-    """Give the column that a role has in a schema."""
+    """Return the column that a role has in a schema."""
     [found] = [each for each in schema if each.name in NAMES[role]]
     return found
 
@@ -223,7 +223,7 @@ def _compared(schema: Struct, side: tuple[str, ...] = ()) -> st.SearchStrategy[T
 
 
 def number(of: Field, value: int | None) -> Tree:
-    """Give a number as a literal of a column's type."""
+    """Return a number as a literal of a column's type."""
     converted = None if value is None else DecimalValue(value)
     return literal(of.type, converted if isinstance(of.type, Decimal) else value)
 
@@ -313,11 +313,11 @@ def _clause(
         ),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(values)), min_size=1))
-    told = {name: draw(values[name]) for name in sorted(chosen)}
+    assigned = {name: draw(values[name]) for name in sorted(chosen)}
     if action == "insert":
-        told[ids.name] = column("source", ids.name)
+        assigned[ids.name] = column("source", ids.name)
     if match == "not_matched_by_source" or draw(st.booleans()):
-        return match, action, condition, told
+        return match, action, condition, assigned
     return match, action, condition, None
 
 

@@ -117,7 +117,7 @@ class WriterMachine(TableRules):
         identity: tuple[int, int, bool],
         rows: list[DrawnRow],
     ) -> None:
-        """Give the table other columns, partitions and rows."""
+        """Replace columns, partitions and rows of the table."""
         if "x" in extras:
             extras -= {"X"}
         schema = self._schema(special, extras, identity)
@@ -163,8 +163,8 @@ class WriterMachine(TableRules):
     ) -> Struct:
         fields = {each.name: each for each in COLUMNS}
         if "invariant" in special:
-            told = {"expression": {"expression": self._ruled(_SMALL)}}
-            metadata: dict[str, Any] = {"delta.invariants": json.dumps(told)}
+            invariant = {"expression": {"expression": self._ruled(_SMALL)}}
+            metadata: dict[str, Any] = {"delta.invariants": json.dumps(invariant)}
             fields["n"] = Field("n", fields["n"].type, metadata=metadata)
         if "not null" in special:
             fields["id"] = Field("id", fields["id"].type, nullable=False)

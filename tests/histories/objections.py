@@ -1,4 +1,4 @@
-"""Why an operation has to be refused, told from the oracle's state and the text alone.
+"""Why an operation has to be refused, derived from the oracle's state and the text alone.
 
 Each function gives the reason, or ``None`` where nothing is in the way. Nothing here asks the
 writer. Serves the writer requirements of the features that it names.
@@ -52,17 +52,17 @@ ACTIVATIONS: Final[Mapping[str, str]] = {
 
 
 def is_on(properties: Mapping[str, str], feature: str) -> bool:
-    """Tell whether properties switch a feature on."""
+    """Return whether properties switch a feature on."""
     return properties.get(ACTIVATIONS[feature]) == "true"
 
 
 def is_mapped(properties: Mapping[str, str]) -> bool:
-    """Tell whether columns are mapped."""
+    """Return whether columns are mapped."""
     return properties.get(_MODE, "none") != "none"
 
 
 def generations(schema: Struct) -> dict[str, str]:
-    """Give the generated columns with the SQL of each."""
+    """Return the generated columns with the SQL of each."""
     return {each.name: each.metadata[GENERATED] for each in schema if GENERATED in each.metadata}
 
 
@@ -99,7 +99,7 @@ def broken_rule(oracle: Oracle, rules: Mapping[str, Tree], new: frozenset[str]) 
 
 
 def removed_rows(oracle: Oracle) -> bool:
-    """Tell whether the open version takes rows away or changes them."""
+    """Return whether the open version takes rows away or changes them."""
     return any(change.change_type != "insert" for change in oracle.open_changes)
 
 
@@ -138,7 +138,7 @@ _WHOLE: Final = ("byte", "short", "integer", "long")
 
 
 def _foreign(change: Mapping[str, Any]) -> bool:
-    """Tell whether Iceberg cannot follow a change of type."""
+    """Return whether Iceberg cannot follow a change of type."""
     before, after = change["fromType"], change["toType"]
     if before.startswith("decimal") and after.startswith("decimal"):
         return before[:-1].split(",")[1] != after[:-1].split(",")[1]
@@ -212,5 +212,5 @@ _STILL_USED: Final[Mapping[str, Callable[[Oracle], bool]]] = {
 
 
 def still_used(feature: str, oracle: Oracle) -> bool:
-    """Tell whether what people have put in makes use of a feature."""
+    """Return whether what people have put in makes use of a feature."""
     return _STILL_USED.get(feature, lambda _: False)(oracle)

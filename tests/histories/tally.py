@@ -16,7 +16,7 @@ from reference_impl import Snapshot, Table
 from reference_impl.model.features import FEATURES, active, supported
 from reference_impl.types.model import DataType, children
 
-__all__ = ["Counted", "Tally", "in_use", "missed", "told", "wanted"]
+__all__ = ["Counted", "Tally", "in_use", "missed", "report", "wanted"]
 
 Tally = Counter[str]
 
@@ -31,7 +31,7 @@ _KINDS: Final = (
 
 
 def wanted() -> frozenset[str]:
-    """Give everything that histories have to reach."""
+    """Return everything that histories have to reach."""
     operations = {
         f"operation {name}"
         for name, _ in inspect.getmembers(Table, inspect.isfunction)
@@ -48,12 +48,12 @@ def wanted() -> frozenset[str]:
 
 
 def missed(tally: Tally) -> list[str]:
-    """Give what histories have to reach and did not."""
+    """Return what histories have to reach and did not."""
     return sorted(wanted() - {name for name, count in tally.items() if count})
 
 
-def told(tally: Tally) -> str:
-    """Give the counts as text, a line for each."""
+def report(tally: Tally) -> str:
+    """Return the counts as text, a line for each."""
     return "\n".join(f"{count:6} {name}" for name, count in sorted(tally.items()))
 
 
@@ -65,7 +65,7 @@ class Counted:
         self._table, self._tally = table, tally
 
     def __getattr__(self, name: str) -> Any:
-        """Give what the table has, an operation with a counter around it."""
+        """Return what the table has, an operation with a counter around it."""
         found = getattr(self._table, name)
         if not callable(found) or name in _READ:
             return found
@@ -85,7 +85,7 @@ class Counted:
 
 
 def in_use(snapshot: Snapshot) -> Iterator[str]:
-    """Give the features that a version has in force and makes use of."""
+    """Return the features that a version has in force and makes use of."""
     for name in supported(snapshot.protocol):
         uses = _USES.get(name, lambda _: True)
         if (

@@ -17,7 +17,7 @@ from engines import ENGINES
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from machine import WriterMachine
-from tally import Tally, missed, told
+from tally import Tally, missed, report
 
 from conformance.adapter import Ok, Scan
 from conformance.judging.compare import compare_rows
@@ -91,13 +91,13 @@ def test_the_writer_does_what_the_oracle_does(
     monkeypatch.setattr(WriterMachine, "tally", tally)
     explored(WriterMachine, COUNT)
     with capsys.disabled():
-        print(f"\n{told(tally)}")  # noqa: T201  for those who explore
+        print(f"\n{report(tally)}")  # noqa: T201  for those who explore
     # A few histories cannot reach everything.
     assert COUNT < ENOUGH or missed(tally) == []
 
 
 def witness(engine: str, count: int) -> str:
-    """Let an engine read the tables that random histories leave, and tell how many it read."""
+    """Let an engine read the tables that random histories leave, and return how many it read."""
     adapter = import_module(f"conformance.adapters.{engine}").create()
     claims = adapter.describe().claims
     read: list[bool] = []

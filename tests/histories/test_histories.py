@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from machine import WriterMachine
-from tally import Tally, missed, told
+from tally import Tally, missed, report
 
 SEEDS, COUNT, STEPS = (17, 18, 19, 20), 15, 25
 
@@ -27,7 +27,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder that all test processes of a run see."""
+    """Return a folder that all test processes of a run see."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder = shared / "histories"
@@ -57,4 +57,4 @@ def test_the_writer_does_what_the_oracle_does(
     done = [counts / f"{each}.json" for each in SEEDS]
     if all(path.exists() for path in done):
         total = sum((Tally(json.loads(path.read_text())) for path in done), Tally())
-        assert missed(total) == [], told(total)
+        assert missed(total) == [], report(total)

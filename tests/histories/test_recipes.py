@@ -51,12 +51,14 @@ def test_an_engine_reads_what_recipes_leave(
     golden = golden_items(load_corpus(validate=False))
     recipes = [item for item in golden if item.id.endswith("/write")]
     try:
-        told = {item.id: item.judge(judge) for item in (*recipes, *generated_recipes(Plan()))}
+        verdicts = {item.id: item.judge(judge) for item in (*recipes, *generated_recipes(Plan()))}
     finally:
         store.close()
         witness.close()
-    same = sum(verdict.message == f"{engine} reads the same" for verdict in told.values())
-    other = {each: verdict.message for each, verdict in told.items() if verdict.seen == "witness"}
+    same = sum(verdict.message == f"{engine} reads the same" for verdict in verdicts.values())
+    other = {
+        each: verdict.message for each, verdict in verdicts.items() if verdict.seen == "witness"
+    }
     known = KNOWN.get(engine, {})
     assert {each: known.get(each, "news") in message for each, message in other.items()} == (
         dict.fromkeys(known, True)

@@ -93,7 +93,7 @@ def test_a_file_that_is_gone_is_noticed() -> None:
 
 
 def _journeys(text: str) -> dict[str, list[str]]:
-    """Give the steps of each section that has numbered steps."""
+    """Return the steps of each section that has numbered steps."""
     sections = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     return {
         title: [" ".join(step.split()) for step in steps]

@@ -110,7 +110,7 @@ class _Racing(LocalStorage):
 
 
 def racing(table: Table, race: Callable[[Table], Any], times: int = 1) -> Table:
-    """Give the table as a writer sees it that somebody else overtakes."""
+    """Return the table as a writer sees it that somebody else overtakes."""
     return Table(_Racing(table, race, times))
 
 
@@ -119,7 +119,7 @@ def steps(*work: Callable[[Table], object]) -> Callable[[Table], object]:
 
 
 def made(properties: dict[str, str], *numbers: int, **more: Any) -> Callable[[Table], object]:
-    """Give the work that creates a table and appends rows."""
+    """Return the work that creates a table and appends rows."""
     more.setdefault("partition_columns", ["part"])
 
     def work(table: Table) -> None:
@@ -133,7 +133,7 @@ def made(properties: dict[str, str], *numbers: int, **more: Any) -> Callable[[Ta
 def overtaken(
     race: Callable[[Table], Any], work: Callable[[Table], object], times: int = 1
 ) -> Callable[[Table], object]:
-    """Give the work of a writer that somebody else overtakes."""
+    """Return the work of a writer that somebody else overtakes."""
     return lambda table: work(racing(table, race, times))
 
 

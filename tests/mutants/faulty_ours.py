@@ -123,7 +123,7 @@ _replace("hides-a-broken-commit-behind-its-checksum", snapshot, "read_commit", _
 # Deletion vectors.
 
 
-def _from_anew(right: Any, storage: Any, path: str, *args: Any, **options: Any) -> Iterator[Any]:
+def _restarted(right: Any, storage: Any, path: str, *args: Any, **options: Any) -> Iterator[Any]:
     """Count rows from zero in every row group."""
     with storage.open_input(path) as source:
         footer = pq.read_metadata(source)
@@ -143,7 +143,7 @@ def _up_to_the_last(right: Any, bitmap: Bitmap, start: int, length: int) -> Any:
     return within if kept is None else pc.and_(kept, within)
 
 
-_replace("counts-rows-by-row-group", reader, "read_batches", _from_anew)
+_replace("counts-rows-by-row-group", reader, "read_batches", _restarted)
 _replace("keeps-no-row-after-the-vector", Bitmap, "kept", _up_to_the_last)
 
 

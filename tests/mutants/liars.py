@@ -1,4 +1,4 @@
-"""Adapters that tell the truth but for one kind of lie."""
+"""Adapters that answer truthfully but for one kind of lie."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ LIES: dict[str, Callable[[], Callable[[Request, Answer], Answer]]] = {
 
 
 def liar(name: str) -> Any:
-    """Give the adapter that tells one kind of lie."""
+    """Return the adapter with one kind of lie."""
     return Liar(LIES[name]())

@@ -101,7 +101,7 @@ def judge_of() -> Iterator[Callable[..., Judge]]:
 
 
 def naming(requirement: str, asked: Sequence[str] = ASKED) -> Iterator[tuple[Case, Spec]]:
-    """Give the specs that hold an implementation to a requirement, and can be put to a reader."""
+    """Return the specs that hold an implementation to a requirement, and can be put to a reader."""
     for case in corpus().cases:
         for spec in case.specs:
             if requirement in spec.requirements and spec.type in asked:

@@ -186,7 +186,7 @@ def recipe(name: str) -> tuple[Case, Spec]:
 
 
 def broken(name: str, mutant: str, root: Path, store: TableStore) -> set[str]:
-    """Give the requirements that a writer breaks in a recipe or drill; ``mutant`` may be none."""
+    """Return the requirements that a writer breaks in a recipe or drill; ``mutant`` may be none."""
     fault = MUTANTS.get(mutant)
     if name in DRILLS:
         return {*complaints(DRILLS[name], root / "table", lambda: writing_wrong(fault))}
@@ -196,7 +196,7 @@ def broken(name: str, mutant: str, root: Path, store: TableStore) -> set[str]:
     if verdict.outcome is not Outcome.FAIL:
         assert verdict.outcome is Outcome.PASS or verdict.seen == "carried-out"
         return set()
-    # The audit may find more than one thing, and tells each by its requirement first.
+    # The audit may find more than one thing, and names each by its requirement first.
     found = {detail.partition(" ")[0] for detail in verdict.details}
     return {verdict.requirement or "", *found, *spec.requirements}
 

@@ -82,7 +82,7 @@ def _starts_now(right: Any) -> Any:
 
 
 def _without_parts(right: Any) -> Any:
-    """Give what is in arrays and maps no field ids."""
+    """Return what is in arrays and maps no field ids."""
 
     def bare(of: pa.DataType) -> pa.DataType:
         if pa.types.is_list(of):
@@ -208,7 +208,7 @@ RULES: dict[str, Mutant] = {
     ),
     "gives-up-at-once": wrong("WNEW-001", ("write.commit.transaction:_ATTEMPTS", is_(1))),
     "never-gives-up": wrong("LOG-003", ("write.commit.transaction:_ATTEMPTS", is_(1 << 20))),
-    # The log of before.
+    # The earlier log.
     "writes-commits-again": wrong(
         "CRC-001", ("storage:LocalStorage.put_if_absent", _again(".json"))
     ),

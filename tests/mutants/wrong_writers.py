@@ -199,7 +199,7 @@ def _resurrects(right: Any) -> Any:
 
 
 def _in_first_file(right: Any) -> Any:
-    """Give the columns of a mapped file the names that users see."""
+    """Return the columns of a mapped file the names that users see."""
     return lambda column, _mode: right(column, "none")
 
 
@@ -275,7 +275,7 @@ def _zeros(_: Any) -> Any:
 
 
 def _forgets_highest(right: Any) -> Any:
-    """Tell the table nothing of the number that a new column gets."""
+    """Record nothing in the table of the number that a new column gets."""
 
     class Numbering(right):  # type: ignore[misc]
         def annotate(self, column: Any) -> Any:

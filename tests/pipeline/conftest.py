@@ -14,7 +14,7 @@ from conformance.judging.claims import as_document
 from conformance.report.results import ResultsWriter
 
 HERE = Path(__file__).parent
-for folder in (HERE, HERE.parent / "conformance"):
+for folder in (HERE, HERE.parent / "audit", HERE.parent / "conformance"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
@@ -49,7 +49,7 @@ def record(case: str, outcome: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Write:
-    """Give what writes a results file out of cases and their outcomes."""
+    """Return what writes a results file out of cases and their outcomes."""
 
     def write(cases: Mapping[str, str | dict[str, Any]], release: str = "1.0", **more: Any) -> Path:
         path = tmp_path / f"{len(list(tmp_path.glob('*.jsonl')))}.jsonl"

@@ -107,7 +107,9 @@ def _dying(die: Any, location: str) -> Any:
     return run
 
 
-def test_a_place_without_a_table_is_told_and_the_rest_audited(fleet: Path, tmp_path: Path) -> None:
+def test_a_place_without_a_table_is_reported_and_the_rest_audited(
+    fleet: Path, tmp_path: Path
+) -> None:
     store = str(tmp_path / "store")
     assert _run(f"{fleet}/a", f"{fleet}/b", "--store", store, "--run=one") == 2
     outcomes = {each.table: each.status for each in Kept(store, "one").outcomes()}

@@ -62,7 +62,7 @@ def finish(job: Job, kept: Kept, wave: int) -> None:
 
 
 def facts(kept: Kept) -> tuple[list[int], list[tuple[int, str]]]:
-    """Give the units of a job, and the defects of its failures."""
+    """Return the units of a job, and the defects of its failures."""
     units = kept.table("units").read(["unit"]).column("unit").to_pylist()
     failures = kept.table("failures").read(["unit", "defect"]).to_pylist()
     return sorted(units), sorted((row["unit"], row["defect"]) for row in failures)
@@ -171,6 +171,6 @@ def test_a_dry_run_says_the_cost_and_keeps_nothing(
     assert not folder.exists()
 
 
-def test_an_implementation_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_an_unknown_implementation_is_refused_before_anything_starts(tmp_path: Path) -> None:
     given = ("--impl=nobody", "--seeds=1", f"--output={tmp_path}/o", "--master=none")
     assert main(["pipeline", "explore", *given]) == Status.ADAPTER

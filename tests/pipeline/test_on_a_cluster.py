@@ -38,7 +38,7 @@ def cluster() -> Iterator[Spread]:
 
 
 def _executors() -> list[int]:
-    """Give the processes of this machine that are executors of Spark."""
+    """Return the processes of this machine that are executors of Spark."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -20,7 +20,7 @@ Asked = Callable[..., Any]
 
 @pytest.fixture
 def ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
-    """Give what runs the job and reads its JSON."""
+    """Return what runs the job and reads its JSON."""
 
     def run(*arguments: str, status: int = Status.OK) -> Any:
         given = ["pipeline", "track", str(tmp_path / "store"), *arguments]
@@ -55,7 +55,7 @@ def test_a_run_that_is_ingested_twice_is_there_once(
     )
 
 
-def test_a_label_tells_equal_runs_apart(results: Write, ask: Asked) -> None:
+def test_a_label_distinguishes_equal_runs(results: Write, ask: Asked) -> None:
     path = str(results({"one": "pass"}))
     ask("ingest", path, "--label=1")
     ask("ingest", path, "--label=2")
@@ -161,7 +161,7 @@ def test_a_new_text_of_the_protocol_names_its_cases(
 
 
 def drifted(names: list[str]) -> Callable[..., Any]:
-    """Give a drift in which some requirements have lost their sentence."""
+    """Return a drift in which some requirements have lost their sentence."""
     from conformance.requirements.drift import Drift, Drifted  # noqa: PLC0415  beside its one use
     from conformance.requirements.registry import load_registry  # noqa: PLC0415  as above
 

@@ -68,7 +68,7 @@ def test_shards_give_what_one_run_gives(tmp_path: Path) -> None:
     assert len(json.loads(whole.read_text())) > 8
 
 
-def test_a_breach_that_no_case_shows_is_told(
+def test_a_breach_that_no_case_shows_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     harmless = Task("harmless", "REC-018", "reader", lambda _known: None)

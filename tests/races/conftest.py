@@ -1,4 +1,4 @@
-"""Make the racers importable, here and in their processes, and tell how the races went."""
+"""Make the racers importable, here and in their processes, and report how the races went."""
 
 from __future__ import annotations
 

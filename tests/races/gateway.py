@@ -30,7 +30,7 @@ class GatewayError(Exception):
 
 
 def find() -> str:
-    """Give the server's program, built if need be.
+    """Return the server's program, built if need be.
 
     Raises:
         GatewayError: it is not there and cannot be built.
@@ -56,7 +56,7 @@ def find() -> str:
 
 
 def free_port() -> int:
-    """Give a port of loopback that nobody listens on."""
+    """Return a port of loopback that nobody listens on."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         return int(held.getsockname()[1])
@@ -91,8 +91,8 @@ def start(program: str, folder: Path, port: int) -> subprocess.Popen[bytes]:
         else:
             return server
     server.kill()
-    told = (folder.parent / "gateway.log").read_text()[-500:]
-    raise GatewayError(f"versitygw does not answer: {told}")
+    log = (folder.parent / "gateway.log").read_text()[-500:]
+    raise GatewayError(f"versitygw does not answer: {log}")
 
 
 def main(arguments: list[str]) -> int:

@@ -62,7 +62,7 @@ class Racer:
         self.made = 0
 
     def rows(self) -> list[Note]:
-        """Give rows that nobody else makes."""
+        """Return rows that nobody else makes."""
         fresh = []
         for _ in range(self.random.randint(1, 3)):
             self.made += 1
@@ -71,7 +71,7 @@ class Racer:
         return fresh
 
     def where(self) -> Note:
-        """Give a filter: of a partition, or of a row that this process once made."""
+        """Return a filter: of a partition, or of a row that this process once made."""
         if self.random.random() < 0.4:
             return equal("part", "string", self.random.choice(PARTS))
         key = self.number * 1_000_000 + self.random.randint(1, max(self.made, 1))

@@ -84,7 +84,7 @@ CHECKPOINT = {
 
 
 def _pairs(value: Any, data_type: pa.DataType) -> Any:
-    """Give maps as pairs, in which form alone Arrow takes them inside structs."""
+    """Return maps as pairs, in which form alone Arrow takes them inside structs."""
     if value is None:
         return None
     if pa.types.is_map(data_type):
@@ -198,11 +198,11 @@ class Log:
         return self.table.snapshot(version)
 
     def paths(self, version: int | None = None) -> list[str]:
-        """Give the live paths of a version, sorted."""
+        """Return the live paths of a version, sorted."""
         return sorted(self.snapshot(version).adds()["path"].to_pylist())
 
     def dead(self, version: int | None = None) -> list[str]:
-        """Give the paths of the tombstones of a version, sorted."""
+        """Return the paths of the tombstones of a version, sorted."""
         return sorted(self.snapshot(version).tombstones()["path"].to_pylist())
 
 

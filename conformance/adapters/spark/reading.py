@@ -1,6 +1,6 @@
 """What Spark with Delta reads, for its adapter.
 
-What Spark's public interface does not tell (the file list, transaction versions, domain
+What Spark's public interface does not give (the file list, transaction versions, domain
 metadata) is asked of Delta's own snapshot in the JVM.
 """
 
@@ -153,7 +153,7 @@ class SparkReader:
 
 
 def _state_of(log: Path) -> tuple[tuple[str, int, int, int], ...]:
-    """Give what tells whether a log is as it was: name, inode, size and time of each file."""
+    """Return what shows whether a log is unchanged: name, inode, size and time of each file."""
     try:
         found = [(each, each.stat()) for each in log.rglob("*")]
     except OSError:

@@ -65,7 +65,7 @@ def _properties(properties: Mapping[str, str]) -> str:
 
 
 def _feature(name: str) -> str:
-    """Give the property by which Spark is told to support a table feature."""
+    """Give the property that makes Spark support a table feature."""
     return f"delta.feature.{name}"
 
 
@@ -88,7 +88,7 @@ class SparkWriter:
 
     @property
     def spark(self) -> SparkSession:
-        """The session, which the reader may have made anew."""
+        """The session, which the reader may have restarted."""
         return self.reader.spark
 
     def operations(self) -> dict[str, Callable[[Write], Any]]:

@@ -46,7 +46,7 @@ _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def number_of(node: Mapping[str, Any]) -> Number | None:
-    """Tell what kind of floating point literal a node is; ``None`` when it is none."""
+    """Return the kind of a floating point literal; ``None`` for any other node."""
     if node.get("type") not in ("float", "double") or node.get("literal") is None:
         return None
     value = float(node["literal"])

@@ -2,7 +2,7 @@
 
 Serves the adapter contract. Only the classes that an engine documents as its errors are
 refusals; whatever else it raises (a panic, a broken invariant) passes through and becomes an
-``error`` outcome. A refusal gets a kind only where the engine's own words tell one.
+``error`` outcome. A refusal gets a kind only where the engine's own words say one.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Refusals:
 
     Attributes:
         errors: the classes by which the engine refuses in a controlled way.
-        rules: tried in order; the first that matches tells kind and stage.
-        noise: lines of a message that tell a reader nothing, as those of a stack trace.
-        crashes: tells that an error of such a class is a crash all the same.
+        rules: tried in order; the first that matches gives kind and stage.
+        noise: lines of a message that say nothing to a reader, as those of a stack trace.
+        crashes: says that an error of such a class is a crash all the same.
 
     """
 
@@ -64,7 +64,7 @@ class Refusals:
 
         Args:
             call: does the engine's work; its result is the payload.
-            stage: the stage to report where no rule tells one.
+            stage: the stage to report where no rule gives one.
 
         Returns:
             ``Ok`` or ``Refused``.

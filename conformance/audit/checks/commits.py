@@ -166,7 +166,7 @@ def one_action_per_key(step: Step) -> Findings:
 
 
 def one_action_without_vectors(step: Step) -> Findings:
-    """Report a path that a commit both adds and removes where no vector could tell them apart."""
+    """Report a path that a commit both adds and removes where no vector distinguishes them."""
     if step.new.writer >= 7:
         return  # the text that knows table features lets vectors do so
     removed = {key[0] for line in step.of("remove") if (key := file_key(line.body))}

@@ -41,11 +41,11 @@ def statistics_name_columns(step: Step) -> Findings:
         return
     for line in step.of("add"):
         stats = statistics_of(line.body) or {}
-        told: dict[tuple[str, ...], None] = {}
+        unknown: dict[tuple[str, ...], None] = {}
         for kind in _KINDS:
             for path, value in _leaves(stats.get(kind)):
-                if path and value is not None and path not in told:
-                    told.update(dict.fromkeys([path] if path not in columns else []))
+                if path and value is not None and path not in unknown:
+                    unknown.update(dict.fromkeys([path] if path not in columns else []))
                     yield from _named(step.new, line, path, columns, logical)
 
 

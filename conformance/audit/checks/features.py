@@ -80,7 +80,7 @@ def _unrecorded(step: Step) -> Findings:
         if was is None or not isinstance(was.type, str) or was.type in (column.type, "void"):
             continue
         if isinstance(column.type, str) and _widens(column.type, was.type):
-            continue  # a restore takes a widening back; files that are wider than this are told
+            continue  # a restore takes a widening back; files that are wider than this are reported
         if "typeWidening" in step.new.features and not step.new.is_true(_ENABLED):
             message = f"column {column.name} goes from {was.type} while {_ENABLED} is not true"
             yield finding("TW-002", step.place, message)
@@ -118,7 +118,7 @@ def _schema_text(step: Step) -> str:
 
 
 def _voids(of: Any) -> bool:
-    """Tell whether a type is void, or a struct of nothing else."""
+    """Return whether a type is void, or a struct of nothing else."""
     fields = of.get("fields") if isinstance(of, dict) and of.get("type") == "struct" else None
     if not isinstance(fields, list) or not fields:
         return bool(of == "void")
@@ -165,7 +165,7 @@ def _clustering(domain: Body | None) -> list[tuple[str, ...]]:
     return found
 
 
-def transactions_are_told_apart(view: VersionView) -> Findings:
+def transactions_are_distinct(view: VersionView) -> Findings:
     """Report commits of a catalog-managed table that share a transaction id."""
     if "catalogManaged" not in view.layout.features:
         return
@@ -212,7 +212,7 @@ def clustering_columns(view: VersionView) -> Findings:
 
 
 def _counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
-    """Tell whether nulls are counted, and bounds given where there is a value to bound."""
+    """Return whether nulls are counted, and bounds given where there is a value to bound."""
     nulls, low, high = (_dig(stats, kind, name) for kind in ("nullCount", "minValues", "maxValues"))
     bounded = column is not None and column.type not in ("boolean", "binary")
     empty = nulls == stats.get("numRecords")
@@ -235,6 +235,6 @@ FEATURE_CHECKS: Final = (
 
 FEATURE_VERSION_CHECKS: Final = (
     Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),
-    Check(transactions_are_told_apart, ("CINFO-004",)),
+    Check(transactions_are_distinct, ("CINFO-004",)),
 )
 """Checks of features at the latest version."""

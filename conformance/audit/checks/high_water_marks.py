@@ -31,7 +31,7 @@ _FEATURES: Final = {_ROW: "rowTracking", _COLUMN: "columnMapping"}
 
 
 def row_id_mark(domains: Mapping[str, Body]) -> int | None:
-    """Give the recorded mark of row ids; ``None`` where there is none, or it was removed."""
+    """Return the recorded mark of row ids; ``None`` where there is none, or it was removed."""
     domain = domains.get(_ROW_IDS)
     if domain is None or domain.get("removed") is True:
         return None
@@ -44,7 +44,7 @@ def row_id_mark(domains: Mapping[str, Body]) -> int | None:
 def fallen(
     old: tuple[Layout, Mapping[str, Body]], new: tuple[Layout, Mapping[str, Body]]
 ) -> Iterator[tuple[str, str]]:
-    """Give the requirement and a message for each mark that a later version lowers or loses.
+    """Return the requirement and a message for each mark that a later version lowers or loses.
 
     A mark whose feature was dropped, or whose column is gone, is promised no longer.
 

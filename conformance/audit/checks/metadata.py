@@ -31,7 +31,7 @@ def first_version_is_whole(step: Step) -> Findings:
 
 
 def known_to_the_audit(step: Step) -> Findings:
-    """Tell of protocol versions, features and formats that no check in here knows."""
+    """Report protocol versions, features and formats that no check in here knows."""
     for line in step.of("protocol"):
         if step.new.reader > 3 or step.new.writer > 7:
             message = f"protocol {step.new.reader}, {step.new.writer} is newer than this audit"

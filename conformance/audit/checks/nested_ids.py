@@ -76,7 +76,7 @@ def _map(metadata: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _places(of: Any, prefix: str) -> Iterator[str]:
-    """Give the parts of a type down to the next struct, as ids name them."""
+    """Return the parts of a type down to the next struct, as ids name them."""
     if not isinstance(of, Mapping):
         return
     for name, at in _PARTS.get(str(of.get("type")), ()):
@@ -85,7 +85,7 @@ def _places(of: Any, prefix: str) -> Iterator[str]:
 
 
 def _fields(of: Any) -> Iterator[Mapping[str, Any]]:
-    """Give every field of every struct."""
+    """Return every field of every struct."""
     if not isinstance(of, Mapping):
         return
     fields = of.get("fields")

@@ -36,7 +36,7 @@ def _last_id(body: Body) -> int | None:
 
 
 def highest_id(adds: Iterable[Body]) -> int:
-    """Give the highest row id that adds assign; -1 for none."""
+    """Return the highest row id that adds assign; -1 for none."""
     return max((last for body in adds if (last := _last_id(body)) is not None), default=-1)
 
 

@@ -54,10 +54,10 @@ def enablement_is_recorded(step: Step) -> Findings:
     """Report a table that does not say, or says wrongly, when it turned timestamps on."""
     if step.metadata is step.before.metadata or not _enabled(step.new) or not step.before.known:
         return
-    since, stamp, told = step.version, _stamp(step), True
+    since, stamp, known = step.version, _stamp(step), True
     if _enabled(step.old) and step.before.stamped is not None:
-        since, stamp, told = step.before.stamped
-    if not told:
+        since, stamp, known = step.before.stamped
+    if not known:
         return  # the commit that did it is gone
     version, recorded = (step.new.properties.get(key) for key in (_VERSION, _TIMESTAMP))
     needed = since > 0

@@ -31,7 +31,7 @@ __all__ = ["STEP_CHECKS", "Balance", "balance_of", "unbalanced"]
 
 
 def _is_empty(body: Body) -> bool:
-    """Tell whether a logical file is known to have no rows left."""
+    """Return whether a logical file is known to have no rows left."""
     vector = body.get("deletionVector")
     deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
     count = row_count(body)
@@ -115,7 +115,7 @@ class Balance:
 
     Attributes:
         changes: one of the actions does not say that it changes no data.
-        rows: brought, and taken away; ``None`` where a file does not tell.
+        rows: added, and removed; ``None`` where a file does not say.
         first: line of the first add and of the first remove, from 0; ``None`` for none.
 
     """
@@ -138,7 +138,7 @@ class Balance:
 
 
 def balance_of(step: Step) -> Balance | None:
-    """Weigh a commit, or the part of it that there is; ``None`` where that cannot be done."""
+    """Count the rows of a commit, or of a part of it; ``None`` where that cannot be done."""
     rows, store, live = step.rows, step.before.store, step.before.adds.rows
     if not step.before.known or not len(rows):
         return None
@@ -164,7 +164,7 @@ def _first(rows: Rows, kind: int) -> int | None:
 
 
 def _rows(store: Store, numbers: Codes) -> int | None:
-    """Count the rows of files less those that vectors delete; ``None`` where one is not told."""
+    """Count the rows of files less those that vectors delete; ``None`` where one is unknown."""
     if not len(numbers):
         return 0
     odd = store.flags("odd")[numbers]
@@ -197,7 +197,7 @@ def rearrangements_keep_rows(step: Step) -> Findings:
 
 
 def names_are_new(step: Step) -> Findings:
-    """Report a name that stands for another file than it once did, told by the sizes."""
+    """Report a name that stands for another file than it once did, as the sizes show."""
     for line in step.of("add"):
         key, size = file_key(line.body), line.body.get("size")
         if key is None or type(size) is not int or key[0] not in step.before.seen:
@@ -239,7 +239,7 @@ def vectors_need_their_feature(step: Step) -> Findings:
 
 
 def _moved(step: Step, key: Key | None) -> bool:
-    """Tell whether a vector was in the table before, as a restore brings it back."""
+    """Return whether a vector was in the table before, as after a restore."""
     return key is not None and key in step.before.removed
 
 

@@ -29,7 +29,7 @@ _REMOVES: Final = ("deletionTimestamp", "baseRowId", "defaultRowCommitVersion",
 
 
 def resized(numbers: Codes, count: int) -> Codes:
-    """Give numbers room for more codes, which have none."""
+    """Extend numbers for more codes, which have none."""
     if len(numbers) >= count:
         return numbers
     return np.concatenate([numbers, np.full(count - len(numbers), -1, np.int64)])
@@ -50,12 +50,12 @@ class Files(Mapping[Key, Body]):
         self.rows = np.full(store.keys, -1, np.int64)
 
     def row(self, key: Key) -> int:
-        """Give the number of the row of a key; -1 for none."""
+        """Return the number of the row of a key; -1 for none."""
         code = self.store.code(key)
         return int(self.rows[code]) if 0 <= code < len(self.rows) else -1
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether a key has an action."""
+        """Return whether a key has an action."""
         return isinstance(key, tuple) and self.row(key) >= 0
 
     def __getitem__(self, key: Key) -> Body:
@@ -70,7 +70,7 @@ class Files(Mapping[Key, Body]):
         return int((self.rows >= 0).sum())
 
     def codes(self) -> Codes:
-        """Give the codes of the keys, in the order of their rows."""
+        """Return the codes of the keys, in the order of their rows."""
         held = np.flatnonzero(self.rows >= 0)
         return held[np.argsort(self.rows[held], kind="stable")]
 
@@ -81,7 +81,7 @@ class Files(Mapping[Key, Body]):
             yield from self.store.key_list(codes[start : start + _AT_ONCE])
 
     def keys(self) -> _Keys:  # type: ignore[override]
-        """Give the keys as a set."""
+        """Return the keys as a set."""
         return _Keys(self)
 
     def items(self) -> Any:
@@ -101,7 +101,7 @@ class Files(Mapping[Key, Body]):
             )
 
     def numbers(self, name: str) -> list[int]:
-        """Give the whole numbers that a field has, of all actions that have one."""
+        """Return the whole numbers that a field has, of all actions that have one."""
         rows = self.rows[self.rows >= 0]
         if not len(rows):
             return []
@@ -152,14 +152,14 @@ class _Keys(AbstractSet[Key]):
 
 
 def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:
-    """Give the rows of both by the codes of that one of their stores which knows more."""
+    """Return the rows of both by the codes of that one of their stores which knows more."""
     count = max(len(left.rows), len(right.rows))
     store = left.store if left.store.keys >= right.store.keys else right.store
     return resized(left.rows, count), resized(right.rows, count), store
 
 
 def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
-    """Give the keys that both have, and whose actions may differ in a field that is compared.
+    """Return the keys that both have, and whose actions may differ in a field that is compared.
 
     Args:
         left: of the log.
@@ -210,7 +210,7 @@ class Vectors:
         self._adds = adds
 
     def get(self, path: str, default: Any = None) -> Any:
-        """Give the ids of the vectors of a path, ``None`` among them; ``default`` for none."""
+        """Return the ids of the vectors of a path, ``None`` among them; ``default`` for none."""
         store, rows = self._adds.store, self._adds.rows
         live = [code for code in store.keys_of(path) if code < len(rows) and rows[code] >= 0]
         return {store.key(code)[1] for code in live} or default
@@ -225,13 +225,13 @@ class Seen:
         self.versions = np.full(store.paths, -1, np.int64)
 
     def get(self, path: str) -> int | None:
-        """Give the version; ``None`` for a path that never was."""
+        """Return the version; ``None`` for a path that never was."""
         code = self.store.path_code(path)
         found = int(self.versions[code]) if 0 <= code < len(self.versions) else -1
         return found if found >= 0 else None
 
     def __contains__(self, path: object) -> bool:
-        """Tell whether a path ever was."""
+        """Return whether a path ever was."""
         return isinstance(path, str) and self.get(path) is not None
 
 
@@ -244,7 +244,7 @@ class Ids:
         self.rows = np.full(store.paths, -1, np.int64)
 
     def get(self, path: str) -> tuple[Any, Any] | None:
-        """Give ``baseRowId`` and ``defaultRowCommitVersion``; ``None`` for none."""
+        """Return ``baseRowId`` and ``defaultRowCommitVersion``; ``None`` for none."""
         code = self.store.path_code(path)
         row = int(self.rows[code]) if 0 <= code < len(self.rows) else -1
         if row < 0:

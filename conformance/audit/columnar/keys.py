@@ -30,12 +30,12 @@ _KNOWN: Final = 200_000
 
 
 def dv_id(body: Mapping[str, Any]) -> str | None:
-    """Give the unique id of a file action's deletion vector ("Derived Fields")."""
+    """Return the unique id of a file action's deletion vector ("Derived Fields")."""
     return vector_id(body.get("deletionVector"))
 
 
 def vector_id(vector: Any) -> str | None:
-    """Give the unique id of a descriptor; ``None`` for what is no object."""
+    """Return the unique id of a descriptor; ``None`` for what is no object."""
     if not isinstance(vector, dict):
         return None
     name = f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}"
@@ -44,7 +44,7 @@ def vector_id(vector: Any) -> str | None:
 
 
 def file_key(body: Mapping[str, Any]) -> Key | None:
-    """Give the key of a file action; ``None`` when it has no path."""
+    """Return the key of a file action; ``None`` when it has no path."""
     path = body.get("path")
     if not isinstance(path, str) or not path:
         return None
@@ -59,7 +59,7 @@ class _Dictionary:
         self._known: dict[str, int] = {}
 
     def extended(self, texts: pa.ChunkedArray) -> tuple[_Dictionary, Codes]:
-        """Give a dictionary that has more texts as well, and their codes."""
+        """Return a dictionary that has more texts as well, and their codes."""
         chunks = [*([self.texts] if len(self.texts) else []), *texts.chunks]
         if not texts.length():
             return self, np.zeros(0, np.int64)
@@ -77,7 +77,7 @@ class _Dictionary:
         self._known.update(zip(texts, codes.tolist(), strict=True))
 
     def code(self, text: str) -> int:
-        """Give the code of a text; -1 where it has none."""
+        """Return the code of a text; -1 where it has none."""
         found = self._known.get(text)
         if found is None:
             found = int(pc.index(self.texts, pa.scalar(text, self.texts.type)).as_py())
@@ -108,7 +108,7 @@ class Store:
         self._count = 0
 
     def with_rows(self, parts: Sequence[Rows]) -> Store:
-        """Give a store that holds these rows as well."""
+        """Return a store that holds these rows as well."""
         new = [rows for rows in parts if len(rows) and id(rows) not in self._codes]
         if not new:
             return self
@@ -165,7 +165,7 @@ class Store:
         return len(self._paths.texts)
 
     def path_codes(self, codes: Codes) -> Codes:
-        """Give the codes of the paths of keys."""
+        """Return the codes of the paths of keys."""
         return codes if self._path_of is None else self._path_of[codes]
 
     @cached_property
@@ -180,13 +180,13 @@ class Store:
         return found
 
     def several(self, codes: Codes) -> Mask:
-        """Tell which keys share their path with another one."""
+        """Return which keys share their path with another one."""
         if self._path_of is None:
             return np.zeros(len(codes), np.bool_)
         return np.asarray((np.bincount(self._path_of) > 1)[self._path_of[codes]], np.bool_)
 
     def keys_of(self, path: str) -> list[int]:
-        """Give the codes of the keys of a path."""
+        """Return the codes of the keys of a path."""
         code = self.path_code(path)
         if code < 0:
             return []
@@ -195,7 +195,7 @@ class Store:
         return self._shared.get(code) or [int(np.flatnonzero(self._path_of == code)[0])]
 
     def placed(self, rows: Rows) -> tuple[int, Codes]:
-        """Give the number of the first of some rows, and the codes of their keys."""
+        """Return the number of the first of some rows, and the codes of their keys."""
         if not len(rows):
             return 0, np.zeros(0, np.int64)
         return self._starts[self._place[id(rows)]], self._codes[id(rows)]
@@ -210,19 +210,19 @@ class Store:
             self._paths.know(self.path_codes(codes))
 
     def code(self, key: Key) -> int:
-        """Give the code of a key; -1 where it has none."""
+        """Return the code of a key; -1 where it has none."""
         return self._keys.code(key_text(*key))
 
     def path_code(self, path: str) -> int:
-        """Give the code of a path; -1 where it has none."""
+        """Return the code of a path; -1 where it has none."""
         return self._paths.code(key_text(path, None))
 
     def key(self, code: int) -> Key:
-        """Give the key of a code."""
+        """Return the key of a code."""
         return text_key(self._keys.texts[code].as_py())
 
     def key_list(self, codes: Codes) -> list[Key]:
-        """Give the keys of codes."""
+        """Return the keys of codes."""
         return [text_key(text) for text in self._keys.texts.take(pa.array(codes)).to_pylist()]
 
     def bodies(self, numbers: Codes) -> list[Body]:
@@ -237,7 +237,7 @@ class Store:
         return [found[number] for number in numbers.tolist()]
 
     def values(self, name: str, numbers: Codes) -> list[Any]:
-        """Give the values of a column for rows, from the files that have them alone."""
+        """Return the values of a column for rows, from the files that have them alone."""
         found: list[Any] = [None] * len(numbers)
         starts = np.array(self._starts, np.int64)
         of = np.searchsorted(starts, numbers, "right") - 1
@@ -251,7 +251,7 @@ class Store:
         return found
 
     def column(self, name: str, numbers: Codes) -> pa.Array:
-        """Give the values of a column for rows."""
+        """Return the values of a column for rows."""
         return self._chained(name).take(pa.array(numbers)).combine_chunks()
 
     def _chained(self, name: str) -> pa.ChunkedArray:
@@ -259,7 +259,7 @@ class Store:
         return pa.chunked_array(chunks)
 
     def flags(self, name: str) -> Mask:
-        """Give one of the flags of all rows."""
+        """Return one of the flags of all rows."""
         if name not in self._flags:
             self._flags[name] = np.concatenate([getattr(rows, name) for rows in self._rows])
         return self._flags[name]

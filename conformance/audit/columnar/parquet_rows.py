@@ -144,7 +144,7 @@ class _Column:
         alone: Mask,
         where: tuple[npt.NDArray[np.int64], Source],
     ) -> tuple[Rows, npt.NDArray[np.int64]]:
-        """Make rows of those that have a path, and tell which rows of the batch they are."""
+        """Make rows of those that have a path, and return which rows of the batch they are."""
         paths = self.fields.get("path")
         if paths is None or not _is_text(paths.type):
             return Rows.none(), _NOTHING
@@ -189,7 +189,7 @@ class _Column:
     def _typed(
         self, fields: Mapping[str, pa.Array], count: int
     ) -> tuple[dict[str, pa.Array], Mask, Mask]:
-        """Give the fields of their own types, what is odd for its type, and what is rich."""
+        """Return the fields of their own types, what is odd for its type, and what is rich."""
         typed: dict[str, pa.Array] = {}
         odd = np.full(count, self.repeated, np.bool_)
         rich = np.zeros(count, np.bool_)
@@ -212,7 +212,7 @@ class _Column:
         return typed, odd, rich
 
     def _broken(self, typed: Mapping[str, pa.Array], count: int) -> Mask:
-        """Tell which rows lack a field, or have a value out of its range."""
+        """Return which rows lack a field, or have a value out of its range."""
         odd = np.zeros(count, np.bool_)
         for name in _PRESENT[self.action]:
             odd |= ~_valid(typed[name]) if name in typed else np.ones(count, np.bool_)
@@ -258,7 +258,7 @@ def _matching(texts: pa.Array, pattern: str) -> Mask:
 def _keys(
     paths: pa.Array, fields: Mapping[str, pa.Array], *, with_vectors: bool
 ) -> tuple[pa.Array, Mask]:
-    """Give the texts of the keys, and which paths have a percent sign."""
+    """Return the texts of the keys, and which paths have a percent sign."""
     percent = np.asarray(pc.match_substring(paths, "%"), np.bool_)
     special = percent | np.asarray(pc.match_substring(paths, "\0"), np.bool_)
     vectors: list[Any] | None = None

@@ -78,7 +78,7 @@ class Source(Protocol):
         ...
 
     def packed(self, at: Sequence[int]) -> bytes:
-        """Give rows as bytes, to be made rows elsewhere."""
+        """Serialize rows, to be read elsewhere."""
         ...
 
 
@@ -198,11 +198,11 @@ class Rows:
             part.shown.clear()
 
     def numbers(self, name: str) -> npt.NDArray[np.int64]:
-        """Give a column of numbers, 0 where there is none."""
+        """Return a column of numbers, 0 where there is none."""
         return np.asarray(pc.fill_null(self.columns[name], 0).to_numpy(), np.int64)
 
     def missing(self, name: str) -> Mask:
-        """Tell where a column has nothing."""
+        """Return where a column has nothing."""
         return np.asarray(self.columns[name].is_null().to_numpy(), np.bool_)
 
 

@@ -1,7 +1,7 @@
 """Roaring bitmaps of 64-bit row indexes, checked byte by byte (section Deletion Vector Format).
 
 Containers are kept as they are stored: a run of four bytes stands for 65,536 rows, so that only
-rows of the file which is judged are ever unfolded.
+rows of the file which is judged are ever decompressed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class VectorFault(ValueError):  # noqa: N818  it names the fault, as findings do
 
     Attributes:
         requirement: what it breaks.
-        path: the file of the vector, where that is to blame.
+        path: the file of the vector, where that is at fault.
 
     """
 
@@ -76,39 +76,39 @@ class Rows:
         if not self.containers:
             return None
         key = max(self.containers)
-        return key * _CONTAINER + int(_unfolded(*self.containers[key]).max())
+        return key * _CONTAINER + int(_decompressed(*self.containers[key]).max())
 
     def kept(self, count: int) -> pa.BooleanArray | None:
-        """Tell for each of the first rows whether it is not in the set; ``None`` if all are."""
+        """Return for each of the first rows whether it is not in the set; ``None`` if all are."""
         mask = None
         for key, (kind, stored) in self.containers.items():
             start = key * _CONTAINER
             if start >= count:
                 break
             mask = np.ones(count, np.bool_) if mask is None else mask
-            values = _unfolded(kind, stored) + start
+            values = _decompressed(kind, stored) + start
             mask[values[values < count]] = False
         return None if mask is None else pa.array(mask)
 
     def covers(self, other: Rows) -> bool:
-        """Tell whether every row of another set is in this one."""
+        """Return whether every row of another set is in this one."""
         return all(
-            bool(self.holds(_unfolded(*held) + key * _CONTAINER).all())
+            bool(self.holds(_decompressed(*held) + key * _CONTAINER).all())
             for key, held in other.containers.items()
         )
 
     def holds(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Tell for each of some row indexes whether it is in the set."""
+        """Return for each of some row indexes whether it is in the set."""
         found = np.zeros(len(rows), np.bool_)
         keys = rows // _CONTAINER
         for key in np.unique(keys).tolist():
             if key in self.containers:
                 at = keys == key
-                found[at] = np.isin(rows[at] % _CONTAINER, _unfolded(*self.containers[key]))
+                found[at] = np.isin(rows[at] % _CONTAINER, _decompressed(*self.containers[key]))
         return found
 
 
-def _unfolded(kind: _Kind, stored: _Bytes) -> npt.NDArray[np.int64]:
+def _decompressed(kind: _Kind, stored: _Bytes) -> npt.NDArray[np.int64]:
     if kind == "array":
         return stored.view("<u2").astype(np.int64)
     if kind == "bitmap":

@@ -33,7 +33,7 @@ _DIGITS: Final[Mapping[str, int]] = {"byte": 10, "short": 10, "integer": 10, "lo
 
 
 def decimal_of(name: str) -> tuple[int, int] | None:
-    """Give precision and scale of a decimal type; ``None`` for another type."""
+    """Return precision and scale of a decimal type; ``None`` for another type."""
     found = _DECIMAL.fullmatch(name)
     if found is None:
         return None
@@ -41,12 +41,12 @@ def decimal_of(name: str) -> tuple[int, int] | None:
 
 
 def is_primitive(name: str) -> bool:
-    """Tell whether a name is that of a primitive type."""
+    """Return whether a name is that of a primitive type."""
     return name in PRIMITIVES or decimal_of(name) is not None
 
 
 def widens(before: str, after: str) -> bool:
-    """Tell whether the protocol allows a type to be widened to another one."""
+    """Return whether the protocol allows a type to be widened to another one."""
     wide = decimal_of(after)
     if wide is None:
         return after in _WIDER.get(before, ())

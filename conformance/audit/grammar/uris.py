@@ -21,7 +21,7 @@ def _bytes(path: str) -> bytes:
 
 
 def decode_path(path: str) -> str:
-    """Give the path that a URI spells.
+    """Return the path that a URI spells.
 
     Raises:
         ValueError: it is not UTF-8, is empty or has a NUL in it.
@@ -40,5 +40,5 @@ def lenient_path(path: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Tell whether a decoded path is absolute or a URL."""
+    """Return whether a decoded path is absolute or a URL."""
     return path.startswith("/") or _SCHEME.match(path) is not None

@@ -35,7 +35,7 @@ _UUID: Final = 20
 
 
 def vector_path(descriptor: Mapping[str, Any]) -> str | None:
-    """Give the decoded path of the file of a vector; ``None`` for an inline one.
+    """Return the decoded path of the file of a vector; ``None`` for an inline one.
 
     Raises:
         VectorFault: the descriptor names no file.
@@ -111,7 +111,7 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
 
 
 def _sizes_differ(storage: Storage, path: str, begin: int, sizes: tuple[int, int]) -> VectorFault:
-    """Tell which of two sizes, that of the file and that of the descriptor, is wrong."""
+    """Return which of two sizes, that of the file and that of the descriptor, is wrong."""
     stored, size = sizes
     message = f"the file gives the vector {stored} bytes, sizeInBytes says {size}"
     if stored == int.from_bytes(size.to_bytes(_FIELD, "big"), "little"):

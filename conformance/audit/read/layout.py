@@ -63,7 +63,7 @@ class Layout:
         properties: the configuration.
         mode: the column mapping mode in force.
         schema: the parsed schema; ``None`` when it is no JSON object.
-        provider: of the format; ``parquet`` when the metadata does not tell.
+        provider: of the format; ``parquet`` when the metadata does not say.
         columns: every field of the schema, depth first.
         partitions: names of partition columns.
 
@@ -106,7 +106,7 @@ class Layout:
 
 
 def supported_features(protocol: Body | None) -> frozenset[str]:
-    """Give the features that a protocol supports; unknown names as they stand."""
+    """Return the features that a protocol supports; unknown names as they stand."""
     if protocol is None:
         return frozenset()
     reader, writer = _version(protocol, "minReaderVersion"), _version(protocol, "minWriterVersion")

@@ -76,10 +76,10 @@ class Commit:
 
 
 def sidecar_path(storage: Storage, path: str) -> str:
-    """Give the path below the root of the sidecar that an action names.
+    """Return the path below the root of the sidecar that an action names.
 
     Raises:
-        ValueError: the path is none, or leads to another folder than that of sidecars.
+        ValueError: it is not a path, or leads to another folder than that of sidecars.
 
     """
     decoded = decode_path(path)
@@ -227,7 +227,7 @@ class Listing:
         return sum(entry.size for _, entry in self.files)
 
     def of(self, kind: str) -> list[tuple[LogFile, Entry]]:
-        """Give the files of a kind by version."""
+        """Return the files of a kind by version."""
         found = [(file, entry) for file, entry in self.files if file.kind == kind]
         return sorted(found, key=lambda pair: pair[0].version)
 

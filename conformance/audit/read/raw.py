@@ -343,7 +343,7 @@ class _Batch:
     batch: pa.RecordBatch
 
     def read(self, at: Sequence[int]) -> list[Line]:
-        """Give rows as lines, by their numbers in the batch."""
+        """Return rows as lines, by their numbers in the batch."""
         batch = self.batch
         some = batch if len(at) == len(batch) else batch.take(pa.array(at, pa.int64()))
         types = [some.schema.field(name).type for name in some.schema.names]
@@ -360,7 +360,7 @@ class _Batch:
         ]
 
     def packed(self, at: Sequence[int]) -> bytes:
-        """Give rows as a stream of Arrow."""
+        """Return rows as a stream of Arrow."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.batch.schema) as writer:
             writer.write_batch(self.batch.take(pa.array(at, pa.int64())))

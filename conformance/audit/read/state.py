@@ -20,7 +20,7 @@ __all__ = ["Body", "Key", "State", "dv_id", "file_key", "row_count"]
 
 
 def row_count(body: Mapping[str, Any]) -> int | None:
-    """Give ``numRecords`` of a file action's statistics, when it has them."""
+    """Return ``numRecords`` of a file action's statistics, when it has them."""
     text = body.get("stats")
     stats = parse_json(text).value if isinstance(text, str) else None
     count = stats.get("numRecords") if isinstance(stats, dict) else None
@@ -41,7 +41,7 @@ class State:
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
         stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
-            log tells.
+            log says.
         ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
 
     """
@@ -140,7 +140,7 @@ class State:
         }
 
     def deleted(self) -> list[int]:
-        """Give how many rows the vectors of live files delete, file by file."""
+        """Return how many rows the vectors of live files delete, file by file."""
         rows = self.adds.rows[self.adds.rows >= 0]
         if not len(rows):
             return []

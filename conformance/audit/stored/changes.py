@@ -42,7 +42,7 @@ class ChangeView:
         return self.step.rows
 
     def only(self, shown: Mask) -> ChangeView:
-        """Give the view with some of the commit's file actions."""
+        """Return the view with some of the commit's file actions."""
         return replace(self, step=self.step.only(shown))
 
 
@@ -103,8 +103,8 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
             message = f"the change data file {path} lacks the column {place.name}"
             yield finding("CDFF-007", line.place, message)
         for requirement, message, severity in unfit(place, layout, int96=True):
-            told = f"the change data file {path}: {message}"
-            yield finding(requirement, line.place, told, severity=severity)
+            text = f"the change data file {path}: {message}"
+            yield finding(requirement, line.place, text, severity=severity)
     properties = layout.properties.items()
     hidden = {value for name, value in properties if name.startswith("delta.rowTracking.")}
     extra = [n for n in schema.names if n not in known | hidden | {_NAME}]

@@ -1,4 +1,4 @@
-"""Read columns of a data file that nobody vouches for (section Data Files)."""
+"""Read columns of an untrusted data file (section Data Files)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] |
     """Read columns, all for ``None``; ``source`` is what the file was opened from.
 
     Raises:
-        DataFileTooLarge: the file unfolds beyond a limit.
+        DataFileTooLarge: the file decompresses to more than a limit.
         ValueError: the file has fewer rows than its footer promises.
         pa.ArrowException: the file is damaged.
 
@@ -30,16 +30,16 @@ def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] |
     limit = min(max(limits.data_file, limits.data_file_growth * size), limits.memory)
     promised = file.metadata.num_rows
     batches: list[pa.RecordBatch] = []
-    rows = unfolded = 0
+    rows = decompressed = 0
     wanted = file.schema_arrow.names if names is None else names
     held = Bounded(source, file, limit, wanted, name="data_file")
     for batch in held.batches(_ROWS, use_threads=True):
         budget().check_time()
         batches.append(batch)
         rows += batch.num_rows
-        unfolded += batch.nbytes + batch.num_rows
-        if unfolded > limit:
-            found = f"{size} bytes unfold to {unfolded} and more"
+        decompressed += batch.nbytes + batch.num_rows
+        if decompressed > limit:
+            found = f"{size} bytes unfold to {decompressed} and more"
             raise exceeded("data_file", found, error=DataFileTooLarge)
     if rows != promised:
         raise ValueError(f"the footer promises {promised} rows, not {rows}")

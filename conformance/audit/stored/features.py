@@ -1,7 +1,7 @@
 """What features ask of a data file that is written while they are on.
 
 Serves "Writer Requirements for IcebergCompatV2" and "Variant Shredding". A table may have files
-that are older than the feature, so that only somebody who saw the file come can blame its writer.
+that are older than the feature, so that only who saw the file come can report its writer.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _numbered(
         wanted = _wanted(metadata, here)
         given = (child.metadata or {}).get(_FIELD_ID)
         if wanted is not None and (given is None or int(given) != wanted):
-            told = "no field id" if given is None else f"field id {int(given)}"
-            yield "ICE2-012", f"{name}{here} has id {wanted}, the file gives it {told}"
+            given_id = "no field id" if given is None else f"field id {int(given)}"
+            yield "ICE2-012", f"{name}{here} has id {wanted}, the file gives it {given_id}"
         yield from _numbered(child.type, declared.get(key), metadata, name, here)
 
 

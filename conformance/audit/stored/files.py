@@ -61,11 +61,11 @@ class _Opened:
 
     @property
     def born(self) -> int | None:
-        """The version that first had the file, where the log tells."""
+        """The version that first had the file, where the log says."""
         return self.view.state.seen.get(self.path)
 
     def follows(self, name: str) -> bool:
-        """Tell whether the file is known to have come while something was on already."""
+        """Return whether the file is known to have come while something was on already."""
         since = self.view.state.since.get(name)
         return self.born is not None and since is not None and self.born >= since
 
@@ -279,8 +279,8 @@ def _ids(opened: _Opened, column: Place, *, numbered: bool) -> Findings:
             continue
         given = field_id(place.stored)
         if given != place.column_id:
-            told = "no field id" if given is None else f"field id {given}"
-            message = f"column {place.name} has id {place.column_id}, the file gives it {told}"
+            given_id = "no field id" if given is None else f"field id {given}"
+            message = f"column {place.name} has id {place.column_id}, the file gives it {given_id}"
             severity: Severity | None = "info" if older else None
             yield finding("CM-015", opened.path, message, severity=severity)
 

@@ -64,13 +64,13 @@ class Place:
 
 
 def field_id(field: pa.Field) -> int | None:
-    """Give the id that a Parquet field has."""
+    """Return the id that a Parquet field has."""
     found = (field.metadata or {}).get(b"PARQUET:field_id")
     return int(found) if found is not None else None
 
 
 def places_of(layout: Layout, schema: pa.Schema) -> tuple[Place, ...]:
-    """Give the top-level columns that data files have, partition columns left out."""
+    """Return the top-level columns that data files have, partition columns left out."""
     finder = _Finder(layout.mode)
     fields = layout.schema.get("fields") if layout.schema else None
     return tuple(

@@ -60,7 +60,7 @@ class Judged:
 
 
 def describes(stats: Mapping[str, Any], column: Place) -> bool:
-    """Tell whether statistics say anything of a top-level column."""
+    """Return whether statistics say anything of a top-level column."""
     return any(value is not None for value in _nodes(stats, column))
 
 
@@ -176,7 +176,7 @@ def _bounds(
 
 
 def _span(values: pa.ChunkedArray) -> tuple[Any, Any]:
-    """Give the least and the greatest value; nothing where Python has no such date."""
+    """Return the least and the greatest value; nothing where Python has no such date."""
     span = pc.min_max(values)
     try:
         return span["min"].as_py(), span["max"].as_py()
@@ -185,7 +185,7 @@ def _span(values: pa.ChunkedArray) -> tuple[Any, Any]:
 
 
 def _below(limit: Any, value: Any, slack: timedelta | None) -> bool:
-    """Tell whether an upper bound fails; timestamps may be cut to milliseconds."""
+    """Return whether an upper bound fails; timestamps may be cut to milliseconds."""
     return bool(limit < value if slack is None else value - limit >= slack)
 
 

@@ -62,7 +62,7 @@ def unfit(column: Place, layout: Layout, *, int96: bool) -> Iterator[Unfit]:
     Args:
         column: with what the file has of it.
         layout: of the table.
-        int96: whether timestamps in it are stored as int96, which does not tell of zones.
+        int96: whether timestamps in it are stored as int96, which says nothing of zones.
 
     """
     for place in column.walk():

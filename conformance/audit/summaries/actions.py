@@ -73,8 +73,8 @@ def add_differences(
             yield (row_ids if name in _ROW_IDS else fallback), message
     stats, held = statistics_of(want), statistics_of(have)
     if held is not None and comparable(held) != comparable(stats or {}):
-        told = "nothing" if stats is None else _said(want.get("stats"))
-        yield fallback, f"stats is {_said(have.get('stats'))}, the log says {told}"
+        logged = "nothing" if stats is None else _said(want.get("stats"))
+        yield fallback, f"stats is {_said(have.get('stats'))}, the log says {logged}"
     yield from _parsed(stats, want, have, layout, fallback)
 
 

@@ -1,6 +1,6 @@
 """The canonical form of ``_last_checkpoint``, and forms that break one of its rules each.
 
-Serves "JSON checksum". A wrong checksum tells nothing by itself; where it is that of a form
+Serves "JSON checksum". A wrong checksum says nothing by itself; where it is that of a form
 which breaks one rule, that rule is what its writer took otherwise.
 """
 
@@ -67,7 +67,7 @@ class _Form:
         equals: joins a path and its value.
         comma: joins the pairs.
         order: sorts the pairs; as they stand for ``None``.
-        dropped: tells whether a member is left out, by its key and whether it is at the top.
+        dropped: says whether a member is left out, by its key and whether it is at the top.
 
     """
 
@@ -153,7 +153,7 @@ def _lower(text: str) -> str:
 
 
 def canonical_form(document: dict[str, Any]) -> str:
-    """Give the text whose MD5 is the checksum of ``_last_checkpoint``.
+    """Return the text whose MD5 is the checksum of ``_last_checkpoint``.
 
     Raises:
         LimitExceeded: it is too long.
@@ -163,12 +163,12 @@ def canonical_form(document: dict[str, Any]) -> str:
 
 
 def digest(text: str) -> str:
-    """Give the MD5 of a text, as the checksum states it."""
+    """Return the MD5 of a text, as the checksum states it."""
     return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()
 
 
 def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
-    """Name the rules of which a wrong checksum breaks one, where that can be told.
+    """Name the rules of which a wrong checksum breaks one, where that can be found.
 
     Raises:
         LimitExceeded: as :func:`canonical_form`.

@@ -74,7 +74,7 @@ class CheckpointView:
         return self.checkpoint.all.of(*actions, shown=self.shown)
 
     def only(self, shown: Mask) -> CheckpointView:
-        """Give the subject with some of its file actions."""
+        """Return the subject with some of its file actions."""
         self.content.store.know(self.rows, shown)
         return replace(self, shown=shown)
 
@@ -301,7 +301,7 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
 
 
 def _left_out(subject: CheckpointView) -> set[tuple[str, str | None] | None]:
-    """Give the files whose statistics an earlier checkpoint left out: they are lost since."""
+    """Return the files whose statistics an earlier checkpoint left out: they are lost since."""
     return {
         file_key(line.body)
         for earlier in subject.view.log.checkpoints

@@ -137,8 +137,8 @@ def files(subject: ChecksumView) -> Findings:
             else (add_differences(body, copy, subject.view.layout, "CRC-018", "CRC-018"))
         )
         for _, message in pairs:
-            told = f"allFiles: {key[0]}: {message}"
-            yield finding("CRC-018", subject.place, told, severity="error")
+            text = f"allFiles: {key[0]}: {message}"
+            yield finding("CRC-018", subject.place, text, severity="error")
 
 
 def transaction(subject: ChecksumView) -> Findings:
@@ -250,7 +250,7 @@ def _as_long(histogram: dict[str, Any], count: int) -> bool:
 
 
 def _bounds(histogram: Any) -> list[int]:
-    """Give the bin boundaries when they ascend, else nothing."""
+    """Return the bin boundaries when they ascend, else nothing."""
     bounds = histogram.get("sortedBinBoundaries") if isinstance(histogram, dict) else None
     if not isinstance(bounds, list) or not all(type(bound) is int for bound in bounds):
         return []

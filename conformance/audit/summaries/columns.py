@@ -48,7 +48,7 @@ def are_parquet(subject: CheckpointView) -> Findings:
 
 
 def _begins(storage: Storage, path: str) -> bool | None:
-    """Tell whether a file begins as Parquet does; ``None`` where it cannot be read."""
+    """Return whether a file begins as Parquet does; ``None`` where it cannot be read."""
     try:
         return storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
     except (OSError, DeltaError):
@@ -111,7 +111,7 @@ def typed_values(subject: CheckpointView) -> Findings:
 
 
 def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
-    """Give the physical names of columns that a struct has by their logical names."""
+    """Return the physical names of columns that a struct has by their logical names."""
     held = {field.name for field in parsed}
     return {
         name for name, column in layout.partition_columns.items() if column and column.name in held
@@ -126,7 +126,7 @@ def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
 
 
 def _fits(stored: str, declared: str) -> bool:
-    times = {"timestamp", "timestamp_ntz"}  # int96 does not tell of zones
+    times = {"timestamp", "timestamp_ntz"}  # int96 has no zone
     sized = decimal_of(declared)
     wanted = declared if sized is None else f"decimal({sized[0]},{sized[1]})"
     return stored == wanted or {stored, declared} <= times or declared in ("variant", "binary")

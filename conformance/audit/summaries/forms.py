@@ -101,13 +101,13 @@ def same_content(subject: CheckpointView) -> Findings:
         return
     for other in subject.view.log.checkpoints:
         twin = (other.version, other.kind) == (checkpoint.version, "uuid_checkpoint")
-        if twin and not other.all.damaged and _told(other, subject) != _told(checkpoint, subject):
+        if twin and not other.all.damaged and _named(other, subject) != _named(checkpoint, subject):
             message = f"the classic checkpoint differs from {other.place}"
             yield finding("CKPT-N-011", checkpoint.place, message)
 
 
-def _told(checkpoint: Checkpoint, subject: CheckpointView) -> Any:
-    """Give what a checkpoint says, less where it says it."""
+def _named(checkpoint: Checkpoint, subject: CheckpointView) -> Any:
+    """Return what a checkpoint says, less where it says it."""
     state = State(subject.content.store)
     state.apply(checkpoint.version, checkpoint.all)
     return (

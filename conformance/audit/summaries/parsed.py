@@ -52,9 +52,9 @@ _SAME: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def same_value(text: Any, typed: Any, declared: str) -> bool:
-    """Tell whether a value from JSON or of a partition is the one of a typed column.
+    """Return whether a value from JSON or of a partition is the one of a typed column.
 
-    What cannot be brought to one kind is passed over: other checks judge the text.
+    What cannot be converted to one kind is passed over: other checks judge the text.
     """
     same = _SAME.get("decimal" if decimal_of(declared) else declared)
     try:
@@ -101,7 +101,7 @@ def wrong_partition_values(
             continue
         text, value = texts.get(name) or None, parsed[name]
         if column.type == "string" and value == "":
-            continue  # an empty text and null are told apart by some
+            continue  # an empty text and null are distinguished by some
         if (text is None) != (value is None) or (
             text is not None and not same_value(text, value, column.type)
         ):

@@ -150,7 +150,7 @@ def _end(view: LogView, file: LogFile) -> int:
 
 
 def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
-    """Give those of some files that one of the commits adds."""
+    """Return those of some files that one of the commits adds."""
     codes = [store.placed(lines.rows)[1][lines.rows.kind == ADD] for lines in commits]
     added = set(np.concatenate(codes).tolist()) if keys and codes else set()
     return {key for key in keys if store.code(key) in added}

@@ -133,7 +133,7 @@ _LEAVES: Final = (
 
 
 def canonical_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Give one hashable value per element; null is ``None``.
+    """Return one hashable value per element; null is ``None``.
 
     Args:
         array: values of any type; extension types and encodings are looked through.

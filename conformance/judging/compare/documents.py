@@ -168,10 +168,13 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
     """
     if not isinstance(actual, Sequence) or not all(isinstance(e, Mapping) for e in actual):
         return Difference("document", f"files is no list of objects: {_brief(actual)}")
-    told = any("dvId" in e or "deletionVector" in e for e in actual)
-    wanted, given = _by_key(expected, told=told), _by_key(actual, told=told)
+    with_vectors = any("dvId" in e or "deletionVector" in e for e in actual)
+    wanted, given = (
+        _by_key(expected, with_vectors=with_vectors),
+        _by_key(actual, with_vectors=with_vectors),
+    )
     faults = [
-        f"{what} file {key[0]!r}" + (f" with deletion vector {key[1]}" if told else "")
+        f"{what} file {key[0]!r}" + (f" with deletion vector {key[1]}" if with_vectors else "")
         for what, left, right in (("missing", wanted, given), ("extra", given, wanted))
         for key in sorted(left)
         for _ in range(len(left[key]) - len(right.get(key, ())))
@@ -186,13 +189,13 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
 
 
 def _by_key(
-    entries: Iterable[Mapping[str, Any]], *, told: bool
+    entries: Iterable[Mapping[str, Any]], *, with_vectors: bool
 ) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for given in entries:
         entry = {**given, "path": _without_scheme(str(given.get("path")))}
         path, vector = _file_key(entry)
-        found.setdefault((path, vector if told else ""), []).append(entry)
+        found.setdefault((path, vector if with_vectors else ""), []).append(entry)
     return found
 
 

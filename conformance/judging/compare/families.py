@@ -40,7 +40,7 @@ _LISTS = (
 
 
 def storage_of(data_type: pa.DataType) -> pa.DataType:
-    """Give the type that carries the values: extensions and encodings taken off.
+    """Return the type that carries the values: extensions and encodings taken off.
 
     Args:
         data_type: any Arrow type.
@@ -57,12 +57,12 @@ def storage_of(data_type: pa.DataType) -> pa.DataType:
 
 
 def is_list(data_type: pa.DataType) -> bool:
-    """Tell whether a type is a list in any of Arrow's layouts."""
+    """Return whether a type is a list in any of Arrow's layouts."""
     return any(test(data_type) for test in _LISTS)
 
 
 def is_variant(data_type: pa.DataType) -> bool:
-    """Tell whether a type is the storage of a variant: binary ``metadata`` and ``value``."""
+    """Return whether a type is the storage of a variant: binary ``metadata`` and ``value``."""
     if not types.is_struct(data_type) or data_type.num_fields != 2:
         return False
     fields = {field.name: family_of(field.type) for field in data_type}

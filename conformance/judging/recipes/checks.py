@@ -1,7 +1,7 @@
 """What single steps of a recipe have to leave, beside rows: in the log and in the files.
 
 Serves the section "Write recipes" of ``docs/formats.md``. What is looked for depends on the
-step or on what the table was before it, so that no audit of the table alone could tell.
+step or on what the table was before it, which no audit of the table alone could find.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Watch:
                 yield "CKPT-N-007", f"another attempt at version {version} has other parts"
 
     def _upgraded(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
-        """Look for what versions of before used, once features are listed."""
+        """Look for what earlier versions used, once features are listed."""
         if former.protocol.min_writer_version >= _LISTS or (
             now.protocol.min_writer_version < _LISTS
         ):
@@ -187,7 +187,7 @@ class Watch:
         try:
             before, stamp = former.timestamp, now.timestamp
         except DeltaError:
-            return  # a commit without one is for the audit to tell
+            return  # a commit without one is for the audit to report
         if now.version != former.version + 1 or before is None or stamp is None:
             return
         ended = time.time_ns() // 1_000_000

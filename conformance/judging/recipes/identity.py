@@ -54,7 +54,7 @@ def numbered(
         row = decode(schema.select(*rest), document)
         found = by_rest.get(repr([row[each] for each in rest]), [])
         if len(found) != 1:
-            return step, None  # the row is lost or doubled, and that is told by its own name
+            return step, None  # the row is lost or doubled, and that has a finding of its own
         values.append(found[0])
         stored.append(encode(schema, {**row, name: found[0]}))
     metadata = schema[name].metadata

@@ -143,7 +143,7 @@ class _Replay:
             self.seen.append(Seen(version, rows))
             self.done.append(version)
         if self.before:
-            # What is given to convert is no table yet; what cannot be read is told at a step.
+            # What is given to convert is no table yet; what cannot be read is reported at a step.
             with suppress(DeltaError):
                 self.traces.after(None, self.watch.look(), self.oracle.versions[-1], "")
 
@@ -226,7 +226,7 @@ def replay_recipe(
 
     Raises:
         AdapterFaultError: the adapter did not answer.
-        KitError: the recipe is none.
+        KitError: it is not a recipe.
 
     """
     steps, before = spec.parameters["operations"], spec.parameters.get("before", ())
@@ -383,7 +383,7 @@ def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdi
 
 
 def _advises(verdict: Verdict) -> bool:
-    """Tell whether a SHOULD is not followed, and no more."""
+    """Return whether a SHOULD is not followed, and no more."""
     rows = load_registry()
     broken = verdict.requirement
     return broken is not None and broken in rows and rows[broken].level == "SHOULD"
@@ -423,7 +423,7 @@ def _broken(name: str, fault: Fault) -> Verdict:
 
 
 def _travelled(replayed: _Replay) -> Verdict | None:
-    """Read the versions again that were the latest once, wherever that could tell more."""
+    """Read the versions again that were the latest once, wherever that could find more."""
     now = digests(replayed.table)
     for seen in replayed.seen:
         if seen.rows is None or seen.stands(now):
@@ -442,7 +442,7 @@ def _cleared(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict |
     """Look for files that a step has to delete, and for files that it must not."""
     folder = replayed.table
     if "gone" in step:
-        # Versions of before are promised no longer.
+        # Earlier versions are promised no longer.
         replayed.seen[:-1] = []
     lost = [path for path in step.get("kept", ()) if not (folder / path).exists()]
     left = [path for path in step.get("gone", ()) if (folder / path).exists()]
@@ -477,7 +477,7 @@ def _audited(replayed: _Replay) -> Verdict | None:
     if not found:
         return None
     # What breaks a MUST fails, whatever advice is not followed beside it; and what copies of the
-    # state tell otherwise follows from what is wrong in a commit or a file.
+    # state say otherwise follows from what is wrong in a commit or a file.
     found.sort(key=lambda each: (rows[each.requirement].level != "MUST", copied(each.place)))
     ids = sorted({each.requirement for each in found})
     return Verdict(
@@ -563,7 +563,7 @@ def _wrong_rows(place: str, found: Difference) -> Verdict:
 
 
 def _unreadable(place: str, error: DeltaError) -> Verdict:
-    """Blame a writer for a table that cannot be read, by the clause that its files break."""
+    """Fail a writer for a table that cannot be read, by the clause that its files break."""
     rows, broken = load_registry(), error.requirement
     binds = broken in rows and rows[broken].level == "MUST" and rows[broken].role != "reader"
     return Verdict(

@@ -33,7 +33,7 @@ def operation_of(
         version_of: gives the oracle's version after a step, by the step's number.
 
     Raises:
-        KitError: the step is none.
+        KitError: it is not a step.
 
     """
     name = step["operation"]

@@ -30,7 +30,7 @@ __all__ = ["Traces"]
 _ID, _CHANGED = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"
 _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
-"""An update may be told as the loss of one row and the gain of another."""
+"""An update may be reported as the loss of one row and the gain of another."""
 
 _UNTOUCHED: Final = ("commit", "checksum")
 """Kinds of log files that nobody writes again."""
@@ -71,7 +71,7 @@ class Traces:
             return fault
         try:
             restored = operation == "restore"
-            # Rows of another schema would have to be told in the one of now.
+            # Rows of another schema would have to be given in the present one.
             if (
                 fault is None
                 and former is not None
@@ -129,14 +129,14 @@ class Traces:
             self.rows = {}
             return None
         seen = scan(now, row_ids=True).to_pylist()
-        told = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
+        known = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
         values = [row.values for row in oracle.rows]
         keys = [_key(row) for row in arrow_table(_nullable(oracle.schema), values).to_pylist()]
         if len(set(keys)) < len(keys):
-            return None  # rows that are alike cannot be told apart
+            return None  # rows that are alike cannot be distinguished
         held, self.rows = self.rows, {}
         for row, key in zip(oracle.rows, keys, strict=True):
-            number, changed = told[key]
+            number, changed = known[key]
             self.rows[row.identity] = (number, changed)
             # A restore brings the commit versions of then, too.
             former = held.get(row.identity)

@@ -1,4 +1,4 @@
-"""Audit one bucket of a large table, some of its data files, and what only the whole tells.
+"""Audit one bucket of a large table, some of its data files, and what only the whole shows.
 
 Serves "Action Reconciliation". Functions in here run where Spark puts them, and take and give
 plain values, so that they are tried without Spark as well.
@@ -52,7 +52,7 @@ _FILES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an audit is told; see :func:`conformance.audit.audit`."""
+    """Options of an audit; see :func:`conformance.audit.audit`."""
 
     data: bool = True
     limits: Limits = DEFAULT_LIMITS
@@ -96,7 +96,7 @@ class Parted:
         measures: by version, see :class:`~conformance.audit.engine.Run`.
         balances: by version, as there.
         ranges: of row ids.
-        latest: the latest version; ``None`` where the log does not tell it.
+        latest: the latest version; ``None`` where the log does not give it.
         live: data files to look at.
         tasks: how many of them were taken out to be looked at already.
 

@@ -70,7 +70,7 @@ def _units(listing: Listing) -> list[_Unit]:
 
 
 def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_Unit]:
-    """Give the sidecars that checkpoints name; those that are at fault are told of elsewhere."""
+    """Give the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
     found: dict[str, _Unit] = {}
     for each in small:

@@ -153,7 +153,7 @@ def put_together(small: Small, found: Iterable[Piece], mine: Mapping[str, int]) 
     Args:
         small: of the file.
         found: the pieces.
-        mine: ``bucket`` and how many ``buckets`` there are, which tells whose change files
+        mine: ``bucket`` and how many ``buckets`` there are, which says whose change files
             these are.
 
     """

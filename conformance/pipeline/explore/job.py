@@ -1,7 +1,7 @@
 """``delta-tck pipeline explore``: waves of units, each committed once.
 
 A job is its implementations, its first seed and its kit. Its units are numbered, and every table
-says up to which unit it has them, in the commit that brought them: a wave that was under way when
+says up to which unit it has them, in the commit that added them: a wave that was under way when
 the driver was killed is done again, and what of it is there already is not written twice.
 """
 

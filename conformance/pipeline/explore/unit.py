@@ -160,7 +160,7 @@ def unpack(packed: str, folder: Path) -> None:
 
     Raises:
         OSError: the folder cannot be written.
-        tarfile.TarError: it is none, or leads outside of the folder.
+        tarfile.TarError: it is not an archive, or leads outside of the folder.
 
     """
     partial_ = folder.with_name(f".{folder.name}.partial")

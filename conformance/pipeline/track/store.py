@@ -55,7 +55,7 @@ class Store:
 
         Args:
             path: the results file.
-            label: tells runs apart that are else the same, as builds of a server.
+            label: distinguishes runs that are else the same, as builds of a server.
 
         Raises:
             ResultsError: it is no results file.

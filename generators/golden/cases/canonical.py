@@ -28,7 +28,7 @@ _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
 
 
 def digest(directory: Path) -> str:
-    """Give the SHA-256 of a directory: names and bytes of all files, in the order of names."""
+    """Return the SHA-256 of a directory: names and bytes of all files, in the order of names."""
     return _digest({path.relative_to(directory).as_posix(): path for path in _files(directory)})
 
 
@@ -41,7 +41,7 @@ def _digest(files: Mapping[str, Path]) -> str:
 
 
 def question_digest(directory: Path) -> str:
-    """Give the SHA-256 of a case's table, questions and answers, without its description.
+    """Return the SHA-256 of a case's table, questions and answers, without its description.
 
     It says whether a record about the case, which the description holds, is still about it.
     """
@@ -53,7 +53,7 @@ def question_digest(directory: Path) -> str:
 
 
 def logical_content(path: Path) -> Any:
-    """Give the content of one file in a form that two equal builds share."""
+    """Return the content of one file in a form that two equal builds share."""
     if path.suffix == ".parquet":
         try:
             table = pq.read_table(path)
@@ -86,7 +86,7 @@ def differences(left: Path, right: Path) -> list[str]:
 
 
 def _layout(path: Path) -> Any:
-    """Give how a Parquet file stores its columns."""
+    """Return how a Parquet file stores its columns."""
     with pq.ParquetFile(path) as file:
         # The first line is the address of an object.
         _, _, columns = str(file.schema).partition("\n")

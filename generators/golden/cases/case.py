@@ -136,7 +136,7 @@ class Refusal:
     message: str = ""
 
     def document(self) -> dict[str, Any]:
-        """Give the wire form, the ``error`` of a spec."""
+        """Return the wire form, the ``error`` of a spec."""
         code = self.code or _ERROR_CODES.get((self.kind, self.stage), "DELTA_ERROR")
         document: dict[str, Any] = {
             "errorCode": code,
@@ -450,7 +450,7 @@ class CaseWriter:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """Give a JSON document as the corpus spells it: sorted keys, two spaces, final newline."""
+    """Return a JSON document as the corpus spells it: sorted keys, two spaces, final newline."""
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

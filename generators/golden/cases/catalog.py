@@ -93,5 +93,5 @@ class Chapter:
         )
 
     def __iter__(self) -> Iterator[Definition]:
-        """Give the definitions in order."""
+        """Return the definitions in order."""
         return iter(self._definitions.values())

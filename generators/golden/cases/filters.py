@@ -50,12 +50,12 @@ class Filter:
     sql: str
 
     def test(self, row: Row) -> bool | None:
-        """Give the truth on a row, ``None`` for unknown; a column that the row lacks is null."""
+        """Return the truth on a row, ``None`` for unknown; a column that the row lacks is null."""
         truth: bool | None = evaluate(self.tree, defaultdict(lambda: None, row))
         return truth
 
     def keeps(self, row: Row) -> bool:
-        """Tell whether a read with this filter returns the row."""
+        """Return whether a read with this filter returns the row."""
         return self.test(row) is True
 
 

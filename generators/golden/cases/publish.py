@@ -145,7 +145,7 @@ def files_spec(
 
 
 def file_entries(table: GoldenTable, version: int | None = None) -> list[dict[str, Any]]:
-    """Give the live files as a ``files`` spec spells them, by path."""
+    """Return the live files as a ``files`` spec spells them, by path."""
     number = table.version if version is None else version
     entries = []
     for body in table.states[number].adds.values():

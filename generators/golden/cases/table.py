@@ -60,12 +60,12 @@ PLAIN_PROTOCOL: Final[Mapping[str, Any]] = {"minReaderVersion": 1, "minWriterVer
 
 
 def legacy_protocol(reader: int, writer: int) -> dict[str, Any]:
-    """Give the body of a ``protocol`` action without feature lists."""
+    """Return the body of a ``protocol`` action without feature lists."""
     return {"minReaderVersion": reader, "minWriterVersion": writer}
 
 
 def feature_protocol(readers: Iterable[str] = (), writers: Iterable[str] = ()) -> dict[str, Any]:
-    """Give a ``protocol`` body on versions 3 and 7; reader features are listed for writers too."""
+    """Return a ``protocol`` body on versions 3 and 7; writers list reader features too."""
     readers = sorted(readers)
     return {
         "minReaderVersion": 3,
@@ -98,12 +98,12 @@ class DataFile:
 
 
 def add(file: DataFile, **changes: Any) -> dict[str, Any]:
-    """Give the ``add`` action of a file; a change to ``None`` writes null, ``...`` drops a key."""
+    """Return the ``add`` action of a file; ``None`` writes null, ``...`` drops a key."""
     return {"add": _changed(dict(file.body), changes)}
 
 
 def remove(file: DataFile, **changes: Any) -> dict[str, Any]:
-    """Give the ``remove`` action of a file with extended metadata; changes as in :func:`add`."""
+    """Return the ``remove`` action of a file with extended metadata; changes as in :func:`add`."""
     body = {
         "path": file.path,
         "deletionTimestamp": EPOCH + MINUTE,
@@ -116,12 +116,12 @@ def remove(file: DataFile, **changes: Any) -> dict[str, Any]:
 
 
 def txn(app_id: str, version: int, **changes: Any) -> dict[str, Any]:
-    """Give a ``txn`` action."""
+    """Return a ``txn`` action."""
     return {"txn": _changed({"appId": app_id, "version": version}, changes)}
 
 
 def domain(name: str, configuration: str, *, removed: bool = False) -> dict[str, Any]:
-    """Give a ``domainMetadata`` action."""
+    """Return a ``domainMetadata`` action."""
     body = {"domain": name, "configuration": configuration, "removed": removed}
     return {"domainMetadata": body}
 
@@ -176,7 +176,7 @@ class GoldenTable:
         return sorted(self.states)
 
     def unique_name(self, what: str = "name") -> str:
-        """Give the next identifier, a UUID that depends on the seed only."""
+        """Return the next identifier, a UUID that depends on the seed only."""
         self._counter += 1
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}/{what}/{self._counter}"))
 
@@ -252,7 +252,7 @@ class GoldenTable:
         return dict(descriptor)
 
     def metadata(self, **changes: Any) -> dict[str, Any]:
-        """Give the ``metaData`` action of the schema, partitioning and properties in force."""
+        """Return the ``metaData`` action of the schema, partitioning and properties in force."""
         identity = uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}")
         body: dict[str, Any] = {
             "id": str(identity),
@@ -267,7 +267,7 @@ class GoldenTable:
         return {"metaData": _changed(body, changes)}
 
     def protocol_action(self) -> dict[str, Any]:
-        """Give the ``protocol`` action in force."""
+        """Return the ``protocol`` action in force."""
         return {"protocol": dict(self.protocol)}
 
     def create(
@@ -319,14 +319,14 @@ class GoldenTable:
     # Knowing
 
     def schema_at(self, version: int) -> Struct:
-        """Give the table schema of a version."""
+        """Return the table schema of a version."""
         metadata = self.states[version].metadata
         if metadata is None:
             raise ValueError(f"version {version} has no metadata")
         return from_json(json.loads(metadata["schemaString"]))
 
     def live(self, version: int) -> list[tuple[DataFile, frozenset[int]]]:
-        """Give the live files of a version, each with its deleted row indexes."""
+        """Return the live files of a version, each with its deleted row indexes."""
         found = []
         for (path, identity), body in self.states[version].adds.items():
             file = self._files[path]
@@ -335,7 +335,7 @@ class GoldenTable:
         return found
 
     def rows(self, version: int | None = None) -> list[Row]:
-        """Give the rows that a read of a version returns, under that version's schema."""
+        """Return the rows that a read of a version returns, under that version's schema."""
         number = self.version if version is None else version
         schema = self.schema_at(number)
         return [
@@ -354,7 +354,7 @@ def _changed(body: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
 def _translated(  # noqa: PLR0911  a table of type pairs
     value: Any, written: DataType, wanted: DataType
 ) -> Any:
-    """Give a value as a later schema sees it: fields by physical name, types widened."""
+    """Return a value as a later schema sees it: fields by physical name, types widened."""
     if value is None:
         return None
     match written, wanted:
@@ -389,5 +389,5 @@ def _translated(  # noqa: PLR0911  a table of type pairs
 
 
 def instant(text: str) -> datetime:
-    """Give the UTC instant of an ISO text without zone."""
+    """Return the UTC instant of an ISO text without zone."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)

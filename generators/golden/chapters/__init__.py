@@ -86,13 +86,13 @@ _MODULES = (
 
 
 def all_chapters() -> Iterator[Chapter]:
-    """Give the chapters that the kit's own materialiser writes."""
+    """Return the chapters that the kit's own materialiser writes."""
     for module in _MODULES:
         yield from module.CHAPTERS
 
 
 def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Definition]:
-    """Give the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
+    """Return the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
     if builder == "deltalake":
         # Only here, because this hand needs its engine to be installed.
         from generators.golden.chapters.delta_rs import DEFINITIONS  # noqa: PLC0415

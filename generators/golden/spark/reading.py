@@ -129,7 +129,7 @@ def _note(slug: str, text: str) -> str:
 def same_rows(expected: pa.Table, actual: pa.Table) -> str | None:
     """Compare rows as typed multisets; gives the difference in words, ``None`` when equal.
 
-    Types are those of Delta; the order of rows, columns and map entries is none.
+    Types are those of Delta; rows, columns and map entries have no order.
     """
     if sorted(expected.column_names) != sorted(actual.column_names):
         return f"columns {sorted(actual.column_names)}"

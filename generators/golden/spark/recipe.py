@@ -43,7 +43,7 @@ class Recipe:
     revisions: tuple[str, ...] = _SINCE_2025
 
     def bind(self, session: SparkSession) -> Definition:
-        """Give the definition whose builder writes with ``session``."""
+        """Return the definition whose builder writes with ``session``."""
         info = CaseInfo(
             self.id,
             self.title,

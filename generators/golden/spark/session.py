@@ -61,7 +61,7 @@ _SETTINGS: Final = {
 
 
 def tool_versions() -> dict[str, str]:
-    """Give the versions of the engine, for provenance."""
+    """Return the versions of the engine, for provenance."""
     return {name: importlib.metadata.version(name) for name in ("delta-spark", "pyspark")}
 
 
@@ -81,7 +81,7 @@ def open_session(warehouse: Path, master: str = MASTER) -> SparkSession:
 
 
 def with_delta(builder: Any) -> Any:
-    """Give a session's builder the JARs of Delta.
+    """Return a session's builder the JARs of Delta.
 
     Raises:
         FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.

@@ -56,7 +56,7 @@ class SparkTable:
         self.session.sql(statement.format(table=self.identifier))
         return self._committed(schema, rows)
 
-    def settle(self, statement: str, schema: Struct, rows: Sequence[Row]) -> int:
+    def run_in_steps(self, statement: str, schema: Struct, rows: Sequence[Row]) -> int:
         """Run one SQL statement that commits several versions, all of the same rows.
 
         For statements that leave the rows as they are but work in steps, such as enabling row
@@ -94,7 +94,7 @@ class SparkTable:
         options: Mapping[str, str] | None = None,
     ) -> int:
         """Write rows as one file per partition; ``rows`` are those of the table after it."""
-        # Spark would take zone-less Arrow timestamps for instants if it were not told the type.
+        # Spark would take zone-less Arrow timestamps for instants without the type.
         spark_schema = StructType.fromJson(schema.to_json())
         frame: Any = self.session.createDataFrame(arrow_table(schema, new), spark_schema)
         writer = frame.coalesce(1).write.format("delta").mode(mode)

@@ -31,12 +31,12 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 def pairs_of(value: Any) -> list[tuple[Any, Any]]:
-    """Give the pairs of a map value, which may be a dictionary or already a list of pairs."""
+    """Return the pairs of a map value, which may be a dictionary or already a list of pairs."""
     return list(value.items()) if isinstance(value, Mapping) else [tuple(p) for p in value]
 
 
 def _prepared(data_type: DataType, value: Any, *, physical: bool) -> Any:
-    """Give a value in the shape that Arrow takes: nested names resolved, maps as pairs."""
+    """Return a value in the shape that Arrow takes: nested names resolved, maps as pairs."""
     if value is None:
         return None
     match data_type:
@@ -62,7 +62,7 @@ def _prepared(data_type: DataType, value: Any, *, physical: bool) -> Any:
 
 
 def arrow_column(column: Field, rows: Sequence[Row], *, physical: bool = False) -> pa.Array[Any]:
-    """Give one column of the rows as an Arrow array.
+    """Return one column of the rows as an Arrow array.
 
     Raises:
         ValueError: a column that is not nullable has a null, or a value does not fit its type.
@@ -81,7 +81,7 @@ def arrow_column(column: Field, rows: Sequence[Row], *, physical: bool = False) 
 
 
 def arrow_table(schema: Struct, rows: Sequence[Row], *, physical: bool = False) -> pa.Table:
-    """Give rows as a table in the schema's order, types and nullability.
+    """Return rows as a table in the schema's order, types and nullability.
 
     Args:
         schema: the table schema.

@@ -133,7 +133,7 @@ def _without_null_elements(data_type: DataType) -> DataType:
 
 
 def _without_void(data_type: DataType, place: str) -> DataType:
-    """Give a type as a file holds it: no field of a struct is void.
+    """Return a type as a file holds it: no field of a struct is void.
 
     Raises:
         ValueError: an array or a map has void in it, or a struct nothing else.

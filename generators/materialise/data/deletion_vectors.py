@@ -62,7 +62,7 @@ class StoredVector:
 
 
 def z85_encode(data: bytes) -> str:
-    """Give the Z85 text of bytes, padded with zero bytes to a multiple of four."""
+    """Return the Z85 text of bytes, padded with zero bytes to a multiple of four."""
     padded = data + b"\0" * (-len(data) % 4)
     letters: list[str] = []
     for (word,) in struct.iter_unpack(">I", padded):
@@ -88,7 +88,7 @@ def _buckets(rows: Iterable[int]) -> list[tuple[int, bytes]]:
 
 
 def serialize_vector(rows: Iterable[int]) -> bytes:
-    """Give the portable serialization of row indexes, magic number first."""
+    """Return the portable serialization of row indexes, magic number first."""
     buckets = _buckets(rows)
     parts = [struct.pack("<iQ", MAGIC, len(buckets))]
     parts += [struct.pack("<I", key) + bitmap for key, bitmap in buckets]
@@ -96,7 +96,7 @@ def serialize_vector(rows: Iterable[int]) -> bytes:
 
 
 def serialize_vector_native(rows: Iterable[int]) -> bytes:
-    """Give the older native serialization: big-endian head, one sized bitmap per high word."""
+    """Return the older native serialization: big-endian head, one sized bitmap per high word."""
     by_key = dict(_buckets(rows))
     count = max(by_key, default=-1) + 1
     parts = [struct.pack(">ii", NATIVE_MAGIC, count)]
@@ -107,7 +107,7 @@ def serialize_vector_native(rows: Iterable[int]) -> bytes:
 
 
 def inline_descriptor(rows: Sequence[int], *, data: bytes | None = None) -> dict[str, Any]:
-    """Give a descriptor that carries its vector inside the log."""
+    """Return a descriptor that carries its vector inside the log."""
     content = serialize_vector(rows) if data is None else data
     return {
         "storageType": "i",
@@ -118,7 +118,7 @@ def inline_descriptor(rows: Sequence[int], *, data: bytes | None = None) -> dict
 
 
 def vector_file_name(identity: uuid.UUID, prefix: str = "") -> str:
-    """Give the raw path of a vector file below the table root."""
+    """Return the raw path of a vector file below the table root."""
     name = f"deletion_vector_{identity}.bin"
     return f"{prefix}/{name}" if prefix else name
 

@@ -44,5 +44,5 @@ def edit_footer(path: Path, change: Callable[[Record], Any]) -> int:
 
 
 def chunks(footer: Record) -> list[list[Record]]:
-    """Give the column chunks of each row group, to be changed in place."""
+    """Return the column chunks of each row group, to be changed in place."""
     return [group.get(_COLUMNS).values for group in footer.get(_ROW_GROUPS).values]

@@ -65,7 +65,7 @@ def _flat(node: _Node) -> Iterator[Record]:
 
 
 def _paths(node: _Node) -> Iterator[list[bytes]]:
-    """Give the path of every leaf in order, the root's own name left out."""
+    """Return the path of every leaf in order, the root's own name left out."""
     for child in node.children:
         if not child.children:
             yield [child.name]

@@ -34,7 +34,7 @@ _HIVE_ESCAPED: Final = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code i
 
 
 def single_precision(value: float) -> float:
-    """Give the nearest single-precision number, infinity when it is out of range."""
+    """Return the nearest single-precision number, infinity when it is out of range."""
     if math.isnan(value) or math.isinf(value):
         return value
     try:
@@ -44,7 +44,7 @@ def single_precision(value: float) -> float:
 
 
 def number_text(value: float, *, single: bool) -> str:
-    """Give the shortest text that reads back as the same number.
+    """Return the shortest text that reads back as the same number.
 
     Args:
         value: the number; for a float column it must be a single-precision one.
@@ -94,7 +94,7 @@ _SPELLINGS: Final[Mapping[str, Callable[[Any], str]]] = {
 def serialize(
     data_type: DataType, value: Any, *, timestamp_style: TimestampStyle = "iso"
 ) -> str | None:
-    """Give the text of a partition value, ``None`` for null.
+    """Return the text of a partition value, ``None`` for null.
 
     Args:
         data_type: the partition column's type, a primitive one.
@@ -120,12 +120,12 @@ def serialize(
 
 
 def stored_value(data_type: DataType, value: Any) -> Any:
-    """Give what a reader gets back for a partition value: an empty one is null."""
+    """Return what a reader gets back for a partition value: an empty one is null."""
     return None if serialize(data_type, value) in (None, "") else value
 
 
 def hive_directory(columns: Sequence[Field], values: Mapping[str, Any]) -> str:
-    """Give ``a=1/b=x``: the directory that the old convention derives from partition values.
+    """Return ``a=1/b=x``: the directory that the old convention derives from partition values.
 
     The name is raw, as on disk; encode it before it goes into the log.
     """

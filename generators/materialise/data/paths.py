@@ -15,7 +15,7 @@ _SAFE: Final = "/=-_.~!*'(),@&+$;"
 
 
 def encode_path(raw: str) -> str:
-    """Give the URI spelling of a raw relative path; a colon is always encoded.
+    """Return the URI spelling of a raw relative path; a colon is always encoded.
 
     A colon is legal in a path, but ahead of the first slash it would read as a scheme.
     """
@@ -23,7 +23,7 @@ def encode_path(raw: str) -> str:
 
 
 def place(root: Path, raw: str) -> Path:
-    """Give the place of a raw relative path below the table root, its directory made."""
+    """Return the place of a raw relative path below the table root, its directory made."""
     target = root.joinpath(*raw.split("/"))
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

@@ -23,7 +23,7 @@ def _mixed(state: int, word: int) -> int:
 
 
 def murmur3_text(text: str, seed: int) -> int:
-    """Give the hash as a signed 32-bit integer; a former hash may serve as the next seed."""
+    """Return the hash as a signed 32-bit integer; a former hash may serve as the next seed."""
     data = text.encode("utf-8")
     state = seed & _MASK
     whole = len(data) // 4 * 4
@@ -39,5 +39,5 @@ def murmur3_text(text: str, seed: int) -> int:
 
 
 def positive_modulo(value: int, divisor: int) -> int:
-    """Give the remainder that is never negative."""
+    """Return the remainder that is never negative."""
     return value % divisor

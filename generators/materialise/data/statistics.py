@@ -48,7 +48,7 @@ def _milliseconds(value: datetime) -> str:
 
 
 def _upper_string(value: str) -> str | None:
-    """Give a bound of at most 33 code points that is not below the value, if there is one."""
+    """Return a bound of at most 33 code points that is not below the value, if there is one."""
     if len(value) <= STRING_PREFIX:
         return value
     following = value[STRING_PREFIX]
@@ -58,7 +58,7 @@ def _upper_string(value: str) -> str | None:
 
 
 def _bound(value: Any, *, upper: bool) -> Any:
-    """Give a bound in its JSON form, ``None`` where it has none."""
+    """Return a bound in its JSON form, ``None`` where it has none."""
     match value:
         case str():
             return _upper_string(value) if upper else value[:STRING_PREFIX]
@@ -73,12 +73,12 @@ def _bound(value: Any, *, upper: bool) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """Give a sort key: strings compare by code point, as their UTF-8 bytes do."""
+    """Return a sort key: strings compare by code point, as their UTF-8 bytes do."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
 def _column(column: Field, values: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Give minimum, maximum and null count of a column; objects for structs."""
+    """Return minimum, maximum and null count of a column; objects for structs."""
     if isinstance(column.type, Struct):
         inner = [_column_of(each, values) for each in column.type]
         names = [each.physical_name for each in column.type]
@@ -114,7 +114,7 @@ def _column_of(column: Field, parents: Iterable[Any]) -> tuple[Any, Any, Any]:
 def file_statistics(
     columns: Sequence[Field], rows: Sequence[Row], *, tight_bounds: bool | None = None
 ) -> dict[str, Any]:
-    """Give the statistics of one data file, keyed by physical names.
+    """Return the statistics of one data file, keyed by physical names.
 
     Args:
         columns: the columns that the file holds.
@@ -139,7 +139,7 @@ def file_statistics(
 
 
 def dump_statistics(statistics: Any) -> str:
-    """Give statistics as the JSON text of ``stats``, decimals as exact numbers."""
+    """Return statistics as the JSON text of ``stats``, decimals as exact numbers."""
     match statistics:
         case DecimalValue():
             return f"{statistics:f}"

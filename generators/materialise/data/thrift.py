@@ -1,7 +1,7 @@
 """The compact Thrift encoding, as far as a Parquet footer needs it: any struct, no schema.
 
 Serves "Delta Data Type to Parquet Type Mappings": old writers laid lists and maps out in ways
-that today's libraries read and no longer write, and only the footer tells them apart.
+that today's libraries read and no longer write, and only the footer distinguishes them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Record:
     fields: dict[int, tuple[int, Any]] = field(default_factory=dict)
 
     def get(self, identity: int) -> Any:
-        """Give the value of a field, ``None`` when it is absent."""
+        """Return the value of a field, ``None`` when it is absent."""
         return self.fields[identity][1] if identity in self.fields else None
 
     def set(self, identity: int, code: int, value: Any) -> None:
@@ -153,7 +153,7 @@ def decode_record(data: bytes) -> Record:
 
 
 def encode_record(record: Record) -> bytes:
-    """Give the compact encoding of a struct."""
+    """Return the compact encoding of a struct."""
     parts, before = [], 0
     for identity, (code, value) in record.fields.items():
         step = identity - before

@@ -228,7 +228,7 @@ def checkpoint_schema(
     style: CheckpointStyle,
     columns: Sequence[str] = _V1_COLUMNS,
 ) -> pa.Schema:
-    """Give the Arrow schema of a checkpoint of a table.
+    """Return the Arrow schema of a checkpoint of a table.
 
     Args:
         schema: the table schema.
@@ -265,7 +265,7 @@ def checkpoint_schema(
 def _typed(  # noqa: PLR0911  one return per kind of type
     data_type: pa.DataType, value: Any
 ) -> Any:
-    """Give a JSON statistic or partition text as the value of an Arrow type."""
+    """Return a JSON statistic or partition text as the value of an Arrow type."""
     if value is None:
         return None
     if pa.types.is_struct(data_type):
@@ -322,7 +322,7 @@ def _with_maps(data_type: pa.DataType, value: Any) -> Any:
 
 
 def checkpoint_table(actions: _Rows, target: pa.Schema) -> pa.Table:
-    """Give actions as a table of one struct column per kind, one row per action."""
+    """Return actions as a table of one struct column per kind, one row per action."""
     rows = [_row(each, target) for each in actions]
     arrays = [
         pa.array([_with_maps(each.type, row.get(each.name)) for row in rows], type=each.type)
@@ -452,7 +452,7 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
 
 
 def _checkpointed(wrapped: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give an action as a JSON checkpoint spells it: tombstones without stats and tags."""
+    """Return an action as a JSON checkpoint spells it: tombstones without stats and tags."""
     match wrapped:
         case {"remove": body}:
             kept = {name: value for name, value in body.items() if name not in ("stats", "tags")}

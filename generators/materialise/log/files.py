@@ -39,42 +39,42 @@ SIDECAR_DIRECTORY: Final = "_delta_log/_sidecars"
 
 
 def commit_name(version: int) -> str:
-    """Give ``n.json``, the version padded to twenty digits."""
+    """Return ``n.json``, the version padded to twenty digits."""
     return f"{version:020d}.json"
 
 
 def classic_checkpoint_name(version: int) -> str:
-    """Give ``n.checkpoint.parquet``."""
+    """Return ``n.checkpoint.parquet``."""
     return f"{version:020d}.checkpoint.parquet"
 
 
 def part_name(version: int, part: int, parts: int) -> str:
-    """Give the name of part ``part`` (from 1) of a multi-part checkpoint."""
+    """Return the name of part ``part`` (from 1) of a multi-part checkpoint."""
     return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
 
 
 def uuid_checkpoint_name(version: int, identity: str, extension: str) -> str:
-    """Give ``n.checkpoint.u.json`` or ``n.checkpoint.u.parquet``."""
+    """Return ``n.checkpoint.u.json`` or ``n.checkpoint.u.parquet``."""
     return f"{version:020d}.checkpoint.{identity}.{extension}"
 
 
 def compaction_name(start: int, end: int) -> str:
-    """Give ``x.y.compacted.json``."""
+    """Return ``x.y.compacted.json``."""
     return f"{start:020d}.{end:020d}.compacted.json"
 
 
 def checksum_name(version: int) -> str:
-    """Give ``n.crc``."""
+    """Return ``n.crc``."""
     return f"{version:020d}.crc"
 
 
 def json_text(document: Any) -> str:
-    """Give a document as compact JSON on one line."""
+    """Return a document as compact JSON on one line."""
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def action_line(action: Action | str) -> str:
-    """Give the line of an action; text passes through, for lines that are wrong on purpose."""
+    """Return the line of an action; text passes through, for lines that are wrong on purpose."""
     return action if isinstance(action, str) else json_text(action)
 
 

@@ -62,21 +62,21 @@ def _leaves(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
 
 
 def canonical_json(document: Mapping[str, Any]) -> str:
-    """Give the canonical form of a hint, its top-level ``checksum`` left out."""
+    """Return the canonical form of a hint, its top-level ``checksum`` left out."""
     kept = {name: value for name, value in document.items() if name != "checksum"}
     pairs = sorted(_leaves("", kept), key=lambda pair: pair[0].encode("utf-8"))
     return ",".join(f"{path}={value}" for path, value in pairs)
 
 
 def json_checksum(document: Mapping[str, Any]) -> str:
-    """Give the MD5 of the canonical form as 32 hexadecimal digits."""
+    """Return the MD5 of the canonical form as 32 hexadecimal digits."""
     return hashlib.md5(canonical_json(document).encode("utf-8"), usedforsecurity=False).hexdigest()
 
 
 def last_checkpoint_document(
     written: Written, *, checksum: bool = True, v2: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Give the hint for a checkpoint.
+    """Return the hint for a checkpoint.
 
     Args:
         written: the checkpoint.
@@ -125,7 +125,7 @@ def version_checksum_document(
     transaction_id: str | None = None,
     all_files: bool = False,
 ) -> dict[str, Any]:
-    """Give the checksum document of a state.
+    """Return the checksum document of a state.
 
     Args:
         state: the state at the version.

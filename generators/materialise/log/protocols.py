@@ -84,7 +84,7 @@ class Protocol:
     writer_features: tuple[str, ...] | None = None
 
     def body(self) -> dict[str, Any]:
-        """Give the body as the log spells it."""
+        """Return the body as the log spells it."""
         document: dict[str, Any] = {
             "minReaderVersion": self.reader,
             "minWriterVersion": self.writer,
@@ -96,7 +96,7 @@ class Protocol:
         return document
 
     def supports(self, feature: str) -> bool:
-        """Tell whether the feature is listed for writers."""
+        """Return whether the feature is listed for writers."""
         return feature in (self.writer_features or ())
 
 
@@ -131,7 +131,7 @@ def _has_required(data_type: DataType) -> bool:
 def protocol_for(
     schema: Struct, properties: Mapping[str, str], features: Iterable[str] = ()
 ) -> Protocol:
-    """Give the least protocol for a table: versions 1 and 2, or table features where asked for.
+    """Return the least protocol for a table: versions 1 and 2, or table features where asked for.
 
     With table features, a required column anywhere also lists ``invariants``.
 

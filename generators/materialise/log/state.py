@@ -19,7 +19,7 @@ FileKey: TypeAlias = tuple[str, str | None]
 
 
 def dv_unique_id(descriptor: dict[str, Any] | None) -> str | None:
-    """Give the unique id of a deletion vector descriptor, ``None`` for none."""
+    """Return the unique id of a deletion vector descriptor, ``None`` for none."""
     if descriptor is None:
         return None
     identity = f"{descriptor['storageType']}{descriptor['pathOrInlineDv']}"
@@ -28,7 +28,7 @@ def dv_unique_id(descriptor: dict[str, Any] | None) -> str | None:
 
 
 def file_key(body: dict[str, Any]) -> FileKey:
-    """Give the key of an ``add`` or ``remove`` body."""
+    """Return the key of an ``add`` or ``remove`` body."""
     return body["path"], dv_unique_id(body.get("deletionVector"))
 
 
@@ -82,7 +82,7 @@ class LogState:
                 return
 
     def copy(self) -> LogState:
-        """Give a copy that later commits do not touch."""
+        """Return a copy that later commits do not touch."""
         return LogState(
             self.protocol,
             self.metadata,
@@ -93,13 +93,13 @@ class LogState:
         )
 
     def file_actions(self) -> list[dict[str, Any]]:
-        """Give tombstones and live files as wrapped actions."""
+        """Return tombstones and live files as wrapped actions."""
         return [{"remove": body} for body in self.removes.values()] + [
             {"add": body} for body in self.adds.values()
         ]
 
     def other_actions(self, *, tombstones: bool = False) -> list[dict[str, Any]]:
-        """Give everything but file actions, in a fixed order.
+        """Return everything but file actions, in a fixed order.
 
         Args:
             tombstones: also give removed domains, which compactions keep and checkpoints drop.

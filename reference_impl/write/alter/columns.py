@@ -153,7 +153,7 @@ def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
 
 
 def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
-    """Return a column or a field a wider type; type widening must be enabled.
+    """Widen the type of a column or a field; type widening must be enabled.
 
     Raises:
         SchemaMismatch: values of the type that it has cannot all be read as the other one.

@@ -28,7 +28,7 @@ from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.types.model import Array, DataType, Field, Map, Struct
+from reference_impl.types.model import Field, every_field, map_fields
 from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.alter.tracking import SUSPENDED
 from reference_impl.write.checkpoints.write import (
@@ -39,7 +39,7 @@ from reference_impl.write.checkpoints.write import (
 )
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
-from reference_impl.write.features.protocols import every_field, features_needed
+from reference_impl.write.features.protocols import features_needed
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
@@ -105,7 +105,7 @@ def _refuse_domains(snapshot: Snapshot) -> None:
 
 def _refuse_physical_names(snapshot: Snapshot) -> None:
     """Refuse where files know a column by another name, or hold one that was dropped."""
-    fields = list(every_field(snapshot.schema))
+    fields = [column for _, column in every_field(snapshot.schema)]
     for column in fields:
         if column.metadata.get(NAME_KEY, column.name) != column.name:
             raise _blocked(
@@ -225,27 +225,14 @@ def _columns(snapshot: Snapshot, path: str) -> list[str]:
 def _without_traces(metadata: Metadata, traces: _Traces, activation: str) -> Metadata:
     # Obeys TW-011.
     gone = {*traces.properties, activation}
-    schema = _strip(parse_schema(metadata.schema_string), frozenset(traces.column_keys))
-    assert isinstance(schema, Struct)
+
+    def strip(column: Field) -> Field:
+        left = {k: v for k, v in column.metadata.items() if k not in traces.column_keys}
+        return replace(column, type=map_fields(column.type, strip), metadata=left)
+
+    schema = map_fields(parse_schema(metadata.schema_string), strip)
     kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
     return replace(metadata, configuration=kept, schema_string=format_schema(schema))
-
-
-def _strip(of: DataType, keys: frozenset[str]) -> DataType:
-    match of:
-        case Struct(fields):
-            return Struct(tuple(_stripped_field(column, keys) for column in fields))
-        case Array(element):
-            return replace(of, element=_strip(element, keys))
-        case Map(key, value):
-            return replace(of, key=_strip(key, keys), value=_strip(value, keys))
-        case _:
-            return of
-
-
-def _stripped_field(column: Field, keys: frozenset[str]) -> Field:
-    kept = {name: value for name, value in column.metadata.items() if name not in keys}
-    return replace(column, type=_strip(column.type, keys), metadata=kept)
 
 
 def _without(protocol: Protocol, name: str) -> Protocol:

@@ -32,7 +32,7 @@ _BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019
 
 
 def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None = None) -> int:
-    """Return a table other columns, partitions and rows, and return the version.
+    """Replace columns, partitions and rows of a table, and return the version.
 
     Args:
         snapshot: the latest version.

@@ -21,7 +21,7 @@ from reference_impl.model.column_mapping import physical_name
 from reference_impl.model.features import supported
 from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.snapshot.stats import parse_statistics
+from reference_impl.snapshot.stats import nested_struct, parse_statistics, place_value
 from reference_impl.snapshot.table_schema import partition_column, table_schema
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import publishing, removing
@@ -92,7 +92,7 @@ def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
                 physical_name(f, table.mode): partition_column(adds, f, table.mode)
                 for f in table.partition_columns
             }
-            adds = adds.append_column("partitionValues_parsed", _struct(values))
+            adds = adds.append_column("partitionValues_parsed", nested_struct(values))
     if configuration.get(_AS_JSON, "true").lower() == "false":
         adds = _replaced(adds, "stats", pa.nulls(adds.num_rows, pa.string()))
     return adds
@@ -108,23 +108,12 @@ def _parsed(texts: pa.ChunkedArray, leaves: Sequence[Any]) -> pa.StructArray:
     trees: dict[str, dict[str, Any]] = {"minValues": {}, "maxValues": {}, "nullCount": {}}
     for leaf in leaves:
         column = found.columns[leaf.path]
-        _place(trees["nullCount"], leaf.physical, column.null_count)
+        place_value(trees["nullCount"], leaf.physical, column.null_count)
         if leaf.has_bounds:
-            _place(trees["minValues"], leaf.physical, column.minimum)
-            _place(trees["maxValues"], leaf.physical, column.maximum)
+            place_value(trees["minValues"], leaf.physical, column.minimum)
+            place_value(trees["maxValues"], leaf.physical, column.maximum)
     records = {"numRecords": found.records, "tightBounds": found.tight}
-    return _struct({**records, **{name: tree for name, tree in trees.items() if tree}})
-
-
-def _place(tree: dict[str, Any], path: tuple[str, ...], values: pa.Array) -> None:
-    for name in path[:-1]:
-        tree = tree.setdefault(name, {})
-    tree[path[-1]] = values
-
-
-def _struct(tree: Mapping[str, Any]) -> pa.StructArray:
-    arrays = [_struct(item) if isinstance(item, Mapping) else item for item in tree.values()]
-    return pa.StructArray.from_arrays(arrays, names=list(tree))
+    return nested_struct({**records, **{name: tree for name, tree in trees.items() if tree}})
 
 
 def put_parquet(snapshot: Snapshot, path: str, small: Small, files: Files) -> int:

@@ -32,7 +32,9 @@ from reference_impl.types.model import (
     Field,
     Map,
     Struct,
-    children,
+    every_field,
+    map_fields,
+    walk,
 )
 from reference_impl.types.schema import parse_type
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
@@ -112,10 +114,10 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
             raise _refused(f"{name} needs columns that are mapped by name or id", rules.mapping)
         if rules.vectors(protocol, metadata):
             raise _refused(f"{name} allows no deletion vectors", rules.vectors_requirement)
-        for place, of in _columns(schema):
-            if rules.refused(of):
+        for place, of in walk(schema):
+            if place and rules.refused(of):
                 raise _refused(f"{name} allows no column such as {place}: {of}", rules.types)
-        for column in _every_field(schema):
+        for _, column in every_field(schema):
             for change in column.metadata.get(_CHANGES_KEY, ()):
                 if not _is_allowed(parse_type(change["fromType"]), parse_type(change["toType"])):
                     raise _refused(
@@ -145,7 +147,7 @@ def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> 
 def number_nested(
     schema: Struct, configuration: Mapping[str, str]
 ) -> tuple[Struct, dict[str, str]]:
-    """Return elements, keys and values the ids that they lack, above every id so far."""
+    """Assign ids to elements, keys and values that have none, above every id so far."""
     # Obeys ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-012 ICE2-021 ICE2-022.
     numbering = Numbering(highest_id(configuration, schema))
 
@@ -156,21 +158,9 @@ def number_nested(
             if type(ids.get(place)) is not int:
                 ids[place] = numbering.following()
         metadata = {**column.metadata, NESTED_IDS_KEY: ids} if ids else column.metadata
-        return replace(column, type=inside(column.type), metadata=metadata)
+        return replace(column, type=map_fields(column.type, annotate), metadata=metadata)
 
-    def inside(of: DataType) -> DataType:
-        match of:
-            case Struct(fields):
-                return Struct(tuple(annotate(f) for f in fields))
-            case Array(element):
-                return replace(of, element=inside(element))
-            case Map(key, value):
-                return replace(of, key=inside(key), value=inside(value))
-            case _:
-                return of
-
-    numbered = Struct(tuple(annotate(column) for column in schema.fields))
-    return numbered, {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
+    return map_fields(schema, annotate), {**configuration, MAX_ID_PROPERTY: str(numbering.highest)}
 
 
 def _places(of: DataType, prefix: str) -> Iterator[str]:
@@ -185,20 +175,6 @@ def _places(of: DataType, prefix: str) -> Iterator[str]:
                 yield from _places(inner, f"{prefix}.{name}")
         case _:
             return
-
-
-def _columns(of: DataType, place: str = "") -> Iterator[tuple[str, DataType]]:
-    for name, inner in children(of):
-        label = f"{place}{name}"
-        yield label, inner
-        yield from _columns(inner, f"{label}.")
-
-
-def _every_field(of: DataType) -> Iterator[Field]:
-    if isinstance(of, Struct):
-        yield from of.fields
-    for _, inner in children(of):
-        yield from _every_field(inner)
 
 
 def _is_allowed(before: DataType, after: DataType) -> bool:

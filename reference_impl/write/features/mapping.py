@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.model.ranges import INT32
-from reference_impl.types.model import Array, DataType, Field, Map, Struct
+from reference_impl.types.model import Field, Struct, every_field, map_fields
 
 __all__ = ["MAX_ID_PROPERTY", "Numbering", "highest_id", "map_columns", "mode_of"]
 
@@ -79,18 +79,7 @@ class Numbering:
         if type(metadata.get(ID_KEY)) is not int:
             metadata[ID_KEY] = self.following()
         metadata.setdefault(NAME_KEY, self.name(column))
-        return replace(column, type=self._inside(column.type), metadata=metadata)
-
-    def _inside(self, of: DataType) -> DataType:
-        match of:
-            case Struct(fields):
-                return Struct(tuple(self.annotate(f) for f in fields))
-            case Array(element):
-                return replace(of, element=self._inside(element))
-            case Map(key, value):
-                return replace(of, key=self._inside(key), value=self._inside(value))
-            case _:
-                return of
+        return replace(column, type=map_fields(column.type, self.annotate), metadata=metadata)
 
 
 def map_columns(
@@ -126,24 +115,12 @@ def map_columns(
         return schema, dict(after)
     # Files that are there know columns by their logical names.
     numbering = Numbering(_highest(schema), fresh_name if new else lambda column: column.name)
-    mapped = Struct(tuple(numbering.annotate(f) for f in schema.fields))
-    return mapped, {**after, MAX_ID_PROPERTY: str(numbering.highest)}
+    return map_fields(schema, numbering.annotate), {
+        **after,
+        MAX_ID_PROPERTY: str(numbering.highest),
+    }
 
 
 def _highest(schema: Struct) -> int:
-    return max((number for number in _ids(schema) if number in INT32), default=0)
-
-
-def _ids(of: DataType) -> Iterator[int]:
-    match of:
-        case Struct(fields):
-            for inner in fields:
-                yield inner.metadata.get(ID_KEY, 0)
-                yield from _ids(inner.type)
-        case Array(element):
-            yield from _ids(element)
-        case Map(key, value):
-            yield from _ids(key)
-            yield from _ids(value)
-        case _:
-            return
+    numbers = (column.metadata.get(ID_KEY, 0) for _, column in every_field(schema))
+    return max((number for number in numbers if number in INT32), default=0)

@@ -6,21 +6,20 @@ versions to feature lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from reference_impl.errors import UnsupportedFeatures
 from reference_impl.model.actions import Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
 from reference_impl.model.features import FEATURES, find, supported
-from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Field, Struct, children
+from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Struct, every_field, walk
 
 __all__ = [
     "FEATURE_PREFIX",
     "LEAST",
     "READER_VERSION_KEY",
     "WRITER_VERSION_KEY",
-    "every_field",
     "features_needed",
     "with_features",
 ]
@@ -62,9 +61,9 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
         found.add("v2Checkpoint")
     if any(name.startswith(_CONSTRAINT_PREFIX) for name in configuration):
         found.add("checkConstraints")
-    for column in every_field(schema):
+    for _, column in every_field(schema):
         found |= {_OF_COLUMNS[key] for key in column.metadata if key in _OF_COLUMNS}
-    found |= {_OF_TYPES[of] for of in _types(schema) if of in _OF_TYPES}
+    found |= {_OF_TYPES[of] for _, of in walk(schema) if of in _OF_TYPES}
     return found
 
 
@@ -115,16 +114,3 @@ def _closure(names: Iterable[str]) -> set[str]:
             found.add(feature.name)
             open_ += feature.requires
     return found
-
-
-def _types(of: DataType) -> Iterator[DataType]:
-    yield of
-    for _, inner in children(of):
-        yield from _types(inner)
-
-
-def every_field(of: DataType) -> Iterator[Field]:
-    """Return every field of a type, at every depth."""
-    for inner in _types(of):
-        if isinstance(inner, Struct):
-            yield from inner.fields

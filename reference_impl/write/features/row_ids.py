@@ -91,7 +91,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
 def assign_row_ids(
     adds: Sequence[dict[str, Any]], domains: Mapping[str, DomainMetadata], version: int
 ) -> tuple[list[dict[str, Any]], DomainMetadata | None]:
-    """Return each file without ids a range of fresh ones, and the domain with the new mark.
+    """Assign fresh row ids to files without; return the files, and the domain with the new mark.
 
     A file that has its ids already keeps them.
 

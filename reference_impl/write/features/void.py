@@ -8,22 +8,14 @@ import pyarrow as pa
 
 from reference_impl.errors import SchemaMismatch
 from reference_impl.types.arrow import arrow_field
-from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct, walk
 
 __all__ = ["drop_void", "has_void", "stored_columns"]
 
 
 def has_void(of: DataType) -> bool:
     """Return whether a type is void, or has void in it."""
-    match of:
-        case Struct(fields):
-            return any(has_void(column.type) for column in fields)
-        case Array(element):
-            return has_void(element)
-        case Map(key, value):
-            return has_void(key) or has_void(value)
-        case _:
-            return of == VOID
+    return any(inner == VOID for _, inner in walk(of))
 
 
 def stored_columns(schema: Struct) -> tuple[Field, ...]:

@@ -217,7 +217,7 @@ def _without_void(rows: pa.Table, target: Target) -> pa.Table:
 
 
 def rename(rows: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
-    """Return columns other names, nested ones too, and other nullability; values stay."""
+    """Rename columns, nested ones too, and change their nullability; values stay."""
     arrays = [
         pa.chunked_array([_retype(chunk, f.type) for chunk in column.chunks], f.type)
         for column, f in zip(rows.columns, fields, strict=True)

@@ -26,11 +26,11 @@ from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Entry, Storage
 from reference_impl.types.arrow import from_arrow
-from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct
+from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct, every_field
 from reference_impl.write.alter.create import Definition, check_definition
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.features.protocols import LEAST, every_field
+from reference_impl.write.features.protocols import LEAST
 from reference_impl.write.files.data_files import NULL_FOLDER
 from reference_impl.write.rows.rules import rules_of
 from reference_impl.write.statistics import bounds_of, indexed_leaves, statistics_json
@@ -272,7 +272,7 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> di
                 found[column.name] = held[at].type, converter(held[at], column, table.mode)
         if at is None and not column.nullable and footer.num_rows:
             raise _null(column.name, path)
-    if any(not column.nullable for column in every_field(Struct(tuple(inside)))):
+    if any(not column.nullable for _, column in every_field(Struct(tuple(inside)))):
         for _ in read_batches(transaction.storage, path, inside, table.mode):
             pass  # reading refuses nulls where there must be none
     return found

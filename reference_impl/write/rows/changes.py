@@ -207,7 +207,7 @@ def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
 
 
 def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows the types of a schema."""
+    """Return rows with the types of a schema."""
     columns = [
         pa.chunked_array([_fill_below_nulls(chunk) for chunk in column.chunks], column.type).cast(
             each.type

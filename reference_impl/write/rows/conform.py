@@ -22,7 +22,7 @@ from reference_impl.types.model import (
     Field,
     Map,
     Struct,
-    children,
+    walk,
 )
 
 __all__ = ["check_nulls", "conform", "fill_missing"]
@@ -111,7 +111,7 @@ def _conform(  # noqa: PLR0911  one return per kind of type
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     target = arrow_type(of)
-    if values.type == target and not _holds_variant(of):
+    if values.type == target and all(inner != VARIANT for _, inner in walk(of)):
         return values
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), target)
@@ -126,10 +126,6 @@ def _conform(  # noqa: PLR0911  one return per kind of type
             return _variant(values, target, place)
         case _:
             return _leaf(values, target, place)
-
-
-def _holds_variant(of: DataType) -> bool:
-    return of == VARIANT or any(_holds_variant(inner) for _, inner in children(of))
 
 
 def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...]) -> pa.Array:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from reference_impl.errors import InvalidMetadata, UnsupportedExpression
 from reference_impl.expressions.sql import Expression, parse_expression
 from reference_impl.model.ranges import INT64
-from reference_impl.types.model import LONG, VARIANT, Field, Struct, children
+from reference_impl.types.model import LONG, VARIANT, Field, Struct, every_field
 from reference_impl.untrusted import parse_json
 from reference_impl.write.files.target import Target
 
@@ -145,14 +145,8 @@ def _with_key(schema: Struct, key: str) -> Iterator[Field]:
 
 def _refuse_inside(column: Field, key: str) -> None:
     """Refuse a rule on a field inside a column: the protocol has none, and none is ignored."""
-    open_ = [of for _, of in children(column.type)]
-    if isinstance(column.type, Struct):
-        open_ = [column.type]
-    while open_:
-        of = open_.pop()
-        if isinstance(of, Struct) and any(key in f.metadata for f in of.fields):
-            raise UnsupportedExpression(f"column {column.name} has {key} on a field inside of it")
-        open_ += [inner for _, inner in children(of)]
+    if any(key in inner.metadata for _, inner in every_field(column.type)):
+        raise UnsupportedExpression(f"column {column.name} has {key} on a field inside of it")
 
 
 def invariant_of(column: Field) -> str:

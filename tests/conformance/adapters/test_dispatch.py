@@ -72,13 +72,13 @@ def test_it_refuses_what_it_does_not_have(request_: Snapshot | Write) -> None:
         ("a CHECK elsewhere", None, None),
     ],
 )
-def test_a_refusal_has_the_kind_that_the_words_tell(
+def test_a_refusal_has_the_kind_that_the_words_say(
     message: str, kind: str | None, stage: str | None
 ) -> None:
     assert adapter(message).run(Scan("t")) == Refused(kind, stage, f"EngineError: {message}")  # type: ignore[arg-type]
 
 
-def test_a_refused_write_is_refused_at_commit_unless_the_words_tell_otherwise() -> None:
+def test_a_refused_write_is_refused_at_commit_unless_the_words_say_otherwise() -> None:
     answers = [adapter(text).run(Write("t", "append")) for text in ("CHECK", "version 9")]
     assert [answer.stage for answer in answers if isinstance(answer, Refused)] == ["commit", "load"]
 

@@ -44,7 +44,7 @@ def test_only_the_labels_that_the_engine_lacks_change(
         (pa.list_(pa.string()), pa.string()),
     ],
 )
-def test_a_type_that_the_engine_can_tell_is_left_as_it_is(
+def test_a_type_that_the_engine_can_distinguish_is_left_as_it_is(
     given: pa.DataType, declared: pa.DataType
 ) -> None:
     table = pa.table({"c": pa.array([None], given)})

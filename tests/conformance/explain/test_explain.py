@@ -24,7 +24,7 @@ def explained(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     return ask
 
 
-def test_a_requirement_tells_its_clause_its_code_and_its_cases(
+def test_a_requirement_shows_its_clause_its_code_and_its_cases(
     explained: Callable[..., Any],
 ) -> None:
     found = explained("DVDESC-020")
@@ -52,7 +52,7 @@ def test_a_text_that_is_given_is_quoted(explained: Callable[..., Any], tmp_path:
     assert explained("REC-003")["quotes"] == {}
 
 
-def test_a_case_tells_what_it_judges_and_why(explained: Callable[..., Any]) -> None:
+def test_a_case_says_what_it_judges_and_why(explained: Callable[..., Any]) -> None:
     found = explained("change-metadata/schema-not-json/read-latest")
     assert found["judges"] == {"2021": "SCH-001", "2025": "SCH-001", "upstream": "SCH-001"}
     assert found["expects"] == "a refusal (invalid_table) no later than load"
@@ -60,7 +60,7 @@ def test_a_case_tells_what_it_judges_and_why(explained: Callable[..., Any]) -> N
     assert [each["name"] for each in found["defects"]] == ["schema-not-json"]
 
 
-def test_a_case_without_its_question_tells_of_all_its_questions(
+def test_a_case_without_its_question_shows_all_its_questions(
     explained: Callable[..., Any],
 ) -> None:
     found = explained("change-metadata/schema-not-json")

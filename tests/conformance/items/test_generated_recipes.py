@@ -1,4 +1,4 @@
-"""Drawn histories are written by the implementation, and told from those of a wrong writer."""
+"""The implementation writes drawn histories; a wrong writer of them is found."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_expected_rows_are_read_as_they_are_stored() -> None:
         ('{"id": "a/b"}', "the case asks nothing"),
     ],
 )
-def test_a_bad_case_file_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+def test_a_bad_case_file_is_reported_with_its_place(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "a" / "b" / "case.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)

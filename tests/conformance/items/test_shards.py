@@ -92,7 +92,7 @@ def test_parts_that_do_not_belong_together_are_refused(
         assert words in capsys.readouterr().err
 
 
-def test_a_shard_that_is_none_is_refused(kit: Kit) -> None:
+def test_a_malformed_shard_is_refused(kit: Kit) -> None:
     for shard in ("0/2", "3/2", "1", "a/b", "1/0"):
         assert kit(f"--tck-shard={shard}") is Status.USAGE, shard
     assert "K/N" in kit.output

@@ -69,7 +69,7 @@ def test_the_reference_implementation_claims_words_of_the_contract() -> None:
         (("claim",), {}),
     ],
 )
-def test_a_description_with_a_bent_field_is_none(path: tuple[str, ...], value: Any) -> None:
+def test_a_description_with_a_bent_field_is_refused(path: tuple[str, ...], value: Any) -> None:
     document = encode_description(Description("mine", "1", PLAIN))
     assert decode_description(json.loads(json.dumps(document))).claims == PLAIN
     place = document

@@ -27,7 +27,7 @@ def store() -> Iterator[TableStore]:
 
 
 class Bench:
-    """Judge the specs of one case as the told adapter answers them."""
+    """Judge the specs of one case as the scripted adapter answers them."""
 
     def __init__(self, folder: Path, store: TableStore) -> None:
         self.folder = folder

@@ -59,9 +59,9 @@ EXPECTED = {"expected": {"configuration": "file://{{table}}/f"}}
 QUESTION = {"of": "domain_metadata", "domain": "d"}
 
 
-def _judged(folder: Path, store: TableStore, spec: dict[str, Any], told: str) -> Verdict:
-    """Judge an adapter that answers what is told, once the table is where it is read."""
-    answers = {"domainmetadata": {"ok": told}}
+def _judged(folder: Path, store: TableStore, spec: dict[str, Any], answer: str) -> Verdict:
+    """Judge an adapter that answers what is scripted, once the table is where it is read."""
+    answers = {"domainmetadata": {"ok": answer}}
     specs = {"q": {**QUESTION, **spec}}
     write_case(folder, "chapter/case", specs, answers, placeholders=["answers.json"])
     (case,) = load_corpus(folder).cases
@@ -69,12 +69,12 @@ def _judged(folder: Path, store: TableStore, spec: dict[str, Any], told: str) ->
 
 
 @pytest.mark.parametrize(
-    ("told", "outcome"), [("file://{{table}}/f", Outcome.PASS), ("f {{table}}", Outcome.FAIL)]
+    ("answer", "outcome"), [("file://{{table}}/f", Outcome.PASS), ("f {{table}}", Outcome.FAIL)]
 )
 def test_placeholders_in_an_answer_stand_for_the_copy(
-    tmp_path: Path, store: TableStore, told: str, outcome: Outcome
+    tmp_path: Path, store: TableStore, answer: str, outcome: Outcome
 ) -> None:
-    assert _judged(tmp_path, store, {"type": "located", **EXPECTED}, told).outcome is outcome
+    assert _judged(tmp_path, store, {"type": "located", **EXPECTED}, answer).outcome is outcome
 
 
 def test_placeholders_in_accepted_answers_do_too(tmp_path: Path, store: TableStore) -> None:

@@ -25,15 +25,15 @@ ROWS = pa.table({"id": [1, 2]})
 
 @dataclass
 class Engine:
-    """Reads as the reference implementation does, or answers what it is told to."""
+    """Reads as the reference implementation does, or answers what is scripted."""
 
     answer: Any = None
     reader_version: int = 3
 
     def describe(self) -> Description:
         claims = ours.create().describe().claims
-        told = replace(claims, reader_version=self.reader_version)
-        return Description("another", "1", told)
+        problem = replace(claims, reader_version=self.reader_version)
+        return Description("another", "1", problem)
 
     def run(self, request: Request) -> Answer:
         if isinstance(self.answer, Exception):
@@ -50,7 +50,7 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "problem"),
     [
         (None, ""),
         (Ok(ROWS.slice(1)), "reads otherwise: rows: 1 missing of 2"),
@@ -58,11 +58,11 @@ def table(tmp_path: Path) -> Path:
         (ValueError("broken"), "raises ValueError: broken"),
     ],
 )
-def test_a_witness_tells_where_it_reads_otherwise(table: Path, answer: Any, told: str) -> None:
+def test_a_witness_reports_where_it_reads_otherwise(table: Path, answer: Any, problem: str) -> None:
     found = Witness(Engine(answer)).disagreement(table)
     assert found is not None
-    assert found.startswith(told)
-    assert bool(found) == bool(told)
+    assert found.startswith(problem)
+    assert bool(found) == bool(problem)
 
 
 def test_a_witness_is_asked_for_what_it_claims_to_read(table: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def _judged(store: TableStore, witness: Witness | None, claims: Claims | None = 
     return next(generated_recipes(Plan())).judge(judge)
 
 
-def test_what_a_witness_says_is_told_and_fails_nobody(store: TableStore) -> None:
+def test_what_a_witness_says_is_reported_and_fails_nobody(store: TableStore) -> None:
     assert _judged(store, None) == Verdict(Outcome.PASS)
     same = _judged(store, Witness(Engine()))
     assert (same.outcome, same.message) == (Outcome.PASS, "another reads the same")

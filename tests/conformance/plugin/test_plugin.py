@@ -63,7 +63,7 @@ def test_a_conformant_run_is_ok_and_its_results_are_complete(kit: Kit) -> None:
     }
 
 
-def test_a_failure_is_told_with_clause_and_command(kit: Kit) -> None:
+def test_a_failure_is_reported_with_clause_and_command(kit: Kit) -> None:
     kit.case("one", WRONG)
     assert kit() is Status.NONCONFORMANT
     assert "SILENT WRONG DATA (1)" in kit.output

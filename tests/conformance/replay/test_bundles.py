@@ -87,17 +87,17 @@ class Wrong:
 
 
 def create_losing() -> Wrong:
-    """Give an adapter that ``--impl=python:…`` can name."""
+    """Return an adapter that ``--impl=python:…`` can name."""
     return Wrong("lose", ours.create())
 
 
 def create_dropping() -> Wrong:
-    """Give one that writes wrong."""
+    """Return one that writes wrong."""
     return Wrong("drop", ours.create())
 
 
 def create_crashing() -> Wrong:
-    """Give one that answers nothing."""
+    """Return one that answers nothing."""
     return Wrong("crash", ours.create())
 
 
@@ -113,7 +113,7 @@ def store() -> Iterator[TableStore]:
 
 @pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Give the name under which this module can be imported by ``--impl``."""
+    """Return the name under which this module can be imported by ``--impl``."""
     monkeypatch.setitem(sys.modules, "wrong_adapters", sys.modules[__name__])
     return "python:wrong_adapters"
 
@@ -155,9 +155,9 @@ def kept(folder: Path, how: str, kind: str, store: TableStore, **limits: Any) ->
     verdict = made.judge(asked)
     assert verdict.outcome in (Outcome.FAIL, Outcome.ERROR)
     keeper = Keeper(folder, asked.adapter.describe(), Limit(**{"seconds": 600.0, **limits}))
-    told = keeper.keep(made, asked, verdict)
-    assert told.startswith("bundle: ")
-    path = Path(told.removeprefix("bundle: "))
+    printed = keeper.keep(made, asked, verdict)
+    assert printed.startswith("bundle: ")
+    path = Path(printed.removeprefix("bundle: "))
     document = json.loads((path / "bundle.json").read_text())
     assert schemas.errors("kit/bundle", document) == []
     history = json.loads((path / "history.json").read_text())
@@ -186,9 +186,9 @@ def test_a_wrong_answer_is_kept_with_the_least_table_that_shows_it(
     assert main([*run, f"--impl={named}:create_losing"]) == Status.NONCONFORMANT
     assert "silent wrong data" in capsys.readouterr().out
     assert main([*run, "--impl=ours"]) == Status.OK
-    told = capsys.readouterr().out
-    assert "generated/seed-1-0/classic: pass" in told
-    assert "note" not in told
+    printed = capsys.readouterr().out
+    assert "generated/seed-1-0/classic: pass" in printed
+    assert "note" not in printed
 
 
 def test_a_wrong_writer_is_kept_with_the_table_that_it_left(

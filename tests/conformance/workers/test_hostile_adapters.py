@@ -29,12 +29,12 @@ here = pathlib.Path(__file__).parent
 
 def daemon(clean):
     "Start a process that leaves its session and its parent, and holds the streams."
-    ready, told = os.pipe()
+    ready, started = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             (here / "pid").write_text(str(os.getpid()))
-            os.write(told, b"x")
+            os.write(started, b"x")
             argv = [sys.executable, "-c", "import time; time.sleep(600)"]
             os.execve(sys.executable, argv, {} if clean else dict(os.environ))
         os._exit(0)
@@ -228,7 +228,7 @@ def test_rows_are_read_however_they_are_packed(tmp_path: Path, codec: str | None
     assert read_rows(path).equals(table)
 
 
-def test_rows_that_unfold_without_end_are_not_read(tmp_path: Path) -> None:
+def test_rows_that_decompress_without_end_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.arrow"
     compressed(path, pa.table({"z": pa.array([bytes(2**26)])}), copies=17)
     assert path.stat().st_size < 2**20

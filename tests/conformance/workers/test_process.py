@@ -64,7 +64,7 @@ def test_a_fault_costs_one_request(
 
 
 @pytest.mark.parametrize(("table", "kept"), [("/raise", True), ("/exit", False)])
-def test_an_adapter_that_makes_its_engine_anew_keeps_its_process(
+def test_an_adapter_that_restarts_its_engine_keeps_its_process(
     monkeypatch: pytest.MonkeyPatch, table: str, *, kept: bool
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HELPERS))

@@ -102,11 +102,11 @@ def test_a_damage_can_be_made_again_from_its_number(tmp_path: Path) -> None:
 
 
 def test_damage_strikes_every_base_and_every_kind_of_file(tmp_path: Path) -> None:
-    told = []
+    done = []
     for place, damage in enumerate(damages(6 * len(BASES), seed=1)):
-        told.append(damage.build(tmp_path / str(place))[1])
+        done.append(damage.build(tmp_path / str(place))[1])
     assert {each.base.name for each in damages(len(BASES))} == {each.name for each in BASES}
-    text = " ".join(told)
+    text = " ".join(done)
     for part in (".json", ".checkpoint.", "_last_checkpoint", ".parquet", "_sidecars"):
         assert part in text
 

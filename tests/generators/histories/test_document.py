@@ -73,7 +73,7 @@ NAN = float("nan")
 
 
 def spelled(value: Any) -> Any:
-    """Give a value so that equal ones compare equal: NaN, zeros and digits kept apart."""
+    """Return a value so that equal ones compare equal: NaN, zeros and digits kept apart."""
     match value:
         case _ if dataclasses.is_dataclass(value):
             each = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}

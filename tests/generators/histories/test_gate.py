@@ -28,13 +28,13 @@ from conformance.items.generated import Plan, generated_items
 from conformance.items.recipes import generated_recipes
 from generators.histories.document import document_of, text_of
 chosen = sys.argv[1:]
-told = [
+drawn = [
     [i.id, i.title, sorted(i.features), sorted(i.revisions), list(i.requirements)]
     + [hashlib.sha256(text_of(document_of(i.history.drawn.load())).encode()).hexdigest()]
     for i in (*generated_items(Plan()), *generated_recipes(Plan()))
     if i.id in chosen or not chosen
 ]
-print(json.dumps(told))
+print(json.dumps(drawn))
 """
 """Lists what the gate judges, with the digest of each history."""
 
@@ -63,7 +63,7 @@ sys.meta_path.insert(0, Blocker)
 
 
 def constants() -> str:
-    """Give a module full of constants, as a program has them."""
+    """Return a module full of constants, as a program has them."""
     words = ", ".join(f'"word{n}"' for n in range(40))
     numbers = ", ".join(str(n * 1_000_003) for n in range(1, 40))
     return f"WORDS = [{words}]\nNUMBERS = [{numbers}]\nFLOATS = [1.125, -7.5]\n"
@@ -71,7 +71,7 @@ def constants() -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with the kit's packages as an installation has them, and no golden tables."""
+    """Return a folder with the kit's packages as an installation has them, and no golden tables."""
     folder = tmp_path_factory.mktemp("installed") / "site-packages"
     for name in ("conformance", "generators", "reference_impl", "schemas"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -79,7 +79,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def process(place: Path, folder: Path, *arguments: str, seed: str = "0") -> str:
-    """Give what Python prints in a process of its own.
+    """Return what Python prints in a process of its own.
 
     Args:
         place: where the kit lies.

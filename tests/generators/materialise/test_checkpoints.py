@@ -201,7 +201,7 @@ def test_the_hint_carries_its_own_checksum(table: TableBuilder) -> None:
     assert (hint["version"], hint["size"], hint["numOfAddFiles"]) == (6, 10, 5)
 
 
-def test_a_version_checksum_tells_of_the_live_files(table: TableBuilder) -> None:
+def test_a_version_checksum_counts_the_live_files(table: TableBuilder) -> None:
     path = table.checksum(all_files=True)
     assert path.name == "00000000000000000006.crc"
     document = json.loads(path.read_bytes())

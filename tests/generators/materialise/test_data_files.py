@@ -78,7 +78,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     assert (first / "f.parquet").read_bytes() == (second / "f.parquet").read_bytes()
 
 
-def test_the_add_action_tells_size_path_and_statistics(tmp_path: Path) -> None:
+def test_the_add_action_has_size_path_and_statistics(tmp_path: Path) -> None:
     add = write(tmp_path, path="dir with space/f%1.parquet")
     file = tmp_path / "dir with space" / "f%1.parquet"
     assert add["path"] == "dir%20with%20space/f%251.parquet"

@@ -119,7 +119,7 @@ def test_absolute_descriptors_carry_the_uri(tmp_path: Path) -> None:
     assert (descriptor["storageType"], descriptor["pathOrInlineDv"]) == ("p", "file:///t/dv.bin")
 
 
-def test_unique_ids_tell_vectors_apart(tmp_path: Path) -> None:
+def test_unique_ids_distinguish_vectors(tmp_path: Path) -> None:
     first, second = write_vector_file(tmp_path, SAMPLE_UUID, [StoredVector([0]), StoredVector([1])])
     assert dv_unique_id(first) == "u^-aqEH.-t@S}K{vb[*k^@1"
     assert dv_unique_id(first) != dv_unique_id(second)

@@ -64,7 +64,7 @@ ALL_FEATURES = tuple(sorted(FEATURES))
 
 
 def bag(rows: list[dict[str, Any]]) -> list[str]:
-    """Give rows as a sorted multiset that takes NaN for NaN and keeps null apart."""
+    """Return rows as a sorted multiset that takes NaN for NaN and keeps null apart."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, float):

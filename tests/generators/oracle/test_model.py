@@ -39,7 +39,7 @@ def test_versions_stay_as_they_were() -> None:
     ]
 
 
-def test_changes_tell_of_every_row_once() -> None:
+def test_changes_have_every_row_once() -> None:
     oracle = Oracle(SCHEMA)
     first, second = oracle.insert([{"id": 1}, {"id": 2}])
     oracle.commit()
@@ -211,7 +211,7 @@ def planted(owner: Any, name: str, fault: Any) -> Iterator[None]:
 
 
 def opinions() -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
-    """Give the rows by version of the replay, of the builder, and of the builder's files."""
+    """Return the rows by version of the replay, of the builder, and of the builder's files."""
     from_files = []
     with tempfile.TemporaryDirectory() as folder:
         builder = write_history(Path(folder) / "t", HISTORY[:1])
@@ -263,7 +263,7 @@ def test_a_planted_fault_is_noticed(fault: str) -> None:
         try:
             replayed, own, from_files = opinions()
         except (KeyError, ValueError):
-            return  # the bookkeeping itself falls over, which nobody can overlook
+            return  # the bookkeeping itself crashes, which nobody can overlook
     found = [
         [sorted(row["id"] for row in rows) for rows in each] for each in (replayed, own, from_files)
     ]

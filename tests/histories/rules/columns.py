@@ -41,7 +41,7 @@ class ColumnRules(RowRules):
     """Add, rename, drop, reorder, widen; nullability and defaults; columns that cluster."""
 
     def ready(self, name: str, data: st.DataObject) -> bool:
-        """Tell whether a feature is on, after it was perhaps switched on."""
+        """Return whether a feature is on, after it was perhaps switched on."""
         key, value = next(iter(FEATURES[name].items()))
         if self.oracle.properties.get(key, "none") in ("none", "false") and data.draw(
             st.booleans()
@@ -51,7 +51,7 @@ class ColumnRules(RowRules):
         return self.oracle.properties.get(key, "none") not in ("none", "false")
 
     def loose(self) -> list[str]:
-        """Give the columns that may go: those that not every table has."""
+        """Return the columns that may go: those that not every table has."""
         return [name for name in self.schema.names if name not in _CORE]
 
     def _taken(self, name: str, names: tuple[str, ...], old: str = "") -> str | None:
@@ -109,7 +109,7 @@ class ColumnRules(RowRules):
         self.attempt(lambda: self.table.reorder_columns(names), ReorderColumns(tuple(names)))
 
     def structs(self) -> list[tuple[tuple[str, ...], Struct]]:
-        """Give the structs inside columns, and the paths that lead to them."""
+        """Return the structs inside columns, and the paths that lead to them."""
         found: list[tuple[tuple[str, ...], Struct]] = []
         for each in self.schema:
             match each.type:

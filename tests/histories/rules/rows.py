@@ -48,7 +48,7 @@ class RowRules(SideBySide):
     def bring(
         self, drawn: list[DrawnRow], omit: Iterable[str] = ()
     ) -> tuple[list[dict[str, Any]], pa.Table]:
-        """Give rows in the columns that a user gives, as they are and as Arrow."""
+        """Return rows in the columns that a user gives, as they are and as Arrow."""
         roles = {named(self.schema, role).name: at for at, role in enumerate(("id", "part", "n"))}
         made = {*generations(self.schema), *identities(self.schema), *omit}
         given = [
@@ -72,11 +72,11 @@ class RowRules(SideBySide):
         return tuple(sorted(data.draw(st.sets(st.sampled_from(able), max_size=3))))
 
     def landed(self, given: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-        """Give rows as the table completes them."""
+        """Return rows as the table completes them."""
         return completed(self.schema, self.rules, given, self.oracle.partition_columns)
 
     def chosen(self, data: st.DataObject) -> tuple[Tree | None, Any]:
-        """Draw a filter: as a tree, and as the writer is told."""
+        """Draw a filter: as a tree, and as the writer is wanted."""
         tree = data.draw(trees(self.schema))
         if tree is not None and (_arithmetic(tree) or data.draw(st.booleans())):
             return tree, render(tree, SPARK)
@@ -90,7 +90,7 @@ class RowRules(SideBySide):
     @only_if(lambda self: generations(self.schema))
     @operation(2, rows=ROWS, off=st.sampled_from((0, 0, 1)))
     def append_generated(self, rows: list[DrawnRow], off: int) -> None:
-        """Give the value of a generated column, right or wrong."""
+        """Return the value of a generated column, right or wrong."""
         made = sorted(generations(self.schema))
         given, _ = self.bring(rows)
         full = [
@@ -106,7 +106,7 @@ class RowRules(SideBySide):
     @only_if(lambda self: identities(self.schema))
     @operation(1, rows=ROWS, first=st.integers(-30, 30))
     def append_identity(self, rows: list[DrawnRow], first: int) -> None:
-        """Give the value of an identity column, whether that is allowed or not."""
+        """Return the value of an identity column, whether that is allowed or not."""
         for name in identities(self.schema):
             given, _ = self.bring(rows)
             full = [{**row, name: first + at} for at, row in enumerate(given)]
@@ -121,16 +121,16 @@ class RowRules(SideBySide):
 
     @operation(2, data=st.data())
     def delete(self, data: st.DataObject) -> None:
-        tree, told = self.chosen(data)
-        self.attempt(lambda: self.table.delete(told), Delete(tree), free=self._is_bare())
+        tree, wanted = self.chosen(data)
+        self.attempt(lambda: self.table.delete(wanted), Delete(tree), free=self._is_bare())
 
     def _is_bare(self) -> bool:
-        """Tell whether files may be there that hold no row any more."""
+        """Return whether files may be there that hold no row any more."""
         return self.oracle.properties.get("delta.appendOnly") == "true"
 
     @operation(4, data=st.data(), value=NUMBERS, part=PARTS, seed=SEEDS)
     def update(self, data: st.DataObject, value: Any, part: Any, seed: int | None) -> None:
-        tree, told = self.chosen(data)
+        tree, wanted = self.chosen(data)
         ids, parts, numbers = (named(self.schema, role).name for role in ("id", "part", "n"))
         ways: dict[str, dict[str, Any]] = {
             "number": {numbers: value},
@@ -146,13 +146,13 @@ class RowRules(SideBySide):
         values = ways[data.draw(st.sampled_from(sorted(ways)))]
         computed = {n: v for n, v in values.items() if isinstance(v, dict) and _is_tree(v)}
         constant = {n: v for n, v in values.items() if n not in computed}
-        told_of = {n: self._literal(n, v) for n, v in constant.items()} | computed
-        made = updated(self.schema, self.rules, told_of)
+        named = {n: self._literal(n, v) for n, v in constant.items()} | computed
+        made = updated(self.schema, self.rules, named)
         made = {name: each for name, each in made.items() if name not in constant}
         identity = sorted(set(values) & set(identities(self.schema)))
         self.attempt(
             lambda: self.table.update(
-                {**constant, **{n: Sql(render(t, SPARK)) for n, t in computed.items()}}, told
+                {**constant, **{n: Sql(render(t, SPARK)) for n, t in computed.items()}}, wanted
             ),
             Update(constant, tree, made),
             objection=f"{identity} are not updated" if identity else None,
@@ -160,7 +160,7 @@ class RowRules(SideBySide):
         )
 
     def _literal(self, name: str, value: Any) -> Tree:
-        """Give a value as a tree; of a column that no expression looks at any tree does."""
+        """Return a value as a tree; of a column that no expression looks at any tree does."""
         of = self.schema[name]
         if name == named(self.schema, "n").name:
             return number(of, value)
@@ -170,10 +170,10 @@ class RowRules(SideBySide):
     def overwrite(self, rows: list[DrawnRow], data: st.DataObject) -> None:
         given, table = self.bring(rows, self.omitted(data))
         landed = self.landed(given)
-        tree, told = (None, None) if data.draw(st.booleans()) else self.chosen(data)
+        tree, wanted = (None, None) if data.draw(st.booleans()) else self.chosen(data)
         stray = tree is not None and any(evaluate(tree, row) is not True for row in landed)
         self.attempt(
-            lambda: self.table.overwrite(table, told),
+            lambda: self.table.overwrite(table, wanted),
             Overwrite(landed, tree),
             objection="a row does not match the filter" if stray else None,
             free=self._is_bare(),
@@ -204,16 +204,16 @@ class RowRules(SideBySide):
                     else {name: Sql(render(tree, SPARK, _SIDES)) for name, tree in values.items()},
                 )
             )
-            told = values
+            wanted = values
             if values is None and action != "delete":
-                told = {name: column("source", name) for name in table.column_names}
-            if told is not None:
-                told = (
-                    inserted(self.schema, self.rules, told)
+                wanted = {name: column("source", name) for name in table.column_names}
+            if wanted is not None:
+                wanted = (
+                    inserted(self.schema, self.rules, wanted)
                     if action == "insert"
-                    else updated(self.schema, self.rules, told, ("target",))
+                    else updated(self.schema, self.rules, wanted, ("target",))
                 )
-            model.append(MergeClause(match, action, condition, told))  # type: ignore[arg-type]
+            model.append(MergeClause(match, action, condition, wanted))  # type: ignore[arg-type]
         done = self.attempt(
             lambda: self.table.merge(table, render(on, SPARK, _SIDES), whens),
             Merge(tuple(given), on, tuple(model)),

@@ -287,7 +287,7 @@ def _local(location: str) -> str:
 
 
 def _forgetful(of: Struct) -> Struct:
-    """Give a schema that does not tell which types its columns had."""
+    """Return a schema that does not say which types its columns had."""
 
     def inside(kind: DataType) -> Any:
         match kind:

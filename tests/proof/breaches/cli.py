@@ -39,7 +39,7 @@ _CODE = ("conformance", "generators", "reference_impl", "schemas")
 
 @cache
 def tasks() -> tuple[Task, ...]:
-    """Give everything to prove: wrong readers and writers, planted faults, mutations."""
+    """Return everything to prove: wrong readers and writers, planted faults, mutations."""
     found = (*breach_tasks(load()), *planted_tasks(), *mutation_tasks())
     seen = Counter((task.id, task.requirement) for task in found)
     twice = [key for key, count in seen.items() if count > 1]
@@ -65,7 +65,7 @@ def _prove(job: tuple[int, str | None]) -> tuple[int, Proof | None, float, str]:
 
 
 def tree_digest() -> str:
-    """Give the digest of the code that judges and is judged."""
+    """Return the digest of the code that judges and is judged."""
     found = hashlib.sha256()
     for folder in _CODE:
         for path in sorted((_ROOT / folder).rglob("*.py")):
@@ -74,7 +74,7 @@ def tree_digest() -> str:
 
 
 def chosen(arguments: argparse.Namespace) -> list[int]:
-    """Give the numbers of the tasks that are asked for."""
+    """Return the numbers of the tasks that are asked for."""
     numbers = [
         number
         for number, task in enumerate(tasks())
@@ -160,9 +160,9 @@ def _end(proofs: list[Proof], missing: list[str], arguments: argparse.Namespace)
     rows = {proof.requirement for proof in proofs}
     wanted = [r.id for r in load_registry().for_revision("2025") if r.level == "MUST"]
     kinds = Counter(proof.kind for proof in proofs)
-    told = ", ".join(f"{count} by {kind}" for kind, count in sorted(kinds.items()))
+    summary = ", ".join(f"{count} by {kind}" for kind, count in sorted(kinds.items()))
     covered = sum(name in rows for name in wanted)
-    _say(f"{len(proofs)} proofs ({told}); {covered} of {len(wanted)} MUST rows of 2025")
+    _say(f"{len(proofs)} proofs ({summary}); {covered} of {len(wanted)} MUST rows of 2025")
     if arguments.out:
         arguments.out.write_text(
             json.dumps([[p.requirement, p.kind, p.id, p.case] for p in proofs])

@@ -39,7 +39,7 @@ def matching(pattern: str, fresh: Iterable[str]) -> list[str]:
 
 
 def rewrite(path: Path, data: bytes) -> None:
-    """Write a file anew, in place, and keep its times: they are part of a log."""
+    """Rewrite a file in place, and keep its times: they are part of a log."""
     facts = path.stat()
     path.write_bytes(data)
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
@@ -308,7 +308,7 @@ def renaming(pattern: str, change: Callable[[str], str], *, keep: bool = False) 
 
 
 def parquet(change: Callable[[pa.Table], pa.Table], pattern: str = DATA, **options: Any) -> Edit:
-    """Write Parquet files anew, and the sizes that the log gives them."""
+    """Rewrite Parquet files, and the sizes that the log gives them."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
         sizes: dict[str, int] = {}
@@ -327,7 +327,7 @@ def parquet(change: Callable[[pa.Table], pa.Table], pattern: str = DATA, **optio
 
 
 def sized(sizes: dict[str, int]) -> Edit:
-    """Give files of the log the sizes that they have."""
+    """Correct the sizes that the log has for files."""
 
     def change(field: str) -> Callable[[Action], Action]:
         return lambda body: (
@@ -354,7 +354,7 @@ def only_when(found: Callable[[Path], object], edit: Edit) -> Edit:
 
 
 def log_has(text: str) -> Callable[[Path], bool]:
-    """Tell whether a text occurs in a JSON file of the log."""
+    """Return whether a text occurs in a JSON file of the log."""
     return lambda root: any(
         text in path.read_text(errors="replace") for path in (root / "_delta_log").glob("*.json")
     )

@@ -12,7 +12,7 @@ Ask: TypeAlias = Callable[[Request], Answer]
 """Puts a request to an implementation."""
 
 How: TypeAlias = Callable[[Ask], Ask]
-"""Makes a right implementation wrong; the wrapper is made anew for each item that is judged."""
+"""Makes a right implementation wrong; there is a new wrapper for each item that is judged."""
 
 Kind: TypeAlias = Literal["reader", "writer"]
 Where: TypeAlias = Literal["files", "actions", "requests", "answers"]

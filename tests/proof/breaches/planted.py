@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent.parent / "faults"
 
 
 def planted_tasks() -> Iterator[Task]:
-    """Give a task for every fault; none where there is no such folder."""
+    """Return a task for every fault; none where there is no such folder."""
     if not (FOLDER / "fault_records.py").is_file():
         return
     if str(FOLDER) not in sys.path:
@@ -32,7 +32,7 @@ def planted_tasks() -> Iterator[Task]:
 
 @cache
 def _sound(name: str) -> Path:
-    """Give a sound table, built once in each process."""
+    """Return a sound table, built once in each process."""
     parent = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, parent, ignore_errors=True)
     folder = parent / name

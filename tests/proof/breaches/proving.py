@@ -25,7 +25,7 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-from conformance.requirements.levels import weighed
+from conformance.requirements.levels import at_level
 from conformance.requirements.proofs import Proof
 from conformance.requirements.registry import load_registry
 from generators.mutations import MUTATIONS
@@ -56,7 +56,7 @@ class Task:
     offered: bool = False
 
     def prove(self, known: str | None = None) -> Proof | None:
-        """Give the proof, where there is one; ``known`` is the case of the last time."""
+        """Return the proof, where there is one; ``known`` is the case of the last time."""
         case = self.run(known)
         return None if case is None else Proof(self.requirement, self.kind, self.id, case)
 
@@ -73,13 +73,13 @@ def by_id() -> dict[str, Item]:
 
 
 def revision_of(requirement: str) -> str:
-    """Give the revision to judge by: 2025 where the row holds there."""
+    """Return the revision to judge by: 2025 where the row holds there."""
     row = load_registry()[requirement]
     return next(each for each in ("2025", "upstream", "2021") if row.holds_in(each))
 
 
 def candidates(breach: Breach, known: str | None = None) -> Iterator[Item]:
-    """Give the items that a run of this requirement selects, the likeliest first."""
+    """Return the items that a run of this requirement selects, the likeliest first."""
     revision = revision_of(breach.breaks)
     if known in by_id():
         yield by_id()[known]
@@ -119,11 +119,11 @@ def judged(item: Item, breach: Breach | None, revision: str) -> Verdict:
     )
     name = item.requirement(revision)
     assert name is not None
-    return weighed(item.judge(judge), name, item.judged.asked, load_registry(), revision)
+    return at_level(item.judge(judge), name, item.judged.asked, load_registry(), revision)
 
 
 def names(verdict: Verdict, requirement: str) -> bool:
-    """Tell whether a verdict fails by a name: as what is broken, or as one of the findings."""
+    """Return whether a verdict fails by a name: as what is broken, or as one of the findings."""
     if verdict.outcome is not Outcome.FAIL:
         return False
     found = {_ID.match(detail) for detail in verdict.details}
@@ -137,7 +137,7 @@ def _right(name: str, revision: str) -> bool:
 
 
 def killer(breach: Breach, known: str | None = None) -> str | None:
-    """Give the first item that shows a breach by its name, and that the right one passes."""
+    """Return the first item that shows a breach by its name, and that the right one passes."""
     revision = revision_of(breach.breaks)
     for item in candidates(breach, known):
         try:
@@ -160,7 +160,7 @@ def breach_tasks(table: Iterable[Breach]) -> Iterator[Task]:
 
 
 def mutation_tasks() -> Iterator[Task]:
-    """Give what the mutations of the kit plant, for the rows that an audit has to name."""
+    """Return what the mutations of the kit plant, for the rows that an audit has to name."""
     registry = load_registry()
     for mutation in MUTATIONS:
         if mutation.noticed_by not in ("audit", "both"):
@@ -183,7 +183,7 @@ def _planted(mutation: Any, name: str) -> str | None:
 
 
 def found_at(root: Path, requirement: str) -> bool:
-    """Tell whether the audit reports a requirement as more than information."""
+    """Return whether the audit reports a requirement as more than information."""
     try:
         found = audit(str(root), revision=revision_of(requirement))
     except AuditError:
@@ -195,13 +195,13 @@ _HOME = Path(__file__).parent.parent
 
 
 def sources() -> Iterator[Path]:
-    """Give the files that say what is broken, and how."""
+    """Return the files that say what is broken, and how."""
     for pattern in ("breaches/**/*.py", "faults/*.py", "faults/data/*.yaml"):
         yield from sorted(_HOME.glob(pattern))
 
 
 def digest_of(proofs: Sequence[Proof]) -> str:
-    """Give the digest of the table of breaches and of the cases that the proofs name."""
+    """Return the digest of the table of breaches and of the cases that the proofs name."""
     found = hashlib.sha256()
     for path in sources():
         found.update(path.relative_to(_HOME).as_posix().encode())

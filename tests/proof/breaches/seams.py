@@ -82,7 +82,7 @@ def leaving(*edits: Edit, sums: bool = False) -> How:
 
     Args:
         edits: what is done to the files of the step.
-        sums: leave checksum files, too, which tell of the state that was meant.
+        sums: leave checksum files, too, which record the state that was meant.
 
     """
     if not sums:

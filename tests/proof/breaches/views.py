@@ -28,7 +28,7 @@ def log_of(root: Path) -> Path:
 
 
 def commits_of(root: Path) -> dict[int, Lines]:
-    """Give the actions of each commit whose lines are JSON."""
+    """Return the actions of each commit whose lines are JSON."""
     found = {}
     for path in sorted(log_of(root).glob("*.json")):
         if re.fullmatch(r"\d{20}\.json", path.name):
@@ -40,7 +40,7 @@ def commits_of(root: Path) -> dict[int, Lines]:
 
 
 def bodies(root: Path, kind: str) -> Iterator[dict[str, Any]]:
-    """Give the actions of a kind in all commits, oldest first."""
+    """Return the actions of a kind in all commits, oldest first."""
     for actions in commits_of(root).values():
         yield from (a[kind] for a in actions if isinstance(a.get(kind), dict))
 
@@ -115,7 +115,7 @@ def _payload(root: Path, vector: dict[str, Any]) -> bytes:
 
 
 def rows_of(root: Path, vector: dict[str, Any]) -> set[int]:
-    """Give the rows that a vector marks."""
+    """Return the rows that a vector marks."""
     return {*pyroaring.BitMap64.deserialize(_payload(root, vector)[4:])}
 
 
@@ -151,6 +151,6 @@ def stored(root: Path, rows: set[int]) -> dict[str, Any]:
 
 
 def groups_of(path: Path) -> list[int]:
-    """Give the numbers of rows of a file's row groups."""
+    """Return the numbers of rows of a file's row groups."""
     footer = pq.read_metadata(path)
     return [footer.row_group(n).num_rows for n in range(footer.num_row_groups)]

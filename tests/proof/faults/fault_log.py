@@ -14,7 +14,7 @@ _VERSION = re.compile(r"\bv(\d+)\b")
 
 
 def expand(name: str) -> str:
-    """Give a name with its versions, as ``v2``, in twenty digits."""
+    """Return a name with its versions, as ``v2``, in twenty digits."""
     return _VERSION.sub(lambda found: f"{int(found[1]):020d}", name)
 
 

@@ -66,7 +66,7 @@ def _as_arrow(value: Any, of: pa.DataType) -> Any:
 
 
 def _with_field(of: pa.DataType, path: list[str], kind: pa.DataType | None) -> pa.DataType:
-    """Give a struct with one field more, of another type, or less for ``None``."""
+    """Return a struct with one field more, of another type, or less for ``None``."""
     if not path:
         assert kind is not None
         return kind

@@ -168,7 +168,7 @@ _PLACES: Mapping[str, Callable[[Path, list[str], _How], None]] = {
 
 
 def _steps(root: Path, fault: Fault) -> list[_How]:
-    """Give the edits, with names of the table in the place of their marks.
+    """Return the edits, with names of the table in the place of their marks.
 
     ``<path N>`` is the path of the first file that version N adds, ``<column>`` the physical name
     of a column, ``<row ids>`` and ``<row versions>`` those of the columns of row tracking.

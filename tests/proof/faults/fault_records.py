@@ -63,7 +63,7 @@ def _fault(document: Mapping[str, Any], place: str) -> Fault:
 
 
 def load_faults() -> tuple[Fault, ...]:
-    """Give every fault, by file and in the order of the file.
+    """Return every fault, by file and in the order of the file.
 
     Raises:
         ValueError: two faults have one id, or one has a field that nobody reads.

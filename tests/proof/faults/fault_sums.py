@@ -45,7 +45,7 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
 
 
 def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
-    """Give the digest of a form, told by the rules that it breaks."""
+    """Return the digest of a form, named by the rules that it breaks."""
     pairs = [*_pairs(dict(document), (), how)]
     if how.get("keep top"):
         pairs.append(('"checksum"', '""'))

@@ -28,7 +28,7 @@ FAULTS = load_faults()
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Give a sound table by name, built once."""
+    """Return a sound table by name, built once."""
     held: dict[str, Path] = {}
 
     def build(name: str) -> Path:
@@ -58,13 +58,13 @@ def test_the_audit_names_a_planted_fault(
     plant(fault, root)
     findings = audit(str(root), revision=fault.revision)
     assert _said(findings) == {fault.breaks, *fault.also}, findings
-    told = {each.severity for each in findings if each.requirement == fault.breaks}
+    severities = {each.severity for each in findings if each.requirement == fault.breaks}
     binding = severity_of(fault.breaks) == "error"
-    assert ("error" in told) == (binding and not fault.warned) or not binding, findings
+    assert ("error" in severities) == (binding and not fault.warned) or not binding, findings
 
 
 def _compared(findings: list[Finding]) -> list[Any]:
-    """Give findings less their order, and that of their places."""
+    """Return findings less their order, and that of their places."""
     return sorted(
         (x.requirement, x.severity, x.message, x.hint, x.count, sorted(x.places or [x.place]))
         for x in findings

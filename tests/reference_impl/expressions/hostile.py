@@ -114,7 +114,7 @@ SINGLE: Final = {
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Give the name of every text, and the text."""
+    """Return the name of every text, and the text."""
     for part in NESTED:
         for count in (30, 5_000):
             yield f"{count} x {part!r}, closed", part * count + "a" + ")" * count
@@ -126,7 +126,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def outcome(text: str) -> str:
-    """Tell what comes of a text: ``value``, or the name of its typed error."""
+    """Return what comes of a text: ``value``, or the name of its typed error."""
     schema = from_arrow(ROWS.schema)
     for read in (parse_predicate, conjuncts):
         try:

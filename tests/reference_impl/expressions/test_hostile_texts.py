@@ -77,7 +77,7 @@ def test_a_long_text_that_is_harmless_is_evaluated(name: str, outcomes: dict[str
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS))
-def test_a_bound_is_named_and_does_not_blame_the_table(name: str) -> None:
+def test_a_bound_is_named_and_the_table_is_not_at_fault(name: str) -> None:
     with pytest.raises(LimitExceeded, match="limit") as caught:
         parse_expression(SINGLE[name], from_arrow(ROWS.schema))
     assert (caught.value.limit, caught.value.kind) == (LIMITS[name], "unsupported")

@@ -28,7 +28,7 @@ Tree = tuple[str, Callable[[Row], Any]]
 
 
 def _strict(work: Callable[..., Any], *parts: Callable[[Row], Any]) -> Callable[[Row], Any]:
-    """Give what is null where a part is."""
+    """Return what is null where a part is."""
 
     def value(row: Row) -> Any:
         values = [part(row) for part in parts]

@@ -386,7 +386,7 @@ def test_a_column_of_a_wrong_type_is_refused(log: Any) -> None:
         log.snapshot().adds()
 
 
-def test_a_vector_that_says_nothing_is_none(log: Any) -> None:
+def test_an_empty_descriptor_is_no_vector(log: Any) -> None:
     log.start()
     nulls = dict.fromkeys(("storageType", "pathOrInlineDv", "sizeInBytes", "cardinality"))
     blank = {"storageType": "", "pathOrInlineDv": "", "sizeInBytes": 0, "cardinality": 0}

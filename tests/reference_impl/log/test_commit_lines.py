@@ -36,7 +36,7 @@ LONG = b'{"commitInfo":{"text":"%s"}}' % (b"x" * 20_000)
 
 
 def _parsed(line: bytes) -> str | None:
-    """Give the file action of a line, as parsing it tells."""
+    """Return the file action of a line, as parsing it says."""
     found = json.loads(line) if line.strip() else {}
     return next((n for n in FILE_ACTIONS if found.get(n) is not None), None)
 

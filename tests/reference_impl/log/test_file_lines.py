@@ -67,7 +67,7 @@ def _expected(add: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(lines: list[bytes]) -> list[dict[str, Any]]:
-    """Give the rows of lines; few lines and many, which are read another way, agree."""
+    """Return the rows of lines; few lines and many, which are read another way, agree."""
     few, many = (
         from_lines("add", [(PLACE, Lines.of(lines))] * times).to_pylist(maps_as_pydicts="strict")
         for times in (1, 100)

@@ -147,7 +147,7 @@ class World:
         return orphan
 
     def content(self, folder: Path | None = None) -> dict[str, bytes]:
-        """Give every file of the table with its bytes, or of another folder."""
+        """Return every file of the table with its bytes, or of another folder."""
         folder = folder or self.root
         return {
             path.relative_to(folder).as_posix(): path.read_bytes()

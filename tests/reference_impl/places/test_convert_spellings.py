@@ -37,7 +37,7 @@ _REFUSED = ["p=%ff", "p=%C3", "%ff=a", "p", "=a", "p=a/p=b", "file:", "s3:", "p=
 
 @pytest.fixture
 def bare(world: Any) -> Any:
-    """Give the world without its table, and a file outside that is not to be read."""
+    """Return the world without its table, and a file outside that is not to be read."""
     for path in world.root.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     (world.root / "_delta_log").mkdir()  # a spelling of the root climbs out of it

@@ -113,7 +113,7 @@ def test_nothing_is_deleted_where_a_folder_is_named_as_a_file(world: Any, named:
 
 @pytest.fixture
 def split(world: Any) -> Any:
-    """Give a world with a table of partitions, one of whose folders is a symlink out of it."""
+    """Return a world with a table of partitions, one of whose folders is a symlink out of it."""
     world.root = world.root.parent / "partitioned"
     table = Table(world.root)
     table.create(

@@ -14,7 +14,7 @@ from reference_impl.errors import InvalidCheckpoint, PlaceRefused
 
 
 def turns(spelling: str) -> list[str]:
-    """Give two ways to open the table, another pair for the next spelling."""
+    """Return two ways to open the table, another pair for the next spelling."""
     at = list(SPELLINGS | SIDECARS).index(spelling)
     return [ROOTS[at % len(ROOTS)], ROOTS[(at * 3 + 1) % len(ROOTS)]]
 

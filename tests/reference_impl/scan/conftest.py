@@ -88,7 +88,7 @@ class TableWriter:
 
     @staticmethod
     def remove(add: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-        """Give the action that undoes an add."""
+        """Return the action that undoes an add."""
         kept = ("path", "partitionValues", "size", "deletionVector")
         body = {key: add["add"][key] for key in kept if key in add["add"]}
         times = {"deletionTimestamp": 1_700_000_000_000, "dataChange": True}
@@ -96,7 +96,7 @@ class TableWriter:
 
 
 def inline_vector(rows: Sequence[int]) -> dict[str, Any]:
-    """Give the descriptor of an inline vector of rows."""
+    """Return the descriptor of an inline vector of rows."""
     payload = encode(rows)
     return {
         "storageType": "i",
@@ -108,11 +108,11 @@ def inline_vector(rows: Sequence[int]) -> dict[str, Any]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> TableWriter:
-    """Give a writer for an empty root."""
+    """Return a writer for an empty root."""
     return TableWriter(tmp_path / "table")
 
 
 @pytest.fixture
 def vector() -> Callable[[Sequence[int]], dict[str, Any]]:
-    """Give the maker of inline deletion vector descriptors."""
+    """Return the maker of inline deletion vector descriptors."""
     return inline_vector

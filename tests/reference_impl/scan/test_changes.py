@@ -186,7 +186,7 @@ def test_the_feed_may_be_turned_off_and_on_in_the_range(table: Any) -> None:
     assert _changes(table) == [(n, "insert", n, "x") for n in (1, 2, 3)]
 
 
-def test_rows_of_before_may_have_nulls_that_a_column_has_no_more(tmp_path: Path) -> None:
+def test_earlier_rows_may_have_nulls_that_a_column_has_no_more(tmp_path: Path) -> None:
     table = Table(tmp_path)
     rows = pa.table({"id": [1, 2], "name": pa.array(["a", None], pa.string())})
     table.create(rows.schema, properties={"delta.enableChangeDataFeed": "true"}, rows=rows)

@@ -108,7 +108,7 @@ def test_the_older_layout_is_read(name: str, order: str) -> None:
 @pytest.mark.parametrize(
     ("start", "length"), [(0, 1), (0, 70_000), (65_530, 12), (100_000, 99_999)]
 )
-def test_the_mask_of_a_range_tells_what_is_kept(name: str, start: int, length: int) -> None:
+def test_the_mask_of_a_range_marks_what_is_kept(name: str, start: int, length: int) -> None:
     gone = set(_SETS[name])
     expected = [row not in gone for row in range(start, start + length)]
     kept = decode(encode(_SETS[name])).kept(start, length)

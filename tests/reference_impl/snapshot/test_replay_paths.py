@@ -71,7 +71,7 @@ def test_numbers_that_collide_decide_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert PathSet(_paths(["two/file.parquet"])).rows(paths).to_pylist() == [1]
 
 
-def test_paths_that_differ_only_at_their_begin_are_told_apart() -> None:
+def test_paths_that_differ_only_at_their_begin_are_distinguished() -> None:
     paths = _paths([f"{letter}/{'x' * 100}" for letter in "abca"])
     assert not paths.all_distinct()
     assert PathSet(_paths([f"b/{'x' * 100}"])).rows(paths).to_pylist() == [1]

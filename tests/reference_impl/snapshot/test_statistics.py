@@ -70,7 +70,7 @@ ODD = [
 
 
 def _both(texts: list[str | None]) -> tuple[pa.Array, pa.Array]:
-    """Give the statistics of texts parsed together, and of each alone by the general way."""
+    """Return the statistics of texts parsed together, and of each alone by the general way."""
     together = to_struct(parse_statistics(pa.array(texts, pa.string()), WANTED))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stats, "_parse", stats._parse_singly)

@@ -24,13 +24,13 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    """Give a table that is not there yet."""
+    """Return a table that is not there yet."""
     return Table(tmp_path / "table")
 
 
 @pytest.fixture
 def actions(table: Table) -> Callable[..., list[dict[str, Any]]]:
-    """Give the actions of a version, or the bodies of those of one name."""
+    """Return the actions of a version, or the bodies of those of one name."""
 
     def read(version: int, name: str | None = None) -> list[dict[str, Any]]:
         data = table.storage.get(f"_delta_log/{version:020d}.json")

@@ -141,7 +141,7 @@ def _renamed(name: str) -> Variant:
 
 
 def nested(kind: str, depth: int) -> Any:
-    """Give a type that is nested so deep."""
+    """Return a type that is nested so deep."""
     of: Any = "integer"
     for _ in range(depth):
         match kind:
@@ -188,7 +188,7 @@ def _action(name: str, **fields: Any) -> Variant:
 
 
 def variants() -> dict[str, Variant]:
-    """Give every variant by a name."""
+    """Return every variant by a name."""
     return {"as it is": lambda _: None, **_of_metadata(), **_of_other_actions()}
 
 

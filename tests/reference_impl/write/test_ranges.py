@@ -96,7 +96,7 @@ def test_a_mark_at_the_end_of_its_range_is_refused_and_the_one_before_it_is_not(
 
 
 def aged(root: Path, version: int) -> Table:
-    """Give a table whose log begins with the checkpoint of a version."""
+    """Return a table whose log begins with the checkpoint of a version."""
     table = BASES["plain"](root)
     table.checkpoint()
     log = root / "_delta_log"
@@ -162,9 +162,9 @@ def test_a_checkpoint_of_no_possible_number_of_files_is_refused(
     assert read_table(tmp_path).num_rows == 4
 
 
-@pytest.mark.parametrize(("total", "told"), [(LONG, True), (LONG + 1, False)])
+@pytest.mark.parametrize(("total", "written"), [(LONG, True), (LONG + 1, False)])
 def test_sizes_that_do_not_add_up_to_a_long_get_no_checksum(
-    tmp_path: Path, total: int, told: bool
+    tmp_path: Path, total: int, written: bool
 ) -> None:
     table = BASES["tracked"](tmp_path)
     sizes = [total // 2, total - total // 2]
@@ -176,8 +176,8 @@ def test_sizes_that_do_not_add_up_to_a_long_get_no_checksum(
     plant(table, planted)
     version = table.set_transaction("app", 1)
     checksum = tmp_path / "_delta_log" / f"{version:020}.crc"
-    assert checksum.exists() is told
-    if told:
+    assert checksum.exists() is written
+    if written:
         assert json.loads(checksum.read_text())["tableSizeBytes"] == total
 
 

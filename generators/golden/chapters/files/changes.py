@@ -121,7 +121,7 @@ def _either(  # noqa: PLR0913, PLR0917  as above
 
 
 def _but(rows: Sequence[Mapping[str, Any]], *gone: int) -> list[Mapping[str, Any]]:
-    """Give the rows that a vector leaves."""
+    """Return the rows that a vector leaves."""
     return [row for index, row in enumerate(rows) if index not in gone]
 
 

@@ -39,12 +39,12 @@ _PROPERTY = {"delta.enableDeletionVectors": "true"}
 
 
 def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
-    """Give rows of consecutive ids."""
+    """Return rows of consecutive ids."""
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
 def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
-    """Give an empty table that supports and enables deletion vectors."""
+    """Return an empty table that supports and enables deletion vectors."""
     options = {"protocol": VECTOR_PROTOCOL, "properties": _PROPERTY, **options}
     return GoldenTable(case.delta, schema, seed=case.info.id, **options)
 
@@ -65,7 +65,7 @@ def _inline(table: GoldenTable, rows: Sequence[int]) -> dict[str, Any]:
 
 
 def with_vector(file: DataFile, vector: Mapping[str, Any], old: Any = ...) -> list[dict[str, Any]]:
-    """Give the two actions that put a vector on a live file."""
+    """Return the two actions that put a vector on a live file."""
     return [remove(file, deletionVector=old), add(file, deletionVector=dict(vector))]
 
 

@@ -43,7 +43,7 @@ def _table(case: CaseWriter, **options: Any) -> GoldenTable:
 
 
 def _spelt(table: GoldenTable, file: DataFile, path: str) -> DataFile:
-    """Give a file under another spelling of its path, known to the ledger."""
+    """Return a file under another spelling of its path, known to the ledger."""
     return table.register(replace(file, body={**file.body, "path": path}))
 
 

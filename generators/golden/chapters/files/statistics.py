@@ -104,7 +104,7 @@ def _shape(case: CaseWriter, statistics: Any) -> None:
 def _contest(
     case: CaseWriter, slug: str, probe: Filter, answers: Sequence[Accepted], schema: Struct
 ) -> None:
-    """Ask what the text of the protocol does not settle: it speaks of no logic of filters."""
+    """Ask what the text of the protocol does not decide: it speaks of no logic of filters."""
     case.contest(
         "read",
         f"filter-{slug}",

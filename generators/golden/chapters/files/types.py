@@ -27,12 +27,12 @@ SCHEMAS = Chapter("schema-serialization-format")
 
 
 def utc(*parts: int) -> datetime:
-    """Give a UTC instant."""
+    """Return a UTC instant."""
     return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
 
 def local(*parts: int) -> datetime:
-    """Give a local date and time, for columns of type timestamp_ntz."""
+    """Return a local date and time, for columns of type timestamp_ntz."""
     return datetime(*parts)  # type: ignore[arg-type]  # noqa: DTZ001  the type has no zone
 
 

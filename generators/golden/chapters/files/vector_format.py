@@ -275,7 +275,7 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
     vector = table.register_vector(damage.apply(table), _ROWS)
     table.commit(*with_vector(file, vector), operation="DELETE")
     describe(case, table)
-    # What a vector marks that cannot be told may be any row.
+    # What a malformed vector marks may be any row.
     judged = damage.requirement if damage.requirement in _OF_READERS else "DVDESC-020"
     refusal = Refusal(damage.kind, "read", judged, code="FAILED_READ_FILE.NO_HINT")  # type: ignore[arg-type]
     if damage.contested:

@@ -67,7 +67,7 @@ class _Managed:
             self.commit(*actions)
 
     def file(self) -> Any:
-        """Write a file with one row that tells the version to come."""
+        """Write a file with one row that names the version to come."""
         number = self.table.version + 1
         return self.table.file([{"c": 100 + number, "name": f"version {number}"}])
 
@@ -105,7 +105,7 @@ class _Managed:
         self._path(version).unlink()
 
     def answer(self, latest: int | None = None) -> dict[str, Any]:
-        """Give what the catalog answers."""
+        """Return what the catalog answers."""
         number = self.table.version if latest is None else latest
         return {"latest": number, "commits": [self.kept[each] for each in sorted(self.kept)]}
 

@@ -39,7 +39,7 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 
 
 def grown(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
-    """Give a table whose commits each add a row, every third also removes the oldest one."""
+    """Return a table whose commits each add a row, every third also removes the oldest one."""
     table = GoldenTable(case.delta, options.pop("schema", _PAIR), seed=case.info.id, **options)
     table.create()
     live = []

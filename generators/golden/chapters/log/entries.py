@@ -21,7 +21,7 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 
 
 def _appended(case: CaseWriter, versions: int) -> GoldenTable:
-    """Give a table of one row per version."""
+    """Return a table of one row per version."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     for number in range(versions):
         action = add(table.file([{"id": number, "name": f"v{number}"}]))

@@ -28,7 +28,7 @@ _PROTOCOL = {
 
 
 def _text(milliseconds: int) -> str:
-    """Give the spelling of an instant in a spec's ``timestamp``."""
+    """Return the spelling of an instant in a spec's ``timestamp``."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
@@ -134,7 +134,7 @@ def _stamped(
     properties: Mapping[str, str],
     enabled_at: int = 0,
 ) -> GoldenTable:
-    """Give a table whose commits have these in-commit timestamps, from ``enabled_at`` on."""
+    """Return a table whose commits have these in-commit timestamps, from ``enabled_at`` on."""
     feature = enabled_at == 0
     table = GoldenTable(
         case.delta,

@@ -298,7 +298,7 @@ def _malformed_name(case: CaseWriter) -> None:
 
 
 def _edited(case: CaseWriter, edit: Any) -> GoldenTable:
-    """Give a cut table with a JSON V2 checkpoint whose lines were edited."""
+    """Return a cut table with a JSON V2 checkpoint whose lines were edited."""
     table = _table(case, 7)
     written = _write(table, 5, extension="json", sidecars=1)
     lines = written.files[0].read_text(encoding="utf-8").splitlines()

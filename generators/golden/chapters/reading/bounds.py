@@ -30,7 +30,7 @@ BOUNDS: Final = Chapter("per-file-statistics")
 
 
 def _single(value: float) -> float:
-    """Give the value that a column of type float holds."""
+    """Return the value that a column of type float holds."""
     return float(packing.unpack("<f", packing.pack("<f", value))[0])
 
 

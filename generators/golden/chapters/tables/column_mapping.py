@@ -56,7 +56,7 @@ def mapped_table(  # noqa: PLR0913  what a mapped table is made of
     protocol: Mapping[str, Any] = MAPPED_PROTOCOL,
     properties: Mapping[str, str] | None = None,
 ) -> GoldenTable:
-    """Give a table with column mapping whose physical names differ from the logical ones."""
+    """Return a table with column mapping whose physical names differ from the logical ones."""
     mapped, highest = assign_column_mapping(schema, case.info.id)
     return GoldenTable(
         case.delta,
@@ -73,7 +73,7 @@ def mapped_table(  # noqa: PLR0913  what a mapped table is made of
 
 
 def renamed(schema: Struct, names: Mapping[str, str]) -> Struct:
-    """Give a schema with other display names; ids and physical names stay."""
+    """Return a schema with other display names; ids and physical names stay."""
     return Struct(tuple(replace(each, name=names.get(each.name, each.name)) for each in schema))
 
 
@@ -395,7 +395,7 @@ def _twice(case: CaseWriter) -> None:
         refusal=Refusal("invalid_table", "load", "CM-003"),
     )
     title = "Physical names are unique"
-    # Which of the two columns has the values, or whether both have, nobody can tell.
+    # Which of the two columns has the values, or whether both have, is unknown.
     case.contest("read", "read-latest", [refused], title=title, schema=table.schema, open=True)
     earlier_spec(case, table, 0)
 

@@ -83,11 +83,11 @@ class _Tracked:
         return file
 
     def mark(self) -> dict[str, Any]:
-        """Give the action that records the highest id given out."""
+        """Return the action that records the highest id given out."""
         return domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{self.next_id - 1}}}')
 
     def rows(self, version: int) -> list[dict[str, Any]]:
-        """Give the rows of a version with their ids and commit versions."""
+        """Return the rows of a version with their ids and commit versions."""
         found = []
         for file, deleted in self.table.live(version):
             ids, versions = self.materialised[file.path]

@@ -323,7 +323,7 @@ def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
 
 
 def removed_files(builder: TableBuilder) -> list[str]:
-    """Give the data files that the last version does not need any more."""
+    """Return the data files that the last version does not need any more."""
     live = {path for path, _ in builder.states[builder.version].adds}
     ever = {path for version in range(builder.version) for path, _ in builder.states[version].adds}
     return sorted(map(unquote, ever - live))

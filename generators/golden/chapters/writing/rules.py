@@ -38,7 +38,7 @@ def _constraint(requirement: str) -> Refusal:
 
 
 def _numbered(start: int, step: int, **more: Any) -> Struct:
-    """Give a table whose first column is an identity column."""
+    """Return a table whose first column is an identity column."""
     metadata = {"start": start, "step": step, "allowExplicitInsert": False, **more}
     return struct(
         field("k", "long", metadata={f"delta.identity.{n}": v for n, v in metadata.items()}),

@@ -165,7 +165,7 @@ def _dropped_feature(_case: CaseWriter, table: SparkTable) -> None:
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("DELETE FROM {table} WHERE id = 4", _SCHEMA, _FIRST[:3] + _FIRST[4:])
     rows = _FIRST[:3] + _FIRST[4:]
-    table.settle("ALTER TABLE {table} DROP FEATURE deletionVectors", _SCHEMA, rows)
+    table.run_in_steps("ALTER TABLE {table} DROP FEATURE deletionVectors", _SCHEMA, rows)
     table.run("DELETE FROM {table} WHERE id = 5", _SCHEMA, rows[:3])
     table.publish()
 

@@ -33,7 +33,7 @@ def _enabled_late(*properties: str) -> Write:
         table.run(_CREATE, _SCHEMA, [])
         table.append(_SCHEMA, _FIRST, _FIRST)
         for each in properties:
-            table.settle(_SET + f"({each})", _SCHEMA, _FIRST)
+            table.run_in_steps(_SET + f"({each})", _SCHEMA, _FIRST)
         rows = _FIRST + _MORE
         table.append(_SCHEMA, _MORE, rows)
         changed = [{**row, "name": "B"} if row["id"] == 2 else row for row in rows]
@@ -61,7 +61,7 @@ _TRACKED = Struct((*_SCHEMA, field("_row_id", "long"), field("_row_commit_versio
 def _tracked_late(case: CaseWriter, table: SparkTable) -> None:
     table.run(_CREATE, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
-    enabled = table.settle(_SET + "('delta.enableRowTracking' = 'true')", _SCHEMA, _FIRST)
+    enabled = table.run_in_steps(_SET + "('delta.enableRowTracking' = 'true')", _SCHEMA, _FIRST)
     version = table.append(_SCHEMA, _MORE, _FIRST + _MORE)
     left = _FIRST[1:] + _MORE
     table.run("DELETE FROM {table} WHERE id = 1", _SCHEMA, left)

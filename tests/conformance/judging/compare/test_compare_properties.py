@@ -68,7 +68,7 @@ def tables(draw: st.DrawFn) -> tuple[pa.Schema, list[dict[str, Any]]]:
 
 
 def _changed(value: Any) -> Any:
-    """Give a value that differs as little as its type allows."""
+    """Return a value that differs as little as its type allows."""
     if value is None:
         raise AssertionError("the caller gives null its own change")
     steps: dict[type, Callable[[Any], Any]] = {

@@ -1,4 +1,4 @@
-"""The comparator tells rows apart exactly where the protocol does, and nowhere else."""
+"""The comparator distinguishes rows exactly where the protocol does, and nowhere else."""
 
 from __future__ import annotations
 

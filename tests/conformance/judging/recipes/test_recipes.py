@@ -245,7 +245,7 @@ OPEN = Contested(
         (Refused("constraint", "commit", "no"), "refused"),
     ],
 )
-def test_of_what_is_contested_it_is_told_what_was_seen(
+def test_of_what_is_contested_it_is_reported_what_was_seen(
     tmp_path: Path, answer: Answer | None, seen: str
 ) -> None:
     def lie(request: Write) -> Answer | None:
@@ -288,7 +288,7 @@ def _new_ids(request: Write) -> Answer | None:
 
 
 def _no_feed(request: Write) -> Answer | None:
-    """Leave the cdc actions of an update out, so that a row that stays is told as changed."""
+    """Leave the cdc actions of an update out, so that a row that stays is reported as changed."""
     if request.operation != "update":
         return None
     version = ours.create().run(request)
@@ -299,7 +299,7 @@ def _no_feed(request: Write) -> Answer | None:
 
 
 def _touched(request: Write) -> Answer | None:
-    """Write what stays anew as well, under the commit that moved it."""
+    """Rewrite what stays as well, under the commit that moved it."""
     if request.operation != "optimize":
         return None
     table = Table(request.table)
@@ -311,10 +311,10 @@ def _silent(request: Write) -> Answer | None:
     """Restore, and say that no row came or went."""
     if request.operation != "restore":
         return None
-    told = ours.create().run(request)
+    answer = ours.create().run(request)
     path = Path(request.table) / "_delta_log" / f"{3:020d}.json"
     path.write_text(path.read_text().replace('"dataChange":true', '"dataChange":false'))
-    return told
+    return answer
 
 
 def test_traces_of_an_honest_writer_are_right(tmp_path: Path) -> None:
@@ -325,11 +325,11 @@ def test_traces_of_an_honest_writer_are_right(tmp_path: Path) -> None:
 _BACK = tuple({"operation": "restore", "to_step": step} for step in (1, 2))
 
 
-def test_a_restore_may_tell_of_rows_that_go_and_come_again(tmp_path: Path) -> None:
+def test_a_restore_may_report_rows_that_go_and_come_again(tmp_path: Path) -> None:
     assert judged(tmp_path, traced(UPDATE, *_BACK)) == Verdict(Outcome.PASS)
 
 
-def test_a_restore_that_tells_of_no_row_is_caught(tmp_path: Path) -> None:
+def test_a_restore_that_reports_no_row_is_caught(tmp_path: Path) -> None:
     verdict = judged(tmp_path, traced(UPDATE, *_BACK), _silent)
     assert verdict.message.startswith("step 3 (restore): the change feed")
 
@@ -357,7 +357,7 @@ def test_a_writer_that_leaves_wrong_traces_is_caught(
         (_touched, r"row .* did not change, and its commit version did"),
     ],
 )
-def test_rows_are_followed_where_no_feed_tells_of_them(
+def test_rows_are_followed_where_no_feed_has_them(
     tmp_path: Path, lie: Callable[[Write], Answer | None], message: str
 ) -> None:
     spec = traced(UPDATE, {"operation": "optimize"})

@@ -74,8 +74,8 @@ def _null_vector(kind: str) -> Callable[[Path], bool]:
 
 
 def _directory_values(values: dict[str, Any], path: str) -> dict[str, Any]:
-    told = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
-    return {**values, **{name: told[name] for name in values if name in told}}
+    spelled = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
+    return {**values, **{name: spelled[name] for name in values if name in spelled}}
 
 
 def _undecoded(body: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _removed_domain_stays(actions: Lines, kept: dict[Any, Any]) -> Lines:
 
 
 def _added_twice(request: Any, answer: Any) -> Any:
-    """Give rows of a file as often as the log adds it."""
+    """Return rows of a file as often as the log adds it."""
     if not isinstance(answer, Ok) or not isinstance(request, Scan):
         return answer
     version = request.version
@@ -224,7 +224,7 @@ def _odd_provenance(root: Path) -> bool:
 
 
 def _with_empty_texts(request: Any, answer: Any) -> Any:
-    """Give an empty string where a partition value is one."""
+    """Return an empty string where a partition value is one."""
     if not isinstance(answer, Ok) or not isinstance(answer.payload, pa.Table):
         return answer
     root = Path(request.table)

@@ -45,7 +45,7 @@ def _nothing_there(mode: str) -> Any:
 
 
 def _zeros(table: pa.Table) -> pa.Table:
-    """Give zero for what a file lacks."""
+    """Return zero for what a file lacks."""
     for at, column in enumerate(table.columns):
         kind = column.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -107,13 +107,13 @@ def _live_counts(body: dict[str, Any]) -> dict[str, Any]:
     vector, stats = body.get("deletionVector"), body.get("stats")
     if not vector or not stats:
         return body
-    told = json.loads(stats)
-    live = told["numRecords"] - vector["cardinality"]
-    told["nullCount"] = {
-        k: told["numRecords"] if isinstance(n, int) and n >= live else n
-        for k, n in told.get("nullCount", {}).items()
+    document = json.loads(stats)
+    live = document["numRecords"] - vector["cardinality"]
+    document["nullCount"] = {
+        k: document["numRecords"] if isinstance(n, int) and n >= live else n
+        for k, n in document.get("nullCount", {}).items()
     }
-    return {**body, "stats": json.dumps(told)}
+    return {**body, "stats": json.dumps(document)}
 
 
 def _off(root: Path) -> bool:

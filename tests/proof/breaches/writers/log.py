@@ -179,7 +179,7 @@ def _name(old: str, new: str) -> Edit:
 
 
 def _swapped(root: Path, fresh: frozenset[str]) -> None:
-    """Give a part of a checkpoint the content of another."""
+    """Replace a part of a checkpoint by the content of another."""
     parts = matching(r"_delta_log/\d{20}\.checkpoint\.\d{10}\.\d{10}\.parquet", fresh)
     if len(parts) > 1:
         one, other = (root / parts[0]).read_bytes(), (root / parts[1]).read_bytes()

@@ -1,4 +1,4 @@
-"""Data files that are small on disk and would be huge in memory are refused before they unfold."""
+"""Data files that would be huge in memory are refused before they are decompressed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGS = {**_STRINGS, "elementType": "long"}
 
 
 def _repeats(length: int, rows: int, before: int = 0) -> pa.Table:
-    """Give a column in which one long string follows upon short ones, again and again."""
+    """Return a column in which one long string follows upon short ones, again and again."""
     short = [f"{number:08}" for number in range(before)]
     indices = pa.array([*range(before), *[before] * rows], pa.int32())
     return pa.table({"v": pa.DictionaryArray.from_arrays(indices, [*short, "x" * length])})
@@ -42,7 +42,7 @@ _TABLES = {
 
 
 @pytest.mark.parametrize("name", _TABLES)
-def test_what_unfolds_beyond_measure_is_refused(name: str, table: Any) -> None:
+def test_what_decompresses_beyond_measure_is_refused(name: str, table: Any) -> None:
     kind, build = _TABLES[name]
     table.create([("v", kind)])
     options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30}
@@ -57,7 +57,7 @@ _MEBI = 1 << 20
 @pytest.mark.parametrize("memory", [5, 12, 22, 32])
 @pytest.mark.parametrize("ask", ["read", "update", "delete", "changes"])
 @pytest.mark.parametrize("stored", [False, True], ids=["string", "dictionary"])
-def test_a_long_string_is_counted_before_it_unfolds(
+def test_a_long_string_is_counted_before_it_is_decoded(
     ask: str, memory: int, table: Any, *, stored: bool
 ) -> None:
     table.create([("v", "string"), ("n", "long")])
@@ -84,7 +84,7 @@ def test_a_long_string_is_counted_before_it_unfolds(
     assert Table(table.root).latest_version() == 1
 
 
-def test_a_footer_that_lies_about_sizes_lets_nothing_unfold(table: Any) -> None:
+def test_a_footer_that_lies_about_sizes_lets_nothing_be_decompressed(table: Any) -> None:
     table.create([("v", "string")])
     options = {"compression": "zstd", "use_dictionary": False, "data_page_size": 1 << 30}
     rows = pa.table({"v": ["x" * (1 << 27)] * 4})

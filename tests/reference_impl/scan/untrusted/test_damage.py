@@ -112,7 +112,7 @@ def test_a_directory_in_place_of_a_file_is_refused(table: Any) -> None:
         read_table(table.root)
 
 
-def test_a_file_that_unfolds_beyond_measure_is_refused(table: Any) -> None:
+def test_a_file_that_decompresses_beyond_measure_is_refused(table: Any) -> None:
     table.create([("v", "string")])
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 6_000, pa.int32()), ["x" * 100_000])
     table.commit(table.add(pa.table({"v": text}), options={"compression": "zstd"}))

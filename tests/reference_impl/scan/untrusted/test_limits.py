@@ -1,4 +1,4 @@
-"""Every limit ends what is beyond it with an error that names it and never blames the table."""
+"""Every limit raises an error that names it and never calls the table invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in place of a file and is none: a pipe, a device, a directory, a link to nothing."""
+"""What is in place of a file and is not one: a pipe, a device, a directory, a dangling link."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def found(table: Table, version: int | None = None) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("properties", [{}, MAPPED])
-def test_an_added_column_is_null_in_rows_of_before(
+def test_an_added_column_is_null_in_earlier_rows(
     table: Table, clean: Callable[[], None], properties: dict[str, str]
 ) -> None:
     table.create(SCHEMA, properties=properties, rows=rows(1))
@@ -61,7 +61,7 @@ def test_fields_are_added_inside_of_columns(table: Table, clean: Callable[[], No
     clean()
 
 
-def test_columns_that_rows_of_before_cannot_have_are_refused(table: Table) -> None:
+def test_columns_that_earlier_rows_cannot_have_are_refused(table: Table) -> None:
     table.create(SCHEMA)
     with pytest.raises(ConstraintViolation):
         table.add_columns(pa.schema([pa.field("x", pa.int64(), nullable=False)]))
@@ -109,9 +109,9 @@ def test_what_rules_name_stays(table: Table) -> None:
 
 
 def test_what_an_invariant_names_stays(table: Table) -> None:
-    told = json.dumps({"expression": {"expression": "id > 0"}})
+    invariant = json.dumps({"expression": {"expression": "id > 0"}})
     fields = [{"name": n, "type": "integer", "nullable": True, "metadata": {}} for n in ("id", "n")]
-    fields[1]["metadata"] = {"delta.invariants": told}
+    fields[1]["metadata"] = {"delta.invariants": invariant}
     table.create(
         {"type": "struct", "fields": fields},
         properties={**MAPPED, "delta.enableTypeWidening": "true"},
@@ -180,7 +180,7 @@ def test_other_changes_of_types_are_refused(table: Table) -> None:
             table.change_type("id", wanted)
 
 
-def test_nulls_of_rows_that_were_deleted_are_none(table: Table) -> None:
+def test_nulls_of_deleted_rows_do_not_count(table: Table) -> None:
     properties = {"delta.enableDeletionVectors": "true", "delta.enableRowTracking": "true"}
     table.create(SCHEMA, properties=properties)
     table.append(pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]}, schema=SCHEMA))

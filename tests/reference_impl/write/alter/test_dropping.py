@@ -131,7 +131,7 @@ def test_row_ids_go_with_row_tracking(
     clean()
 
 
-def test_files_are_written_anew_where_types_were_widened(
+def test_files_are_rewritten_where_types_were_widened(
     table: Table, clean: Callable[[], None]
 ) -> None:
     table.create(ROWS.schema, properties={"delta.enableTypeWidening": "true"}, rows=ROWS)

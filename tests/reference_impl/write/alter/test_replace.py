@@ -43,11 +43,11 @@ def test_columns_of_old_names_get_ids_of_their_own(
     clean()
 
 
-def test_the_feed_tells_the_rows_that_went_and_came(table: Table) -> None:
+def test_the_feed_has_the_rows_that_went_and_came(table: Table) -> None:
     table.create(BEFORE, properties={"delta.enableChangeDataFeed": "true"}, rows=ROWS)
     table.replace(BEFORE, rows=ROWS.slice(1))
-    told = [(row["id"], row["_change_type"]) for row in table.changes(1).to_pylist()]
-    assert sorted(told) == [(1, "delete"), (2, "delete"), (2, "insert")]
+    invariant = [(row["id"], row["_change_type"]) for row in table.changes(1).to_pylist()]
+    assert sorted(invariant) == [(1, "delete"), (2, "delete"), (2, "insert")]
 
 
 def test_an_append_only_table_is_not_replaced(table: Table) -> None:
@@ -71,10 +71,10 @@ def test_no_row_that_goes_has_to_obey_rules_of_new_columns(
     table: Table, clean: Callable[[], None]
 ) -> None:
     table.create(BEFORE, rows=ROWS)
-    told = json.dumps({"expression": {"expression": "id > 7"}})
+    invariant = json.dumps({"expression": {"expression": "id > 7"}})
     column = {"name": "id", "type": "long", "nullable": True}
     table.replace(
-        {"type": "struct", "fields": [{**column, "metadata": {"delta.invariants": told}}]},
+        {"type": "struct", "fields": [{**column, "metadata": {"delta.invariants": invariant}}]},
         properties={"delta.constraints.c": "id > 8"},
         rows=pa.table({"id": [9]}),
     )

@@ -143,7 +143,7 @@ def test_the_policy_of_the_table_chooses(table: Table) -> None:
     assert len(name.split(".")) == 4
 
 
-def test_a_checkpoint_of_before_does_not_take_the_hint_back(table: Table) -> None:
+def test_an_earlier_checkpoint_does_not_take_the_hint_back(table: Table) -> None:
     table.create(SCHEMA, rows=rows(1))
     early = table.snapshot()
     table.append(rows(2))

@@ -1,4 +1,4 @@
-"""Two writers on one version: who commits second is rebased, or told why not."""
+"""Two writers on one version: who commits second is rebased, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_changes_that_do_not_meet_both_stand(
         ),
     ],
 )
-def test_changes_that_meet_are_told_apart(
+def test_concurrent_changes_are_distinguished(
     table: Table,
     clean: Callable[[], None],
     loser: Change,

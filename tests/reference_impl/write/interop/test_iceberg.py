@@ -58,7 +58,7 @@ def test_partition_values_are_in_every_file_after_the_data(
     clean()
 
 
-def test_files_that_are_there_are_written_anew(table: Table, clean: Callable[[], None]) -> None:
+def test_existing_files_are_rewritten(table: Table, clean: Callable[[], None]) -> None:
     table.create(SCHEMA, partition_columns=["part"], properties=MAPPED, rows=rows(1, 2, 3))
     assert {file.metadata.num_columns for file in live(table)} == {2}
     table.set_properties({"delta.enableIcebergCompatV1": "true"})
@@ -103,7 +103,7 @@ DEEP = {
 
 
 def ids(of: Any) -> list[int]:
-    """Give every id in a schema, those of columns and those below them."""
+    """Return every id in a schema, those of columns and those below them."""
     if not isinstance(of, dict):
         return []
     own = [of["metadata"]["delta.columnMapping.id"]] if "metadata" in of else []

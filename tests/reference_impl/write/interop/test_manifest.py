@@ -27,7 +27,7 @@ def _manifests(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def root(table: Table) -> Path:
-    """Give a table whose manifests are out of date: one to change, one to go, one to come."""
+    """Return a table whose manifests are out of date: one to change, one to go, one to come."""
     schema = pa.schema([("id", pa.int64()), ("p", pa.string())])
     table.create(schema, partition_columns=["p"])
     table.append(pa.table({"id": [1, 2, 3], "p": ["changes", "goes", "stays"]}))

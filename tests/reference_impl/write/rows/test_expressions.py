@@ -213,7 +213,7 @@ def test_a_malformed_merge_is_refused(filled: Table, name: str) -> None:
     assert filled.latest_version() == 2
 
 
-def test_rows_keep_their_ids_and_the_feed_tells_what_a_merge_did(table: Table) -> None:
+def test_rows_keep_their_ids_and_the_feed_has_what_a_merge_did(table: Table) -> None:
     table.create(SCHEMA, properties=EVERYTHING, rows=rows(*FIRST))
 
     def ids() -> dict[int, int]:
@@ -226,10 +226,10 @@ def test_rows_keep_their_ids_and_the_feed_tells_what_a_merge_did(table: Table) -
     after = ids()
     assert {key: after[key] for key in (1, 2)} == {key: before[key] for key in (1, 2)}
     assert after[9] not in before.values()
-    told = sorted(
+    changes = sorted(
         (r["_change_type"], r["id"], r["n"]) for r in table.changes(1).to_pylist() if r["id"] != 9
     )
-    assert told == [
+    assert changes == [
         ("delete", 3, None),
         ("delete", 4, 40),
         ("update_postimage", 1, 10),

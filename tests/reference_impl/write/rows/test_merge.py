@@ -72,7 +72,7 @@ def test_a_source_with_fewer_columns_changes_those(filled: Table) -> None:
     assert (1, "a", 9) in found(filled)
 
 
-def test_rows_keep_their_ids_and_the_feed_tells_each_change(
+def test_rows_keep_their_ids_and_the_feed_has_each_change(
     table: Table, clean: Callable[[], None]
 ) -> None:
     table.create(SCHEMA, properties=EVERYTHING, rows=rows((1, "a", 1), (2, "b", 2), (5, "e", 5)))

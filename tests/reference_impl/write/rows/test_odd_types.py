@@ -196,6 +196,6 @@ def test_a_column_of_required_parts_may_be_left_out(
     table.optimize()
     table.delete("id = 2")
     assert rows(table) == [{"id": 3, "x": None}, {"id": 10, "x": None}]
-    told = [(row["id"], row["_change_type"]) for row in table.changes(2).to_pylist()]
-    assert sorted(told) == [(1, "update_preimage"), (2, "delete"), (10, "update_postimage")]
+    changes = [(row["id"], row["_change_type"]) for row in table.changes(2).to_pylist()]
+    assert sorted(changes) == [(1, "update_preimage"), (2, "delete"), (10, "update_postimage")]
     clean()

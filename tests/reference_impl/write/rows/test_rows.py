@@ -275,7 +275,7 @@ def test_every_commit_has_a_checksum_that_is_never_replaced(table: Table) -> Non
     assert document["numFiles"] == 2
 
 
-def test_commits_tell_who_did_what(table: Table, actions: Actions) -> None:
+def test_commits_record_who_did_what(table: Table, actions: Actions) -> None:
     table.create(SCHEMA)
     table.append(people((1, "a")))
     (info,) = actions(1, "commitInfo")

@@ -43,7 +43,7 @@ def statistics(table: Table) -> list[dict[str, Any]]:
     return [json.loads(text) for text in table.snapshot().adds().column("stats").to_pylist()]
 
 
-def told(table: Table) -> list[list[str]]:
+def clustering_columns(table: Table) -> list[list[str]]:
     held = json.loads(table.snapshot().domain_metadata[DOMAIN].configuration)
     found: list[list[str]] = held["clusteringColumns"]
     return found
@@ -62,7 +62,7 @@ def test_every_file_has_statistics_of_the_clustering_columns(
     table.append(rows(3))
     table.update({"id": 9}, "id = 1")
     table.delete("id = 2")
-    [name, [outer, inner]] = told(table)
+    [name, [outer, inner]] = clustering_columns(table)
     assert (name == ["name"]) == (mode == "none")
     for document in statistics(table):
         assert set(document["minValues"]) == {name[0], outer}
@@ -124,7 +124,7 @@ def test_files_that_are_there_get_statistics(
     assert len(actions(again, "add")) == 2
     assert actions(table.cluster_by(["id"]), "add") == []
     assert table.cluster_by([]) == again + 2
-    assert told(table) == []
+    assert clustering_columns(table) == []
     clean()
 
 
@@ -164,7 +164,7 @@ def test_restore_brings_the_clustering_columns_of_then(
     table.append(rows(2))
     table.cluster_by(["name"])
     table.restore(0)
-    assert told(table) == [["id"]]
+    assert clustering_columns(table) == [["id"]]
     assert all("id" in document["minValues"] for document in statistics(table))
     clean()
 
@@ -185,7 +185,7 @@ def test_a_column_that_cannot_cluster_is_refused(table: Table, name: str) -> Non
     table.create(SCHEMA, clustering_columns=["id"])
     with pytest.raises(error):
         table.cluster_by(names)
-    assert told(table) == [["id"]]
+    assert clustering_columns(table) == [["id"]]
 
 
 def test_a_table_is_clustered_or_partitioned(table: Table) -> None:

@@ -130,7 +130,7 @@ def test_restore_needs_the_files_of_the_version(table: Table, actions: Actions) 
     assert table.latest_version() == 1
 
 
-def test_row_ids_begin_anew_where_no_mark_is_left(table: Table) -> None:
+def test_row_ids_begin_at_zero_where_no_mark_is_left(table: Table) -> None:
     table.create(SCHEMA, properties={"delta.enableRowTracking": "true"})
     table.append(rows(1))
     table.drop_feature("rowTracking")
@@ -181,7 +181,7 @@ def test_restoring_the_name_of_a_column_keeps_its_mark(
     clean()
 
 
-def test_a_file_that_comes_again_with_its_vector_tells_its_rows(
+def test_a_file_that_comes_again_with_its_vector_has_its_rows(
     table: Table, clean: Callable[[], None]
 ) -> None:
     properties = {
@@ -199,7 +199,7 @@ def test_a_file_that_comes_again_with_its_vector_tells_its_rows(
     clean()
 
 
-def test_restoring_leaves_told_since_when_commits_have_a_time(
+def test_a_restore_keeps_since_when_commits_have_a_time(
     table: Table, clean: Callable[[], None]
 ) -> None:
     on, off = ({"delta.enableInCommitTimestamps": value} for value in ("true", "false"))

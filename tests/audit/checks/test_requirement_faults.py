@@ -175,7 +175,7 @@ ORDER = ('"version"', '"size"', "checksum", "Gr", '+"a"', '"list"+0', '"list"+1'
 
 
 def _hint(form: Callable[[str], str]) -> Plant:
-    """Give a hint whose checksum is that of another form."""
+    """Return a hint whose checksum is that of another form."""
 
     def plant(lake: Any) -> None:
         _classic(lake)
@@ -191,7 +191,7 @@ def _pairs(change: Callable[[list[str]], Any]) -> Plant:
 
 
 def _upper(text: str) -> str:
-    """Give the escapes of a canonical form in small letters."""
+    """Return the escapes of a canonical form in small letters."""
     head, *rest = text.split("%")
     return "".join([head, *(f"%{each[:2].lower()}{each[2:]}" for each in rest)])
 

@@ -195,7 +195,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
 
 
 def _mapped(lake: Any, **parsed: Any) -> None:
-    """Write a checkpoint of a mapped table whose typed copies are keyed as told."""
+    """Write a checkpoint of a mapped table whose typed copies are keyed as given."""
     mapping = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
     fields = (lake.column("id", 1), lake.column("p", 2, "integer"))
     properties = {**mapping, "checkpoint__writeStatsAsStruct": "true"}

@@ -371,7 +371,7 @@ def test_a_loose_tight_bound_is_a_warning(lake: Any) -> None:
     assert [finding.severity for finding in lake.audit()] == ["warning"]
 
 
-def test_a_removed_file_that_tells_less_than_its_partition_is_a_warning(lake: Any) -> None:
+def test_a_removed_file_that_says_less_than_its_partition_is_a_warning(lake: Any) -> None:
     _partitioned(lake, "string", {"p": "a"})
     lake.commit(lake.remove("a.parquet", partitionValues={}))
     assert lake.audit() == []

@@ -121,7 +121,7 @@ GOOD = HEAD + struct.pack("<I", 0) + _bitmap((0, [0]))
 
 
 def _vector(lake: Any, payload: bytes = GOOD, **changes: Any) -> None:
-    """Commit a file whose vector is told byte by byte."""
+    """Commit a file whose vector is given byte by byte."""
     frame = struct.pack(">I", len(payload)) + payload + struct.pack(">I", zlib.crc32(payload))
     (lake.root / "v.bin").write_bytes(b"\x01" + frame)
     descriptor = {

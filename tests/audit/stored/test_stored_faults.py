@@ -27,7 +27,7 @@ def _struct(lake: Any, of: Any = "long", *, nullable: bool = True) -> dict[str, 
 
 
 def _held(lake: Any, of: Any, stored: Any, **field: Any) -> None:
-    """Commit a file whose column ``v`` is stored as told, and one more that is right."""
+    """Commit a file whose column ``v`` is stored as given, and one more that is right."""
     declared = of(lake) if callable(of) else of
     features = ["r:timestampNtz", *field.pop("features", ())]
     nullable = field.pop("nullable", True)
@@ -237,7 +237,7 @@ def _of_types(name: str) -> tuple[set[str], Plant]:
 
 
 def _by_id(lake: Any, *columns: tuple[str, Any, int | None]) -> None:
-    """Commit a table of mode ``id`` from birth with a file of the columns that are told."""
+    """Commit a table of mode ``id`` from birth with a file of the given columns."""
     properties = {"columnMapping__mode": "id", "columnMapping__maxColumnId": "3"}
     inner = {"type": "struct", "fields": [lake.column("deep", 3)]}
     metadata = lake.metadata(lake.column("id", 1), lake.column("s", 2, inner), **properties)
