@@ -19,7 +19,7 @@ from reference_impl.places import SAME_STORE, Outside
 from reference_impl.scan.cdf import read_changes
 from reference_impl.snapshot.history import CommitRecord, History, to_millis
 from reference_impl.snapshot.segment import list_log
-from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.snapshot.snapshot import Snapshot, load
 from reference_impl.storage import Storage, open_storage
 from reference_impl.types.model import Struct
 from reference_impl.write.alter import columns, settings
@@ -104,8 +104,7 @@ class Table:
             if version is not None:
                 raise ValueError("give a version or a timestamp, not both")
             version = self._history().version_at(to_millis(timestamp))
-        listing = list_log(self.storage, version, ratified=self.ratified)
-        return Snapshot(self.storage, listing, version)
+        return load(self.storage, version, ratified=self.ratified)
 
     def history(self, limit: int | None = None) -> list[CommitRecord]:
         """Return the commits that the log still holds, newest first; at most ``limit`` of them.
@@ -126,8 +125,8 @@ class Table:
         return read_changes(self.storage, start, end, ratified=self.ratified)
 
     def _history(self) -> History:
-        listing = list_log(self.storage, whole=True, ratified=self.ratified)
-        return History(self.storage, listing, Snapshot(self.storage, listing))
+        latest = load(self.storage, whole=True, ratified=self.ratified)
+        return History(self.storage, latest.listing, latest)
 
     def latest_version(self) -> int:
         """Return the newest version.

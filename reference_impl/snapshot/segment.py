@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from reference_impl.errors import (
@@ -21,7 +22,7 @@ from reference_impl.errors import (
 )
 from reference_impl.log.checkpoints.reader import Checkpoint
 from reference_impl.log.last_checkpoint import read_hint
-from reference_impl.log.names import LOG_DIR, LogFile, parse
+from reference_impl.log.names import LOG_DIR, LogFile, commit_name, parse
 from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.storage import Entry, Storage
 from reference_impl.storage.threads import MAX_THREADS
@@ -32,6 +33,9 @@ _GROUP_BYTES: Final = 1 << 22
 _GROUPS_PER_THREAD: Final = 4
 _FEW: Final = 8
 """Small commits that are read before threads could be started."""
+
+_PROBES: Final = 16
+"""Missing commits that are asked for by name, each a request to the storage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,10 @@ def list_log(
 ) -> Listing:
     """List the log, from the hinted checkpoint on where that serves the version.
 
+    A listing is no snapshot of its folder: it may miss a commit that is made meanwhile and have
+    a later one. Where one is missing, the log is listed again, and what is missing then is asked
+    for by name.
+
     Args:
         storage: the table's storage.
         version: the version that is wanted; the latest when ``None``.
@@ -120,10 +128,10 @@ def list_log(
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
     if hint is not None and (last is None or hint.version <= last):
-        listing = _with_ratified(storage, _list(storage, hint.version), ratified)
+        listing = _settled(storage, hint.version, ratified)
         if hint.version in listing.checkpoints:
             return listing
-    listing = _with_ratified(storage, _list(storage, 0), ratified)
+    listing = _settled(storage, 0, ratified)
     if listing.latest is None:
         raise TableNotFound(
             f"there is no Delta table at {storage.location}",
@@ -246,6 +254,38 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
         path=f"{LOG_DIR}/{missing:020d}.json",
         hint="without it no later version can be loaded",
     )
+
+
+def _settled(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
+    """List the log until no commit is missing that is there."""
+    listing = _with_ratified(storage, _list(storage, start), ratified)
+    if not any(True for _ in _gaps(listing)):
+        return listing
+    # What was there before the second listing began is in it; only later ones may be missing.
+    listing = _with_ratified(storage, _list(storage, start), ratified)
+    commits, entries = dict(listing.commits), dict(listing.entries)
+    for version in islice(_gaps(listing), _PROBES):
+        name = commit_name(version)
+        with suppress(FileNotFoundError):
+            entries[version] = storage.head(f"{LOG_DIR}/{name}")
+            commits[version] = LogFile(name, "commit", version, version)
+    return replace(listing, commits=commits, entries=entries)
+
+
+def _gaps(listing: Listing) -> Iterator[int]:
+    """Return the versions whose commits are missing up to the newest commit, in order.
+
+    They are counted from the newest checkpoint before the first commit on, and from version 0
+    where there is no checkpoint at all. A hostile log may have 2**63 of them.
+    """
+    commits = listing.commits
+    if not commits:
+        return
+    first, last = min(commits), max(commits)
+    start = max((v + 1 for v in listing.checkpoints if v < first), default=first)
+    start = start if listing.checkpoints else 0
+    if last - start + 1 > len(commits):
+        yield from (version for version in range(start, last) if version not in commits)
 
 
 def _list(storage: Storage, start: int) -> Listing:

@@ -31,6 +31,7 @@ from reference_impl.limits import Limits, budget, exceeded, limited
 from reference_impl.log.checkpoints.reader import CheckpointReader, FileBatches
 from reference_impl.log.commits import Commit, parse_commit
 from reference_impl.log.names import LOG_DIR, LogFile, commit_name
+from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.model.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.column_mapping import check_annotations, column_mapping_mode
 from reference_impl.model.features import active, supported
@@ -44,12 +45,39 @@ from reference_impl.storage import Storage
 from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Struct
 
-__all__ = ["Snapshot", "in_commit_timestamp", "read_commit"]
+__all__ = ["Snapshot", "in_commit_timestamp", "load", "read_commit"]
 
 _T = TypeVar("_T")
 
 _KEPT: Final = 1 << 20
 """Bytes of commits that are cached between reading small and file actions."""
+
+_LISTINGS: Final = 3
+"""How often the log is listed where its files vanish before they are read."""
+
+
+def load(
+    storage: Storage,
+    version: int | None = None,
+    *,
+    whole: bool = False,
+    ratified: RatifiedCommits | None = None,
+) -> Snapshot:
+    """List the log and load a version; again where a cleanup deletes what was listed.
+
+    The arguments and errors are those of :func:`~reference_impl.snapshot.segment.list_log` and
+    of :class:`Snapshot`.
+    """
+    listing = list_log(storage, version, whole=whole, ratified=ratified)
+    for _ in range(_LISTINGS - 1):
+        try:
+            return Snapshot(storage, listing, version)
+        except (InvalidLogSegment, CheckpointFileNotFound):
+            found = list_log(storage, version, whole=whole, ratified=ratified)
+            if found == listing:
+                raise
+            listing = found
+    return Snapshot(storage, listing, version)
 
 
 def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commit:
@@ -139,6 +167,11 @@ class Snapshot:
         self.domain_metadata: Mapping[str, DomainMetadata] = {
             name: domain for name, domain in state.domains.items() if not domain.removed
         }
+
+    @property
+    def listing(self) -> Listing:
+        """The listing that the version was loaded from."""
+        return self._listing
 
     @property
     def segment(self) -> Segment:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from conformance.audit.columnar.keys import Store
 from conformance.audit.grammar.log_files import (
@@ -41,6 +42,10 @@ __all__ = [
     "read_log",
     "sidecar_path",
 ]
+
+
+_LISTINGS: Final = 3
+"""How often a log is listed whose commits are not in a row."""
 
 
 class AuditError(Exception):
@@ -233,17 +238,21 @@ class Listing:
 
 
 def list_log(storage: Storage) -> Listing:
-    """List a log.
+    """List a log, again where a commit is missing: a listing may miss one that is just made.
 
     Raises:
         AuditError: the location cannot be listed, or has no commit and no checkpoint.
 
     """
-    try:
-        entries = tuple(storage.list_from(LOG_DIR))
-    except Exception as error:  # whatever a storage raises, the table cannot be reached
-        raise AuditError(storage.location, f"cannot be listed: {error}") from error
-    files = tuple((file, entry) for entry in entries if (file := name_of(entry.name)))
+    for _ in range(_LISTINGS):
+        try:
+            entries = tuple(storage.list_from(LOG_DIR))
+        except Exception as error:  # whatever a storage raises, the table cannot be reached
+            raise AuditError(storage.location, f"cannot be listed: {error}") from error
+        files = tuple((file, entry) for entry in entries if (file := name_of(entry.name)))
+        versions = [file.version for file, _ in files if file.kind == "commit"]
+        if versions and len(versions) == max(versions) - min(versions) + 1:
+            break
     if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
         raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")
     return Listing(entries, files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from reference_impl.errors import DeltaError, TimestampNotFound
@@ -90,7 +91,8 @@ def _delete_unreferenced(
     named = _referenced(storage, snapshot, folder)
     gone = named.certain(named.unreferenced(listed, wanted))
     for path in gone:
-        storage.delete(path)
+        with suppress(FileNotFoundError):  # a concurrent cleanup deleted it
+            storage.delete(path)
     return gone
 
 
