@@ -7,6 +7,7 @@ kit's own tests, which need no engine.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,6 +93,20 @@ def test_it_refuses_what_is_not_there(engine: Adapter, table: str, tmp_path: Pat
         answer = engine.run(request)
         assert isinstance(answer, Refused), request
         assert answer.kind in (None, "not_found"), request
+
+
+def test_a_refusal_says_the_same_wherever_the_table_lies(engine: Adapter, tmp_path: Path) -> None:
+    """Else what blocks, and what a baseline knows, depends on the length of a path."""
+    said = set()
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # noqa: S108  as short as can be
+        for folder in (Path(short), tmp_path / ("a" * 60)):
+            place = shutil.copytree(CASE / "delta", folder / "t")
+            for commit in (place / "_delta_log").glob("*.json"):
+                commit.unlink()
+            answer = engine.run(Scan(str(place)))
+            assert isinstance(answer, Refused)
+            said.add(" ".join(answer.message.replace(str(place), "<table>").split()))
+    assert len(said) == 1
 
 
 def test_its_snapshot_files_and_history_are_those_of_the_table(engine: Adapter, table: str) -> None:
