@@ -10,19 +10,24 @@ from __future__ import annotations
 import importlib
 import json
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from conformance.base.cores import cores
 from conformance.base.faults import KitError
 from conformance.pipeline.session import SparkOptions, spark_session
 
-__all__ = ["HERE", "Spread", "SpreadError", "spread_over"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["HERE", "Run", "Spread", "SpreadError", "in_this_process", "spread_over"]
 
 HERE: Final = "none"
 """The master that is none: processes of this machine, without Spark."""
@@ -45,11 +50,13 @@ class Spread:
     Attributes:
         slots: how many units are worked on at once.
         run: gives the answers of some units, in their order.
+        session: of Spark, where it is there.
 
     """
 
     slots: int
     run: Run
+    session: SparkSession | None = None
 
 
 @contextmanager
@@ -87,7 +94,7 @@ def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> 
                 raise SpreadError(f"the executors gave up: {cause.strip()}") from error
             return [json.loads(text) for text in told]
 
-        yield Spread(context.defaultParallelism, run)
+        yield Spread(context.defaultParallelism, run, session)
 
 
 def work(function: str, unit: str) -> str:
@@ -101,6 +108,23 @@ def work(function: str, unit: str) -> str:
     module, _, name = function.partition(":")
     told: Unit = getattr(importlib.import_module(module), name)(json.loads(unit))
     return json.dumps(told)
+
+
+def in_this_process(function: str, units: Sequence[Unit]) -> list[Unit]:
+    """Do units one after the other in this process, as :class:`Spread` does elsewhere."""
+    return [json.loads(work(function, json.dumps(unit))) for unit in units]
+
+
+def _end_with_driver() -> None:
+    """End this process when the driver is killed, who would have ended it."""
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+
+    def watch() -> None:
+        driver.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(slots=True)
@@ -119,7 +143,7 @@ class _Here:
             if self._pool is None:
                 # A fork would carry over the threads of Arrow, and none of their locks.
                 spawn = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(self.count, spawn)
+                self._pool = ProcessPoolExecutor(self.count, spawn, _end_with_driver)
             waiting: dict[int, Future[str]] = {}
             try:
                 for place in left:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import multiprocessing
+import shutil
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +65,32 @@ def test_a_fleet_is_reported_as_one(fleet: Path, tmp_path: Path) -> None:
     assert _run("--below", str(fleet), "--format=json", f"--output={out}") == 1
     reports = json.loads(out.read_text())
     assert [report["counts"]["error"] for report in reports] == [0, 1, 0]
+
+
+def test_a_process_that_is_killed_changes_no_finding(fleet: Path, tmp_path: Path) -> None:
+    many = [f"{fleet}/a", f"{fleet}/b/c"]
+    for number in range(16):
+        shutil.copytree(fleet / "b" / "c", tmp_path / "many" / str(number))
+        many.append(str(tmp_path / "many" / str(number)))
+    before = set(multiprocessing.active_children())
+    killed = []
+
+    def kill() -> None:
+        while not killed:
+            for each in set(multiprocessing.active_children()) - before:
+                each.kill()
+                killed.append(each)
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    out = tmp_path / "out.json"
+    assert _run(*many, "--format=json", f"--output={out}") == 1
+    thread.join()
+    assert killed
+    reports = json.loads(out.read_text())
+    assert [report["counts"]["error"] for report in reports] == [0] + 17 * [1]
+    assert [report["table"] for report in reports] == many
 
 
 def test_findings_are_kept_once_however_often_the_job_is_run(fleet: Path, tmp_path: Path) -> None:

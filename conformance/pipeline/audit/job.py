@@ -5,21 +5,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.audit import AuditError, audit
+from conformance.audit import AuditError
 from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE
 from conformance.audit.forms import FORMS
-from conformance.audit.read.log import list_log
 from conformance.base.cores import cores
 from conformance.base.faults import OutputError, SelectionError
 from conformance.base.terminal import warn
@@ -27,8 +22,9 @@ from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
-from conformance.pipeline.session import add_spark_options, spark_options, spark_session
-from conformance.pipeline.spread import HERE
+from conformance.pipeline.audit.table import outcomes_of, sizes_of
+from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
+from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
 from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
@@ -67,16 +63,16 @@ def run_audit_job(arguments: Sequence[str]) -> int:
     run = options.run or _name(tables, options)
     kept = Kept(options.store, run) if options.store else None
     parts = kept.planned() if kept else []
-    with _workers(options, told, dry=options.dry_run or bool(parts)) as workers:
+    with _spread(options, tables, dry=options.dry_run) as spread:
         if not parts:
-            sizes = workers.sizes(tables)
-            parts = _parts(list(zip(tables, sizes, strict=True)), options, workers.slots)
-        _say_plan(parts, options, workers.slots)
+            sizes = sizes_of(spread.run, told, tables)
+            parts = _parts(list(zip(tables, sizes, strict=True)), options, spread.slots)
+        _say_plan(parts, options, spread.slots)
         if options.dry_run:
             return CLEAN
         if kept:
             kept.plan(parts)
-        outcomes = _audit(parts, kept, workers, options.large << 20)
+        outcomes = _audit(parts, kept, spread, told, options)
     _report(sorted(kept.outcomes(), key=lambda each: each.table) if kept else outcomes, options)
     found = [_STATUSES[each.status] for each in (kept.outcomes() if kept else outcomes)]
     return next(s for s in (UNUSABLE, NONCONFORMING, LIMITED, CLEAN) if s in found)
@@ -120,78 +116,24 @@ def _name(tables: Sequence[str], options: argparse.Namespace) -> str:
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, slots=True)
-class _Workers:
-    """Who audits.
-
-    Attributes:
-        slots: tables that are audited at once.
-        sizes: gives the bytes of the logs of tables; -1 for none.
-        several: audits tables, each by one process.
-        large: audits one table by all of them.
-
-    """
-
-    slots: int
-    sizes: Callable[[Sequence[str]], list[int]]
-    several: Callable[[Sequence[str]], list[Outcome]]
-    large: Callable[[str], Outcome]
-
-
 @contextmanager
-def _workers(options: argparse.Namespace, told: Options, *, dry: bool) -> Iterator[_Workers]:
-    size, one = partial(_size, told), partial(_audit_one, told)
-    if options.master == HERE or (dry and options.dry_run):
-        slots = cores()
-        # A fork would carry over the threads of Arrow, and none of their locks.
-        pool = ProcessPoolExecutor(slots, multiprocessing.get_context("spawn"))
-
-        def each(work: Callable[[str], Any], tables: Sequence[str]) -> list[Any]:
-            few = len(tables) < _TOGETHER
-            return list(map(work, tables)) if few else list(pool.map(work, tables, chunksize=4))
-
-        try:
-            yield _Workers(slots, partial(each, size), partial(each, one), one)
-        finally:
-            pool.shutdown(cancel_futures=True)
+def _spread(options: argparse.Namespace, tables: Sequence[str], *, dry: bool) -> Iterator[Spread]:
+    """Hold who audits: for a few tables this process, without Spark, for a plan as well."""
+    if (dry or options.master == HERE) and len(tables) < _TOGETHER:
+        yield Spread(cores(), in_this_process)
         return
-    with spark_session("audit", spark_options(options)) as session:
-        context = session.sparkContext
-
-        def spread(work: Callable[[str], Any], tables: Sequence[str]) -> list[Any]:
-            found: list[Any] = context.parallelize(list(tables), len(tables)).map(work).collect()
-            return found
-
-        def large(table: str) -> Outcome:
-            try:
-                return Outcome(table, on_spark(session, table, told, options.buckets))
-            except (AuditError, DeltaError) as error:
-                return Outcome(table, fault=str(error))
-
-        yield _Workers(
-            context.defaultParallelism, partial(spread, size), partial(spread, one), large
-        )
+    with spread_over("audit", SparkOptions(HERE) if dry else spark_options(options)) as spread:
+        yield spread
 
 
-def _size(told: Options, table: str) -> int:
+def _large(table: str, spread: Spread, told: Options, buckets: int | None) -> Outcome:
+    """Audit one table by all that there are."""
+    if spread.session is None:
+        return outcomes_of(in_this_process, told, [table])[0]
     try:
-        return list_log(told.storage(table)).size
-    except (AuditError, DeltaError):
-        return -1
-
-
-def _audit_one(told: Options, table: str) -> Outcome:
-    try:
-        found = audit(
-            table,
-            data=told.data,
-            limits=told.limits,
-            outside=told.outside,
-            revision=told.revision,
-        )
+        return Outcome(table, on_spark(spread.session, table, told, buckets))
     except (AuditError, DeltaError) as error:
         return Outcome(table, fault=str(error))
-    return Outcome(table, found)
 
 
 def _parts(
@@ -225,7 +167,11 @@ def _say_plan(
 
 
 def _audit(
-    parts: Sequence[Sequence[tuple[str, int]]], kept: Kept | None, workers: _Workers, large: int
+    parts: Sequence[Sequence[tuple[str, int]]],
+    kept: Kept | None,
+    spread: Spread,
+    told: Options,
+    options: argparse.Namespace,
 ) -> list[Outcome]:
     done = kept.done() if kept else 0
     if done:
@@ -235,10 +181,10 @@ def _audit(
         if number < done:
             continue
         start = time.monotonic()
-        if len(part) == 1 and part[0][1] >= large:
-            outcomes = [workers.large(part[0][0])]
+        if len(part) == 1 and part[0][1] >= options.large << 20:
+            outcomes = [_large(part[0][0], spread, told, options.buckets)]
         else:
-            outcomes = workers.several([table for table, _ in part])
+            outcomes = outcomes_of(spread.run, told, [table for table, _ in part])
         if kept:
             kept.add(number, outcomes)
         else:

@@ -1,0 +1,75 @@
+"""What one process does for a fleet: audit a table, or look up the size of its log.
+
+A unit names the table and what the audit is told; both go and come as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from conformance.audit import AuditError, audit
+from conformance.audit.findings import Finding
+from conformance.audit.read.log import list_log
+from conformance.pipeline.audit.buckets import Options
+from conformance.pipeline.audit.kept import Outcome
+from conformance.pipeline.spread import Run
+from reference_impl.errors import DeltaError
+from reference_impl.limits import Limits
+
+__all__ = ["audit_unit", "outcomes_of", "size_unit", "sizes_of"]
+
+_SIZE = "conformance.pipeline.audit.table:size_unit"
+_AUDIT = "conformance.pipeline.audit.table:audit_unit"
+
+
+def sizes_of(run: Run, told: Options, tables: Sequence[str]) -> list[int]:
+    """Give the bytes of the logs of tables; -1 where there is none."""
+    return [answer["size"] for answer in run(_SIZE, _units(told, tables))]
+
+
+def outcomes_of(run: Run, told: Options, tables: Sequence[str]) -> list[Outcome]:
+    """Audit tables, each by one process."""
+    return [
+        Outcome(
+            table,
+            [Finding(**{**each, "places": tuple(each["places"])}) for each in answer["findings"]],
+            answer["fault"],
+        )
+        for table, answer in zip(tables, run(_AUDIT, _units(told, tables)), strict=True)
+    ]
+
+
+def _units(told: Options, tables: Sequence[str]) -> list[dict[str, Any]]:
+    options = asdict(told)
+    return [{"table": table, "options": options} for table in tables]
+
+
+def _options(unit: Mapping[str, Any]) -> Options:
+    given = unit["options"]
+    return Options(**{**given, "limits": Limits(**given["limits"])})
+
+
+def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
+    """Give ``size``, the bytes of a table's log; -1 where there is none."""
+    try:
+        return {"size": list_log(_options(unit).storage(unit["table"])).size}
+    except (AuditError, DeltaError):
+        return {"size": -1}
+
+
+def audit_unit(unit: dict[str, Any]) -> dict[str, Any]:
+    """Audit the unit's table; gives its ``findings``, or the ``fault`` that keeps from it."""
+    told = _options(unit)
+    try:
+        found = audit(
+            unit["table"],
+            data=told.data,
+            limits=told.limits,
+            outside=told.outside,
+            revision=told.revision,
+        )
+    except (AuditError, DeltaError) as error:
+        return {"findings": [], "fault": str(error)}
+    return {"findings": [asdict(each) for each in found], "fault": ""}
