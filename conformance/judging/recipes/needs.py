@@ -16,8 +16,7 @@ from reference_impl.model.features import FEATURES, find
 __all__ = ["capabilities_of", "features_asked"]
 
 _BY_SCHEMA: Final[Mapping[str, str]] = {
-    '"timestamp_ntz"': "timestampNtz",
-    '"variant"': "variantType",
+    **{f'"{of}"': feature.name for feature in FEATURES.values() for of in feature.types},
     '"delta.generationExpression"': "generatedColumns",
     '"delta.identity.': "identityColumns",
     '"CURRENT_DEFAULT"': "allowColumnDefaults",
