@@ -17,6 +17,8 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from generators.oracle.operations import OPERATIONS
+
 __all__ = [
     "READ_OPERATIONS",
     "WRITE_OPERATIONS",
@@ -50,41 +52,7 @@ READ_OPERATIONS: frozenset[str] = frozenset(
 )
 """Names of the requests that read."""
 
-WRITE_OPERATIONS: frozenset[str] = frozenset(
-    {
-        "create",
-        "append",
-        "overwrite",
-        "delete",
-        "update",
-        "merge",
-        "optimize",
-        "replace",
-        "restore",
-        "vacuum",
-        "checkpoint",
-        "compact_log",
-        "cleanup",
-        "set_properties",
-        "unset_properties",
-        "add_columns",
-        "rename_column",
-        "drop_column",
-        "reorder_columns",
-        "change_type",
-        "set_nullable",
-        "set_default",
-        "add_constraint",
-        "drop_constraint",
-        "set_txn",
-        "set_domain_metadata",
-        "enable_feature",
-        "drop_feature",
-        "cluster_by",
-        "convert",
-        "generate_manifest",
-    }
-)
+WRITE_OPERATIONS: frozenset[str] = frozenset(OPERATIONS)
 """Names of the operations that a write request may carry."""
 
 

@@ -11,12 +11,20 @@ The schemas are data, one JSON file each (draft 2020-12), grouped in folders:
 ``kit``
     cases, specs, filter trees, adapter messages, results, requirements, baselines.
 
+``features.json`` lists the table features; :mod:`schemas.features` reads it.
+
 A name is the path without its suffix, as ``action/add``. Rules carry the ids of the requirements
 that they enforce, so a :class:`Violation` says not only what is wrong but by which clause.
 """
 
-from schemas.catalog import UnknownSchemaError, load, names, requirements
-from schemas.validation import Rule, Violation, errors, is_valid, locate, validator
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from schemas.catalog import UnknownSchemaError, load, names, requirements
+    from schemas.validation import Rule, Violation, errors, is_valid, locate, validator
 
 __all__ = [
     "Rule",
@@ -30,3 +38,18 @@ __all__ = [
     "requirements",
     "validator",
 ]
+
+_IN_CATALOG: Final = ("UnknownSchemaError", "load", "names", "requirements")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name; the list of table features is read without a validator.
+
+    Raises:
+        AttributeError: there is no such name.
+
+    """
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "catalog" if name in _IN_CATALOG else "validation"
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -19,12 +19,14 @@ from conformance.base.status import Status
 from conformance.base.terminal import say
 from conformance.golden.corpus import default_corpus_path
 from conformance.guides.api import reference_of
+from conformance.guides.contract import SCHEMAS, with_parts
 from conformance.judging.claims import CAPABILITIES
 from conformance.pipeline.track.schema import TABLES
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
 from conformance.requirements.proofs import load_proofs
 from conformance.requirements.registry import SELECTIONS, load_registry
+from generators.oracle.operations import OPERATIONS
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
@@ -34,6 +36,7 @@ GUIDES: Final = (
     "README.md",
     "docs/adapters.md",
     "docs/api.md",
+    "docs/formats.md",
     "docs/limits.md",
     "docs/pipeline.md",
     "docs/results.md",
@@ -103,6 +106,20 @@ def _capabilities() -> str:
     return ", ".join(f"`{word}`" for word in sorted(CAPABILITIES))
 
 
+def _operations() -> str:
+    lines = ["| Operation | Arguments |", "|--|--|"]
+    for entry in OPERATIONS.values():
+        told = [
+            f"`{name}`{'' if each.required or name in entry.either else '?'}"
+            + (f" ({each.note})" if each.note else "")
+            for name, each in entry.arguments.items()
+            if each.seen != "history"
+        ]
+        says = f": {entry.says}" if entry.says else ""
+        lines.append(f"| `{entry.name}` | {', '.join(told) or 'none'}{says} |")
+    return "\n".join(lines)
+
+
 def _hazards() -> str:
     return "\n".join(f"{number}. {hazard.value}" for number, hazard in enumerate(HAZARDS, 1))
 
@@ -155,6 +172,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "exit-statuses": _exit_statuses,
     "hazards": _hazards,
     "limits": _limits,
+    "operations": _operations,
     "options": _options,
     "outcomes": _outcomes,
 }
@@ -181,19 +199,23 @@ def with_blocks(text: str) -> str:
 
 
 def stale(root: Path = PROJECT) -> list[str]:
-    """Name the guides whose generated parts are not what the code gives."""
+    """Name the guides and schemas whose generated parts are not what the code gives."""
     found = []
-    for name in GUIDES:
+    for name in (*GUIDES, *SCHEMAS):
         text = (root / name).read_text(encoding="utf-8")
-        if with_blocks(text) != text:
+        if _fresh(name, text) != text:
             found.append(name)
     return found
 
 
+def _fresh(name: str, text: str) -> str:
+    return with_parts(name, text) if name in SCHEMAS else with_blocks(text)
+
+
 def main() -> int:
-    """Write the generated parts of every guide."""
+    """Write the generated parts of every guide and schema."""
     for name in stale():
         path = PROJECT / name
-        path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(_fresh(name, path.read_text(encoding="utf-8")), encoding="utf-8")
         say(f"wrote {name}")
     return 0

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims
+from generators.oracle.operations import OPERATIONS
 from reference_impl.model.actions import Protocol
 from reference_impl.model.features import FEATURES, supported
 
@@ -32,10 +33,7 @@ _POINTS: Final[Mapping[str, tuple[str, ...]]] = {
     "scan": ("version", "timestamp", "columns", "filter", "row_ids"),
     "txn": ("version",),
     "domain_metadata": ("version",),
-    "overwrite": ("filter", "partition"),
-    "optimize": ("purge",),
-    "set_nullable": ("required",),
-    "checkpoint": ("kind",),
+    **{entry.name: tuple(entry.capabilities) for entry in OPERATIONS.values()},
 }
 CAPABILITIES: Final = frozenset(
     {f"{operation}.{point}" for operation, points in _POINTS.items() for point in points}

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final, Literal, TypeAlias
 
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement, load_registry
+from generators.oracle.operations import OPERATIONS
 
 __all__ = [
     "SUPPORTED",
@@ -96,18 +97,6 @@ _QUESTIONS: Final[Mapping[str, _Question]] = {
     "audit": _Question((), asked="audit"),
     "write": _Question(("SNAP-008",), asked="writer"),
 }
-
-
-_STEPS: Final[Mapping[str, str]] = {
-    "create": "META-001", "convert": "META-001", "replace": "META-003", "optimize": "FA-017",
-    "checkpoint": "CKPT-005", "compact_log": "COMP-004", "cleanup": "CKPT-011",
-    "vacuum": "FA-008", "set_txn": "TXN-004", "set_domain_metadata": "DOM-001",
-    "set_properties": "META-011", "unset_properties": "META-011", "rename_column": "CM-014",
-    "change_type": "TW-006", "add_constraint": "CHK-002", "enable_feature": "PROTO-004",
-    "cluster_by": "CLUS-006",
-}  # fmt: skip
-"""What a step of a recipe is held to where the recipe does not say: the clause that the step is
-carried out by. Steps that are not here, and clauses that are not in force, come to the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +182,16 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
 
 
 def judged_step(operation: str, said: str | None = None) -> Judged:
-    """Return what a step of a recipe is held to.
+    """Return what a step of a recipe is held to: what is said, else what its operation judges.
+
+    Operations that judge nothing of their own, and clauses not in force, come to the rows.
 
     Args:
         operation: the step's name.
         said: the row that the recipe says it judges.
 
     """
-    return Judged("write", (), said or _STEPS.get(operation))
+    return Judged("write", (), said or OPERATIONS[operation].judges)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

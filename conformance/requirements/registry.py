@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import schemas.features
 from conformance.base.home import PACKAGE
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 
@@ -68,36 +69,7 @@ SELECTIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 NOTICERS: Final = ("reader", "writer", "audit")
 """Who can be asked to notice a breach."""
 
-FEATURES: Final = frozenset(
-    {
-        "core",
-        "allowColumnDefaults",
-        "appendOnly",
-        "catalogManaged",
-        "changeDataFeed",
-        "checkConstraints",
-        "checkpointProtection",
-        "clustering",
-        "columnMapping",
-        "deletionVectors",
-        "domainMetadata",
-        "generatedColumns",
-        "icebergCompatV1",
-        "icebergCompatV2",
-        "icebergCompatV3",
-        "identityColumns",
-        "inCommitTimestamp",
-        "invariants",
-        "materializePartitionColumns",
-        "rowTracking",
-        "timestampNtz",
-        "typeWidening",
-        "v2Checkpoint",
-        "vacuumProtocolCheck",
-        "variantShredding",
-        "variantType",
-    }
-)
+FEATURES: Final = frozenset({"core", *schemas.features.FEATURES})
 """The table feature a clause belongs to; ``core`` is what every table has."""
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}")

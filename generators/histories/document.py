@@ -12,14 +12,10 @@ from typing import Any, Final
 
 from generators.oracle.delta_schema import Struct
 from generators.oracle.operations import (
-    Create,
     History,
     Operation,
-    Replace,
     Restore,
-    commits,
     replay,
-    schema_after,
 )
 from generators.steps import operation_of, step_of
 from schemas import errors
@@ -47,14 +43,11 @@ class _Course:
         self._versions: list[int] = []
 
     def advance(self, operation: Operation) -> None:
-        match operation:
-            case Create(schema) | Replace(schema):
-                self.schema = schema
-            case Restore(version):
-                self.schema = self._schemas[version]
-            case _:
-                self.schema = schema_after(self.schema, operation)
-        if commits(operation):
+        if isinstance(operation, Restore):
+            self.schema = self._schemas[operation.version]
+        else:
+            self.schema = operation.change(self.schema)
+        if operation.commits:
             self._steps.append(len(self._versions))
             self._schemas.append(self.schema)
         self._versions.append(len(self._schemas) - 1)

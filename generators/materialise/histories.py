@@ -27,20 +27,15 @@ from generators.oracle.operations import (
     Operation,
     Overwrite,
     RenameColumn,
-    ReorderColumns,
     Restore,
     SetDefault,
     SetDomain,
-    SetNullable,
     SetProperties,
     SetTransaction,
     Tree,
     UnsetProperties,
     Update,
     WidenColumn,
-    merge_plan,
-    schema_after,
-    update_plan,
 )
 
 __all__ = ["apply_operation", "can_write", "write_history"]
@@ -96,9 +91,9 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
         case Delete(where, "inline" | "file" as storage):
             builder.delete_rows(_predicate(where), storage)
         case Update():
-            builder.edit(update_plan(builder.oracle, operation), operation="UPDATE")
+            builder.edit(operation.plan(builder.oracle), operation="UPDATE")
         case Merge():
-            builder.edit(*merge_plan(builder.oracle, operation))
+            builder.edit(*operation.plan(builder.oracle))
         case Restore(version):
             builder.restore(version)
         case SetProperties(properties):
@@ -115,20 +110,20 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
                 builder.properties.pop(name, None)
             builder.change_table()
         case RenameColumn(old, new, parent):
-            wanted = schema_after(builder.schema, operation)
+            wanted = operation.change(builder.schema)
             builder.change_table(schema=wanted, renamed={old: new}, parent=parent)
         case SetDefault():
-            wanted = schema_after(builder.schema, operation)
+            wanted = operation.change(builder.schema)
             builder.change_table(schema=wanted, features=("allowColumnDefaults",))
         case NoRowChange(version):
             if version:
                 builder.commit([])
-        case AddColumn() | DropColumn() | WidenColumn() | ReorderColumns() | SetNullable():
-            builder.change_table(schema=schema_after(builder.schema, operation))
         case Compact():
             builder.compact()
         case Checkpoint(kind, sidecars):
             builder.checkpoint(kind, sidecars=sidecars)
+        case _:
+            builder.change_table(schema=operation.change(builder.schema))
 
 
 def write_history(

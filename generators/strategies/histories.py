@@ -29,7 +29,6 @@ from generators.oracle.operations import (
     SetTransaction,
     Update,
     WidenColumn,
-    schema_after,
 )
 from generators.strategies.filters import filters
 from generators.strategies.rows import rows
@@ -167,7 +166,7 @@ class _Drawing:
         return self._changed(WidenColumn(name, data_type))
 
     def _changed(self, operation: Operation) -> Operation:
-        self.schema = schema_after(self.schema, operation)
+        self.schema = operation.change(self.schema)
         return operation
 
     def compact(self) -> Operation:

@@ -25,7 +25,7 @@ from conformance.judging.recipes.traces import Traces
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import DataType, Field, Struct, from_json
 from generators.oracle.model import Oracle
-from generators.oracle.operations import Operation, Restore, Tree, apply
+from generators.oracle.operations import Operation, Restore, Tree
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.model.features import supported
 from reference_impl.scan import scan
@@ -153,7 +153,7 @@ class SideBySide(RuleBasedStateMachine):
                 if callable(work):
                     work(trial)
                 else:
-                    apply(trial, work)
+                    work.apply(trial)
                 objection = self._objection(trial, frozenset(new_rules), grows=grows)
             except ValueError as error:
                 objection = str(error)

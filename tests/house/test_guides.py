@@ -11,6 +11,7 @@ import conformance.adapter
 import reference_impl
 from conformance.guides import GUIDES, stale, with_blocks
 from conformance.guides.api import reference_of
+from conformance.guides.contract import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,13 +21,15 @@ def test_generated_parts_are_those_of_the_code() -> None:
 
 
 def test_an_edited_part_is_noticed(tmp_path: Path) -> None:
-    for name in GUIDES:
+    for name in (*GUIDES, *SCHEMAS):
         target = tmp_path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text((ROOT / name).read_text())
     readme = tmp_path / "README.md"
     readme.write_text(readme.read_text().replace("`--impl=NAME`", "`--implementation=NAME`"))
-    assert stale(tmp_path) == ["README.md"]
+    schema = tmp_path / "schemas/kit/recipe-step.schema.json"
+    schema.write_text(schema.read_text().replace('"set_nullable"', '"set_null"'))
+    assert stale(tmp_path) == ["README.md", "schemas/kit/recipe-step.schema.json"]
 
 
 def test_the_api_has_every_public_name_with_what_it_says() -> None:

@@ -33,7 +33,7 @@ from conformance.judging.recipes.files import Seen, copied, row_of_file, written
 from conformance.judging.recipes.identity import numbered, without_identities
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
-from conformance.judging.recipes.steps import JUDGE_ONLY_FIELDS, operation_of
+from conformance.judging.recipes.steps import arguments_of, operation_of
 from conformance.judging.recipes.traces import Traces
 from conformance.requirements.judged import judged_step
 from conformance.requirements.levels import ROWS_WRITTEN
@@ -41,7 +41,7 @@ from conformance.requirements.registry import load_registry
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, from_json
 from generators.oracle.model import Oracle, Row
-from generators.oracle.operations import Create, Operation, commits, replay
+from generators.oracle.operations import OPERATIONS, Create, Operation, replay
 from generators.steps import input_rows
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import NotFoundError
@@ -52,20 +52,6 @@ __all__ = ["AdapterFaultError", "Run", "replay_recipe", "unclaimed_operations"]
 
 Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
 """Asks an adapter: an answer, or the fault that it ended in."""
-
-_OWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "reorder_columns": ("columns",),
-    "cluster_by": ("columns",),
-}
-"""Words that are kept back elsewhere, and an operation's own argument here."""
-
-_DEFINING: Final = ("create", "convert", "replace")
-"""Steps that say which columns there are."""
-
-_SETTING: Final = frozenset(
-    {"create", "enable_feature", "set_properties", "unset_properties", "set_txn", "restore"}
-)
-"""Steps whose work shows beside the rows."""
 
 _PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
 """What says that rows, changes or ids are wrong, and not what the step was about."""
@@ -149,8 +135,7 @@ class _Replay:
 
     def ask(self, step: Mapping[str, Any]) -> Answer:
         """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
-        own = _OWN.get(step["operation"], ())
-        arguments = {k: v for k, v in step.items() if k not in JUDGE_ONLY_FIELDS or k in own}
+        arguments = arguments_of(step)
         if "to_step" in step:
             arguments["version"] = self.done[step["to_step"]]
         rows = None
@@ -197,11 +182,11 @@ class _Replay:
         return replay(self.history)
 
     def _version_of(self, step: int) -> int:
-        return sum(map(commits, self.history[: step + 1])) - 1
+        return sum(each.commits for each in self.history[: step + 1]) - 1
 
     def _schema(self, step: Mapping[str, Any]) -> Struct:
         """Give the schema in force before a step."""
-        if "schema" in step and step["operation"] in _DEFINING:
+        if OPERATIONS[step["operation"]].defines:
             found = from_json(dict(step["schema"]))
             assert isinstance(found, Struct)
             return found
@@ -352,7 +337,7 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
 
 def _asked(replayed: _Replay, number: int) -> Verdict | None:
     """Look for what a step asked for beside rows as soon as it is done."""
-    if replayed.steps[number]["operation"] not in _SETTING:
+    if not OPERATIONS[replayed.steps[number]["operation"]].shows:
         return None
     steps = replayed.steps[: number + 1]
     return described(replayed.table, replayed.before, steps, replayed.history)

@@ -10,22 +10,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from generators.oracle.operations import OPERATIONS
 from reference_impl.model.features import FEATURES, find
 
 __all__ = ["capabilities_of", "features_asked"]
 
-_BY_OPERATION: Final[Mapping[str, str]] = {
-    "add_constraint": "checkConstraints",
-    "change_type": "typeWidening",
-    "cluster_by": "clustering",
-    "drop_column": "columnMapping",
-    "rename_column": "columnMapping",
-    "set_default": "allowColumnDefaults",
-    "set_domain_metadata": "domainMetadata",
-}
 _BY_SCHEMA: Final[Mapping[str, str]] = {
-    '"timestamp_ntz"': "timestampNtz",
-    '"variant"': "variantType",
+    **{f'"{of}"': feature.name for feature in FEATURES.values() for of in feature.types},
     '"delta.generationExpression"': "generatedColumns",
     '"delta.identity.': "identityColumns",
     '"CURRENT_DEFAULT"': "allowColumnDefaults",
@@ -50,8 +41,8 @@ def features_asked(step: Mapping[str, Any]) -> frozenset[str]:
     found |= {feature for mark, feature in _BY_SCHEMA.items() if mark in schema}
     if step.get("clustering_columns"):
         found.add("clustering")
-    if step["operation"] in _BY_OPERATION:
-        found.add(_BY_OPERATION[step["operation"]])
+    if (needed := OPERATIONS[step["operation"]].needs) is not None:
+        found.add(needed)
     return frozenset(found)
 
 
@@ -73,14 +64,7 @@ def _of_properties(properties: Mapping[str, Any]) -> Iterator[str]:
 
 def capabilities_of(step: Mapping[str, Any]) -> frozenset[str]:
     """Name the capabilities that an adapter has to claim to be asked for a step."""
-    match step:
-        case {"operation": "overwrite", **arguments}:
-            return frozenset(f"overwrite.{p}" for p in ("filter", "partition") if p in arguments)
-        case {"operation": "optimize", "purge": _}:
-            return frozenset({"optimize.purge"})
-        case {"operation": "set_nullable", "nullable": False}:
-            return frozenset({"set_nullable.required"})
-        case {"operation": "checkpoint", "kind": _}:
-            return frozenset({"checkpoint.kind"})
-        case _:
-            return frozenset()
+    entry = OPERATIONS[step["operation"]]
+    return frozenset(
+        f"{entry.name}.{point}" for point, asked in entry.capabilities.items() if asked(step)
+    )

@@ -6,20 +6,21 @@ Serves the section "Write recipes" of ``docs/formats.md``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from conformance.base.faults import KitError
 from conformance.golden.partition_filter import in_partition
 from generators import steps
 from generators.oracle.delta_schema import Struct
-from generators.oracle.operations import NoRowChange, Operation
+from generators.oracle.operations import OPERATIONS, Operation
 
-__all__ = ["JUDGE_ONLY_FIELDS", "operation_of"]
+__all__ = ["arguments_of", "operation_of"]
 
-JUDGE_ONLY_FIELDS: Final = frozenset(
-    {"operation", "rows", "columns", "stored", "gone", "kept", "to_step", "cluster", "identity"}
-)
-"""Fields of a step for the judge only; adapters do not see them. Columns are those of the rows."""
+
+def arguments_of(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the arguments of a step that an adapter sees."""
+    seen = OPERATIONS[step["operation"]].seen_by("adapter")
+    return {name: value for name, value in step.items() if name in seen}
 
 
 def operation_of(
@@ -37,27 +38,12 @@ def operation_of(
 
     """
     name = step["operation"]
-    if name in _INVISIBLE:
-        return NoRowChange(version=_INVISIBLE[name])
+    if (found := OPERATIONS[name].oracle) is not None:
+        return found
     try:
         return steps.operation_of(_landed(step, schema), schema, version_of)
     except ValueError as error:
         raise KitError(f"a recipe has a step {name!r} that cannot be taken: {error}") from error
-
-
-_INVISIBLE: Final[Mapping[str, bool]] = {
-    "vacuum": False,
-    "cleanup": False,
-    "compact_log": False,
-    "generate_manifest": False,
-    "set_default": True,
-    "add_constraint": True,
-    "drop_constraint": True,
-    "enable_feature": True,
-    "drop_feature": True,
-    "cluster_by": True,
-}
-"""Steps that no reader of rows can see; whether each makes a version."""
 
 
 def _landed(step: Mapping[str, Any], schema: Struct) -> Mapping[str, Any]:
@@ -66,8 +52,6 @@ def _landed(step: Mapping[str, Any], schema: Struct) -> Mapping[str, Any]:
     if "stored" in told:
         told["rows"] = told.pop("stored")
         told.pop("columns", None)
-    if told["operation"] == "convert":
-        told["operation"] = "create"
     partition = told.get("partition")
     if partition and "filter" not in told:
         types = {name: schema[name].to_json()["type"] for name in partition}

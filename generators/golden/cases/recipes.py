@@ -45,9 +45,7 @@ from generators.oracle.operations import (
     UnsetProperties,
     Update,
     WidenColumn,
-    commits,
     replay,
-    schema_after,
 )
 from generators.steps import recipe_step
 
@@ -206,7 +204,7 @@ class Recipe:
 
     def restore(self, step: int) -> Recipe:
         """Make the table what it was after a step, the first being 0."""
-        version = sum(map(commits, self._history[: step + 1])) - 1
+        version = sum(each.commits for each in self._history[: step + 1]) - 1
         return self._take({"operation": "restore", "to_step": step}, Restore(version))
 
     def set_properties(self, properties: Mapping[str, str]) -> Recipe:
@@ -368,7 +366,7 @@ class Recipe:
         if isinstance(operation, Restore):
             self.now = replay(self._history).schema
         else:
-            self.now = schema_after(self.now, operation)
+            self.now = operation.change(self.now)
         return self
 
     def _at_once(self, done: Sequence[Operation]) -> Create:

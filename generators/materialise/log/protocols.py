@@ -7,71 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from generators.oracle.delta_schema import Array, DataType, Map, Primitive, Struct
+from schemas.features import FEATURES
 
-__all__ = ["FEATURES", "Feature", "Protocol", "protocol_for"]
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A table feature as far as a materialiser must know it.
-
-    Attributes:
-        reader: whether it must also be listed in ``readerFeatures``.
-        requires: features that it depends on.
-        properties: property values that ask for it.
-        types: primitive types that ask for it.
-
-    """
-
-    reader: bool = False
-    requires: tuple[str, ...] = ()
-    properties: tuple[tuple[str, str], ...] = ()
-    types: tuple[str, ...] = ()
-
-
-FEATURES: Final[Mapping[str, Feature]] = {
-    "appendOnly": Feature(properties=(("delta.appendOnly", "true"),)),
-    "invariants": Feature(),
-    "checkConstraints": Feature(),
-    "generatedColumns": Feature(),
-    "allowColumnDefaults": Feature(),
-    "changeDataFeed": Feature(properties=(("delta.enableChangeDataFeed", "true"),)),
-    "columnMapping": Feature(
-        reader=True,
-        properties=(
-            ("delta.columnMapping.mode", "name"),
-            ("delta.columnMapping.mode", "id"),
-        ),
-    ),
-    "identityColumns": Feature(),
-    "deletionVectors": Feature(reader=True, properties=(("delta.enableDeletionVectors", "true"),)),
-    "rowTracking": Feature(
-        requires=("domainMetadata",), properties=(("delta.enableRowTracking", "true"),)
-    ),
-    "timestampNtz": Feature(reader=True, types=("timestamp_ntz",)),
-    "domainMetadata": Feature(),
-    "v2Checkpoint": Feature(reader=True, properties=(("delta.checkpointPolicy", "v2"),)),
-    "icebergCompatV1": Feature(
-        requires=("columnMapping",), properties=(("delta.enableIcebergCompatV1", "true"),)
-    ),
-    "icebergCompatV2": Feature(
-        requires=("columnMapping",), properties=(("delta.enableIcebergCompatV2", "true"),)
-    ),
-    "clustering": Feature(requires=("domainMetadata",)),
-    "vacuumProtocolCheck": Feature(reader=True),
-    "inCommitTimestamp": Feature(properties=(("delta.enableInCommitTimestamps", "true"),)),
-    "typeWidening": Feature(reader=True, properties=(("delta.enableTypeWidening", "true"),)),
-    "variantType": Feature(reader=True, types=("variant",)),
-    "variantShredding": Feature(reader=True, requires=("variantType",)),
-    "catalogManaged": Feature(reader=True, requires=("inCommitTimestamp",)),
-}
-"""Every table feature of revision 2025 and of the newer text that this kit covers.
-
-In-commit timestamps are listed by the name that every engine writes.
-"""
+__all__ = ["Protocol", "protocol_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +85,7 @@ def protocol_for(
     types = set(_primitives(schema))
     wanted = set(features)
     for name, feature in FEATURES.items():
-        asked = any(properties.get(key) == value for key, value in feature.properties)
-        if asked or types & set(feature.types):
+        if feature.is_asked_by(properties) or types & set(feature.types):
             wanted.add(name)
     for name in tuple(wanted):
         wanted.update(FEATURES[name].requires if name in FEATURES else ())
@@ -154,7 +94,11 @@ def protocol_for(
     if _has_required(schema):
         # Writer versions 2 to 6 bring invariants; some writers count required columns as such.
         wanted.add("invariants")
-    readers = sorted(name for name in wanted if name in FEATURES and FEATURES[name].reader)
+    readers = sorted(name for name in wanted if _for_readers(name))
     if not readers:
         return Protocol(1, 7, None, tuple(sorted(wanted)))
     return Protocol(3, 7, tuple(readers), tuple(sorted(wanted)))
+
+
+def _for_readers(name: str) -> bool:
+    return name in FEATURES and FEATURES[name].kind == "reader_writer"

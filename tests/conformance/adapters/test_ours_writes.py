@@ -112,6 +112,12 @@ def test_the_contract_has_the_operations_of_recipes_and_ours_claims_them_all() -
     assert ours.create().describe().claims.operations == WRITE_OPERATIONS | READ_OPERATIONS
 
 
+@pytest.mark.parametrize("operation", sorted(WRITE_OPERATIONS))
+def test_every_operation_may_stand_in_a_request(operation: str) -> None:
+    request = {"id": 1, "request": "write", "table": "/t", "operation": operation, "arguments": {}}
+    assert schemas.errors("kit/adapter-request", request) == []
+
+
 def test_an_unknown_operation_is_refused(table: str) -> None:
     answer = ours.create().run(Write(table, "teleport"))
     assert isinstance(answer, Refused)

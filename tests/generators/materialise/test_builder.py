@@ -13,7 +13,7 @@ import pytest
 from generators.materialise.builder import START, STEP, TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, read_commit
-from generators.materialise.log.protocols import FEATURES, Protocol, protocol_for
+from generators.materialise.log.protocols import Protocol, protocol_for
 from generators.materialise.staging import StageOptions
 from generators.oracle.delta_schema import field, struct
 
@@ -291,10 +291,6 @@ def test_the_protocol_is_the_least_that_is_needed(
 def test_a_zone_less_column_needs_its_feature_however_deep() -> None:
     schema = struct(field("s", struct(field("t", "timestamp_ntz"))))
     assert protocol_for(schema, {}).reader_features == ("timestampNtz",)
-
-
-def test_every_required_feature_is_itself_known() -> None:
-    assert all(name in FEATURES for each in FEATURES.values() for name in each.requires)
 
 
 def test_the_layout_of_the_builder_reaches_its_files(tmp_path: Path) -> None:

@@ -211,7 +211,3 @@ def test_a_feature_is_active_only_when_supported_and_switched_on(log: Any) -> No
 def test_both_spellings_of_in_commit_timestamps_are_one_feature() -> None:
     assert find("inCommitTimestamps") is find("inCommitTimestamp") is FEATURES["inCommitTimestamp"]
     assert find("InCommitTimestamp") is None
-
-
-def test_what_a_feature_requires_is_in_the_registry() -> None:
-    assert {name for item in FEATURES.values() for name in item.requires} <= FEATURES.keys()

@@ -27,7 +27,6 @@ from generators.oracle.operations import (
     SetTransaction,
     Update,
     WidenColumn,
-    commits,
     replay,
 )
 from reference_impl import Table, read_table
@@ -93,7 +92,7 @@ def test_every_version_of_a_history_has_the_rows_of_the_oracle(
         for done, operation in enumerate(history):
             before = replay(history[:done]).schema if done else history[0].schema
             version = apply(table, operation, before)
-            if commits(operation):
+            if operation.commits:
                 versions[version] = len(replay(history[: done + 1]).versions) - 1
         oracle = replay(history)
         for version, place in versions.items():

@@ -1,0 +1,100 @@
+"""The parts of schemas that tables of the code give: operations, questions, claims.
+
+Serves ``docs/formats.md``, "Write recipes" and "Adapter messages". A schema is a file that anybody
+can read; what a table of ours says in it is written there by ``python -m conformance.guides``.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from conformance.adapter import WRITE_OPERATIONS
+from conformance.judging.claims import WORDS
+from generators.oracle.operations import OPERATIONS, Entry
+
+__all__ = ["SCHEMAS", "with_parts"]
+
+_WIDTH: Final = 100
+
+
+def _step(entry: Entry) -> dict[str, Any]:
+    """Give what a step of one operation has to look like."""
+    required = [n for n, a in entry.arguments.items() if a.required and n not in entry.either]
+    needed: dict[str, Any] = {"required": required}
+    if entry.either:
+        needed = {"anyOf": [{"required": [name]} for name in entry.either]}
+    return {
+        "if": {"required": ["operation"], "properties": {"operation": {"const": entry.name}}},
+        "then": {
+            **needed,
+            "properties": {name: each.shape for name, each in entry.arguments.items()},
+            "propertyNames": {
+                "enum": ["operation", *entry.arguments],
+                "x-message": f"not an argument of {entry.name}",
+            },
+        },
+    }
+
+
+def _enum(words: Iterable[str], *place: str | int) -> tuple[tuple[str | int, ...], Any]:
+    return (*place, "enum"), sorted(words)
+
+
+_CLAIMS: Final = ("properties", "claims", "properties")
+
+SCHEMAS: Final[Mapping[str, Mapping[tuple[str | int, ...], Any]]] = {
+    "schemas/kit/recipe-step.schema.json": {
+        ("allOf",): [_step(entry) for _, entry in sorted(OPERATIONS.items())],
+        **dict([_enum(OPERATIONS, "properties", "operation")]),
+    },
+    "schemas/kit/history.schema.json": dict(
+        [
+            _enum(
+                (entry.name for entry in OPERATIONS.values() if entry.history),
+                *("properties", "operations", "items", "properties", "operation"),
+            )
+        ]
+    ),
+    "schemas/kit/adapter-request.schema.json": dict(
+        [_enum(WRITE_OPERATIONS, "$defs", "operation")]
+    ),
+    "schemas/kit/adapter-description.schema.json": dict(
+        _enum(words, *_CLAIMS, name, "items") for name, words in WORDS.items()
+    ),
+}
+"""The files, and in each of them the places that a table gives."""
+
+
+def with_parts(name: str, text: str) -> str:
+    """Give the text of a schema with every part as the code gives it."""
+    document = json.loads(text)
+    for place, part in SCHEMAS[name].items():
+        at = document
+        for key in place[:-1]:
+            at = at[key]
+        at[place[-1]] = part
+    return _spelled(document) + "\n"
+
+
+def _spelled(value: Any, indent: str = "", before: int = 0, after: int = 0) -> str:
+    """Spell JSON in lines of at most a width: what fits into one line stands in one."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if before + len(flat) + after <= _WIDTH or not value or not isinstance(value, dict | list):
+        return flat
+    pad = f"{indent}  "
+    if isinstance(value, dict):
+        parts = [(f"{pad}{json.dumps(key)}: ", each) for key, each in value.items()]
+    elif any(isinstance(each, dict | list) for each in value):
+        parts = [(pad, each) for each in value]
+    else:
+        words = textwrap.wrap(flat[1:-1], _WIDTH - len(pad), break_on_hyphens=False)
+        return "\n".join(["[", *(pad + line for line in words), f"{indent}]"])
+    last = len(value) - 1
+    lines = [
+        start + _spelled(each, pad, len(start), at < last) for at, (start, each) in enumerate(parts)
+    ]
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return f"{left}\n" + ",\n".join(lines) + f"\n{indent}{right}"
