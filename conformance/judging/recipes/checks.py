@@ -21,9 +21,10 @@ from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.log.names import LOG_DIR, commit_name
-from reference_impl.model.features import FEATURES, active, supported
+from reference_impl.model.features import active, supported
 from reference_impl.places import decode_path
 from reference_impl.storage import LocalStorage
+from schemas.features import FEATURES
 
 __all__ = ["Fault", "Watch"]
 

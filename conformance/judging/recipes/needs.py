@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from reference_impl.model.features import FEATURES, find
+from schemas.features import FEATURES, find
 
 __all__ = ["capabilities_of", "features_asked"]
 
