@@ -6,11 +6,11 @@ __all__ = ["Malformed", "NoColumn", "Uncertain"]
 
 
 class Uncertain(Exception):  # noqa: N818  it is no fault of the table
-    """What an expression means, or gives for these rows, cannot be told for certain."""
+    """What an expression means, or gives for these rows, is not certain."""
 
 
 class Malformed(ValueError):  # noqa: N818  as above
-    """The text is no SQL, as far as this audit can tell."""
+    """The text is no SQL, as far as this audit knows."""
 
 
 class NoColumn(LookupError):  # noqa: N818  as above

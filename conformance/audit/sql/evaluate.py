@@ -165,7 +165,7 @@ def _room(args: _Args, count: int) -> None:
 
 
 def same_as(held: Value, values: Value) -> pa.Array:
-    """Tell for each row whether a generated column has what its expression gives; never null.
+    """Return for each row whether a generated column has what its expression gives; never null.
 
     Raises:
         Uncertain: a value is not exactly one of the column's type.

@@ -63,7 +63,7 @@ def arrow_of(declared: Any) -> pa.DataType:
 
 
 def nothing(value: Value) -> bool:
-    """Tell whether a value is the literal NULL."""
+    """Return whether a value is the literal NULL."""
     return bool(at.is_null(value.type))
 
 
@@ -184,7 +184,7 @@ def common(*values: Value) -> list[Value]:
 
 
 def equal(one: Value, other: Value) -> Value:
-    """Tell where two values of one type are equal; a NaN equals a NaN.
+    """Return where two values of one type are equal; a NaN equals a NaN.
 
     Raises:
         Uncertain: values of the type have no order that every version of Spark gives them.
