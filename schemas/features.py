@@ -1,7 +1,8 @@
 """Table features as the protocol has them: the one list of their names.
 
-Serves "Table Features" and "Valid Feature Names in Table Features". The list is data,
-``features.json``; which of them an implementation reads and writes stands with it.
+Serves "Table Features", "Valid Feature Names in Table Features" and the legacy version
+requirements. The list is data, ``features.json``; which of them an implementation reads and writes
+stands with it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
-__all__ = ["FEATURES", "Feature", "features"]
+__all__ = ["FEATURES", "Feature", "find"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +52,23 @@ class Feature:
         return any(properties.get(key) in each for key, each in values.items())
 
 
-_Feature = TypeVar("_Feature", bound=Feature)
-
-
-def features(make: type[_Feature], **more: Mapping[str, Any]) -> dict[str, _Feature]:
-    """Give every feature by its name, as values of a class.
-
-    Args:
-        make: the class.
-        more: further fields of it, each by the name of a feature.
-
-    """
-    rows = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+def _read() -> Mapping[str, Feature]:
+    rows: list[dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     lists = {each.name for each in fields(Feature) if each.default == ()}
-    found = {}
     for row in rows:
-        own: dict[str, Any] = {
-            key: tuple(value) if key in lists else value for key, value in row.items()
-        }
-        others = {key: named[row["name"]] for key, named in more.items() if row["name"] in named}
-        found[row["name"]] = make(**own, **others)
-    return found
+        row.update({key: tuple(row[key]) for key in lists & row.keys()})
+    return {row["name"]: Feature(**row) for row in rows}
 
 
-FEATURES: Final[Mapping[str, Feature]] = features(Feature)
+FEATURES: Final = _read()
 """Every feature of the protocol by its name."""
+
+_BY_SPELLING: Final[Mapping[str, Feature]] = {
+    spelling: each for each in FEATURES.values() for spelling in (each.name, *each.aliases)
+}
+
+
+def find(spelling: str) -> Feature | None:
+    """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
+    # Obeys FEAT-003.
+    return _BY_SPELLING.get(spelling)

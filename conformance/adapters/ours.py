@@ -42,8 +42,9 @@ from reference_impl import (
     When,
     read_table,
 )
-from reference_impl.model.features import FEATURES
+from reference_impl.model.features import WRITTEN
 from reference_impl.write.checkpoints.write import Style
+from schemas.features import FEATURES
 
 __all__ = ["create"]
 
@@ -286,13 +287,12 @@ class _Ours:
 
     def describe(self) -> Description:
         """Claim what the feature registry says that is implemented."""
-        reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer" and f.reads}
-        writer = {f.name for f in FEATURES.values() if f.writes}
+        reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer"}
         claims = Claims(
             reader_version=_READER_VERSION,
             writer_version=_WRITER_VERSION,
             reader_features=frozenset(reader),
-            writer_features=frozenset(writer),
+            writer_features=WRITTEN,
             operations=frozenset({*(name for name, _ in _READERS.values()), *_WRITERS}),
             capabilities=_CAPABILITIES,
         )

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.audit import AuditError, audit
+from conformance.audit.grammar.log_files import checksum_name
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Expected, Spec
 from conformance.judging.judge import Judge
 from generators.mutations import Mutation
-from reference_impl.log.names import checksum_name
 
 __all__ = ["judge_checksum", "judge_mutation"]
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims
 from generators.oracle.operations import OPERATIONS
 from reference_impl.model.actions import Protocol
-from reference_impl.model.features import FEATURES, supported
+from reference_impl.model.features import supported
+from schemas.features import FEATURES
 
 __all__ = [
     "CAPABILITIES",

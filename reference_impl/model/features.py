@@ -1,58 +1,21 @@
-"""Which table features this implementation reads and writes, and which ones a table has.
+"""Which features a table supports, which are active, and which this implementation writes.
 
-Serves "Table Features", "Valid Feature Names in Table Features" and "Legacy" version
-requirements. What the protocol says of a feature is in :mod:`schemas.features`.
+Serves "Table Features". What the protocol says of each is in :mod:`schemas.features`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-import schemas.features
 from reference_impl.model.actions import Metadata, Protocol
+from schemas.features import FEATURES, find
 
-__all__ = ["FEATURES", "Feature", "active", "find", "supported"]
+__all__ = ["WRITTEN", "active", "supported"]
 
-
-@dataclass(frozen=True, slots=True)
-class Feature(schemas.features.Feature):
-    """A table feature.
-
-    Attributes:
-        reads: this implementation reads tables that need it.
-        writes: this implementation writes tables that support it.
-
-    """
-
-    reads: bool = True
-    writes: bool = True
-
-
-_NOT_WRITTEN: Final = (
-    "catalogManaged",
-    "checkpointProtection",
-    "icebergCompatV3",
-    "materializePartitionColumns",
-)
-
-FEATURES: Final[Mapping[str, Feature]] = schemas.features.features(
-    Feature, writes=dict.fromkeys(_NOT_WRITTEN, False)
-)
-"""Every feature of the protocol by its name."""
-
-_BY_SPELLING: Final[Mapping[str, Feature]] = {
-    spelling: feature
-    for feature in FEATURES.values()
-    for spelling in (feature.name, *feature.aliases)
-}
-
-
-def find(spelling: str) -> Feature | None:
-    """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
-    # Obeys FEAT-003.
-    return _BY_SPELLING.get(spelling)
+WRITTEN: Final = frozenset(FEATURES) - {
+    "icebergCompatV3", "catalogManaged", "checkpointProtection", "materializePartitionColumns",
+}  # fmt: skip
+"""Features of tables that this implementation writes; it reads tables with all of them."""
 
 
 def supported(protocol: Protocol) -> frozenset[str]:

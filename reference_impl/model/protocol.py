@@ -16,8 +16,9 @@ from reference_impl.errors import (
     UnsupportedProtocolVersion,
 )
 from reference_impl.model.actions import Metadata, Protocol
-from reference_impl.model.features import find, supported
+from reference_impl.model.features import WRITTEN, supported
 from reference_impl.model.wire import Place
+from schemas.features import find
 
 __all__ = [
     "MAX_READER_VERSION",
@@ -132,8 +133,7 @@ def check_readable(
     names = {
         name
         for name in (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
-        if (feature := find(name)) is not None
-        and not (feature.reads and (ratified or feature.name != "catalogManaged"))
+        if (feature := find(name)) is not None and feature.name == "catalogManaged" and not ratified
     }
     names |= {name for name in protocol.reader_features or () if find(name) is None}
     _refuse_features(names, "read", _CATALOG_REASON)
@@ -167,7 +167,7 @@ def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None
     listed = protocol.writer_features
     names = set(listed) if listed is not None else set(supported(protocol))
     _refuse_features(
-        {name for name in names if (feature := find(name)) is None or not feature.writes},
+        {name for name in names if (feature := find(name)) is None or feature.name not in WRITTEN},
         "write",
         _CATALOG_WRITES,
     )

@@ -37,7 +37,8 @@ def test_every_public_name_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pytest", "hypothesis", "duckdb", "reference_impl.table", "generators.golden"]
+    "name",
+    ["pytest", "hypothesis", "duckdb", "sqlglot", "reference_impl.table", "generators.golden"],
 )
 def test_an_audit_loads_what_it_uses(name: str) -> None:
     assert name not in _loaded(AUDIT)

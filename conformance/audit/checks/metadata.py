@@ -15,7 +15,7 @@ from conformance.audit.findings import Check, Findings, Severity, finding, unche
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
-from reference_impl.model.features import find
+from schemas.features import find
 
 __all__ = ["METADATA_CHECKS"]
 

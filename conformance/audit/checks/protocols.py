@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.subjects import Step
-from reference_impl.model.features import find
+from schemas.features import find
 
 __all__ = ["PROTOCOL_CHECKS"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
-from reference_impl.model.features import FEATURES, find
+from schemas.features import FEATURES, find
 
 __all__ = ["Column", "Layout", "layout_of", "supported_features"]
 

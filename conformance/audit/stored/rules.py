@@ -1,32 +1,32 @@
 """Rows against the rules of their table: constraints, invariants, generated and identity columns.
 
 Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Identity Columns". What
-an expression means is no clause of the protocol: it is Spark SQL, and the engine of the reference
-implementation evaluates it here as well. What that engine does not know is left open, by a finding.
+an expression means is no clause of the protocol: it is Spark SQL, which `conformance.audit.sql`
+evaluates as far as its meaning is certain. The rest is left open, by a finding.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.findings import Finding, Severity, finding, unchecked
+from conformance.audit.findings import Finding, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
+from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain
+from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.places import Place
 from conformance.audit.stored.statistics import plain
-from reference_impl.errors import DeltaError, InvalidFilter, LimitExceeded, UnknownColumn
-from reference_impl.expressions.sql import Expression, parse_expression
-from reference_impl.types.arrow import arrow_type
-from reference_impl.types.model import DataType
-from reference_impl.types.schema import parse_schema, parse_type
+from reference_impl.errors import LimitExceeded
+
+if TYPE_CHECKING:
+    from conformance.audit.sql.evaluate import Expression
 
 __all__ = ["Rules"]
 
@@ -107,25 +107,28 @@ class Rules:
 
     def begin(self, place: str) -> Iterator[Finding]:
         """Parse the rules; yield what is not known of them."""
-        for rule in self._rules:
-            try:
-                schema = parse_schema(self._schema_string())
-                self._parsed.append((rule, parse_expression(rule.text, schema)))
-            except UnknownColumn as error:
-                constraint = rule.requirement == "CHK-005"
-                severity: Severity | None
-                absent, severity = ("CHK-004", None) if constraint else (rule.requirement, "info")
-                message = f"{rule.what}: {error.message}"
-                yield finding(absent, place, message, severity=severity)
-            except DeltaError as error:
-                message = f"{rule.what} is not checked: {error.message}"
-                unread = isinstance(error, InvalidFilter) and rule.requirement == "CHK-005"
-                # It may be SQL that this audit does not know.
-                text, severity = ("CHK-003", "warning") if unread else (rule.requirement, "info")
-                yield finding(text, place, message, severity=severity)
+        if not self._rules:
+            return
+        from conformance.audit.sql.evaluate import Expression  # noqa: PLC0415  few tables have SQL
 
-    def _schema_string(self) -> str:
-        return json.dumps(self._layout.schema)
+        names = [column.path[0] for column in self._layout.columns if len(column.path) == 1]
+        for rule in self._rules:
+            constraint = rule.requirement == "CHK-005"
+            try:
+                self._parsed.append((rule, Expression.of(rule.text, names)))
+            except NoColumn as error:
+                message = f"{rule.what}: {error}"
+                if constraint:
+                    yield finding("CHK-004", place, message)
+                else:
+                    yield finding(rule.requirement, place, message, severity="info")
+            except (Malformed, Uncertain) as error:
+                message = f"{rule.what} is not checked: {error}"
+                if constraint and isinstance(error, Malformed):
+                    # It may be SQL that this audit does not know.
+                    yield finding("CHK-003", place, message, severity="warning")
+                else:
+                    yield finding(rule.requirement, place, message, severity="info")
 
     def judge(
         self,
@@ -155,9 +158,8 @@ class Rules:
                 yield from self._broken(held, rule, expression)
             except LimitExceeded as error:
                 yield unchecked(rule.requirement, path, error)
-            except (DeltaError, pa.ArrowException, ValueError, KeyError, OverflowError) as error:
-                text = getattr(error, "message", str(error))[:200]
-                message = f"{rule.what} is not checked: {text}"
+            except (Uncertain, pa.ArrowException, ValueError, KeyError, OverflowError) as error:
+                message = f"{rule.what} is not checked: {str(error)[:200]}"
                 yield finding(rule.requirement, path, message, severity="info")
         for column in self._identities:
             place = held.places.get(column.path[0])
@@ -173,34 +175,29 @@ class Rules:
             return  # a constant: there is no row that could break it
         for start in range(0, rows.num_rows, _BATCH):
             batch = rows.slice(start, _BATCH)
-            if rule.column is None:
-                yield from _conditions(held.path, rule, expression.evaluate(batch))
-            else:
-                of = _type_of(rule.column)
-                yield from _generated(held.path, rule, expression.evaluate(batch, of), batch)
+            judged = _conditions if rule.column is None else _generated
+            yield from judged(held.path, rule, expression.evaluate(batch), batch)
 
     def _values(self, held: _Held, name: str) -> pa.ChunkedArray:
         """Return the live values of a column by its logical name, of its declared type."""
         column = self._layout.by_path[name,]
-        of = _type_of(column)
+        of = arrow_of(column.type)
         if name in self._layout.partitions:
             text = (held.body.get("partitionValues") or {}).get(column.physical[-1])
-            value = pa.scalar(text or None, pa.string()).cast(arrow_type(of))
+            value = pa.scalar(text or None, pa.string()).cast(of)
             whole = pa.chunked_array([pa.repeat(value, held.count)])
             return held.live(whole)
         place = held.places.get(name)
         if place is None or place.stored is None:
-            return held.live(pa.chunked_array([pa.nulls(held.count, arrow_type(of))]))
+            return held.live(pa.chunked_array([pa.nulls(held.count, of)]))
         if not is_primitive(str(place.declared)) and self._layout.mode != "none":
             raise ValueError(f"the fields of {name} have other names in the file")
-        return plain(held.live(held.read(place.stored.name))).cast(arrow_type(of))
+        return plain(held.live(held.read(place.stored.name))).cast(of)
 
 
-def _type_of(column: Column) -> DataType:
-    return parse_type(column.type, column.path)
-
-
-def _conditions(path: str, rule: _Rule, values: pa.ChunkedArray) -> Iterator[Finding]:
+def _conditions(path: str, rule: _Rule, values: pa.Array, _: pa.Table) -> Iterator[Finding]:
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.bool_())
     if not pa.types.is_boolean(values.type):
         message = f"{rule.what} gives {values.type}, and not a boolean"
         yield finding("CHK-003" if rule.requirement == "CHK-005" else "INV-003", path, message)
@@ -212,18 +209,12 @@ def _conditions(path: str, rule: _Rule, values: pa.ChunkedArray) -> Iterator[Fin
         yield finding(rule.null, path, f"{rule.what} is null for {values.null_count} rows")
 
 
-def _generated(
-    path: str, rule: _Rule, values: pa.ChunkedArray, rows: pa.Table
-) -> Iterator[Finding]:
+def _generated(path: str, rule: _Rule, values: pa.Array, rows: pa.Table) -> Iterator[Finding]:
+    from conformance.audit.sql.evaluate import same_as  # noqa: PLC0415  as above
+
     assert rule.column is not None
-    held = rows.column(rule.column.path[0])
-    same = pc.equal(held, values)
-    if pa.types.is_floating(held.type):
-        both = pc.and_(pc.is_nan(held), pc.is_nan(values))
-        same = pc.or_kleene(same, both)
-    same = pc.fill_null(same, fill_value=False)
-    same = pc.or_(same, pc.and_(held.is_null(), values.is_null()))
-    wrong = len(same) - (pc.sum(same).as_py() or 0)
+    held = rows.column(rule.column.path[0]).combine_chunks()
+    wrong = pc.sum(pc.invert(same_as(held, values))).as_py() or 0
     if wrong:
         yield finding(rule.requirement, path, f"{rule.what} gives another value for {wrong} rows")
 

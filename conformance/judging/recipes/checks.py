@@ -16,14 +16,15 @@ from typing import Any, Final, TypeAlias
 import pyarrow.parquet as pq
 
 from conformance.audit.checks.high_water_marks import fallen
+from conformance.audit.grammar.log_files import LOG_DIR, commit_name
+from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from reference_impl import DeltaError, Snapshot, Table
-from reference_impl.log.names import LOG_DIR, commit_name
-from reference_impl.model.features import FEATURES, active, supported
-from reference_impl.places import decode_path
+from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
+from schemas.features import FEATURES
 
 __all__ = ["Fault", "Watch"]
 

@@ -17,8 +17,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from reference_impl.log.names import LOG_DIR, parse
-from reference_impl.places import decode_path
+from conformance.audit.grammar.log_files import LOG_DIR, name_of
+from conformance.audit.grammar.uris import decode_path
 
 __all__ = ["Seen", "copied", "row_of_file", "written_over"]
 
@@ -125,7 +125,7 @@ class Seen:
         folder, _, name = path.rpartition("/")
         if folder != LOG_DIR:
             return False  # only what the log names is read, and that stands as it was
-        file = parse(name)
+        file = name_of(name)
         if file is None:
             return True  # the hint, or what nobody knows
         return file.kind != _HARMLESS and file.version <= self.version

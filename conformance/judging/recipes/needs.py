@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from generators.oracle.operations import OPERATIONS
-from reference_impl.model.features import FEATURES, find
+from schemas.features import FEATURES, find
 
 __all__ = ["capabilities_of", "features_asked"]
 

@@ -15,7 +15,8 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
-from reference_impl.model.features import find, supported
+from reference_impl.model.features import supported
+from schemas.features import find
 
 __all__ = ["described"]
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from conformance.audit.grammar.log_files import LOG_DIR, name_of
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import compare_rows
 from conformance.judging.recipes.checks import Fault
@@ -21,7 +22,6 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.model import TrackedRow, Version
 from reference_impl import DeltaError, Snapshot, Table
-from reference_impl.log.names import LOG_DIR, parse
 from reference_impl.model.features import active
 from reference_impl.scan import scan
 
@@ -88,7 +88,7 @@ class Traces:
         found = {
             name: digest
             for name, digest in digests(self.table / LOG_DIR).items()
-            if (file := parse(name)) is not None and file.kind in _UNTOUCHED
+            if (file := name_of(name)) is not None and file.kind in _UNTOUCHED
         }
         held, self.digests = self.digests, found
         for name, digest in held.items():

@@ -14,7 +14,6 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.expressions.sql import Expression
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
-from reference_impl.model.features import FEATURES
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.schema import format_schema, parse_schema
@@ -42,6 +41,7 @@ from reference_impl.write.properties import validate_number
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import check_rules
 from reference_impl.write.rows.rules import CONSTRAINT_PREFIX, rules_of
+from schemas.features import FEATURES
 
 __all__ = ["define", "undefine"]
 

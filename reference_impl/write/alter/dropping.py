@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
-from reference_impl.model.features import FEATURES, find, supported
+from reference_impl.model.features import WRITTEN, supported
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
@@ -43,6 +43,7 @@ from reference_impl.write.features.protocols import features_needed
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
+from schemas.features import FEATURES, find
 
 __all__ = ["drop_feature"]
 
@@ -163,7 +164,7 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
     feature = find(spelling)
     held = supported(snapshot.protocol)
     name = spelling if feature is None else feature.name
-    if feature is None or not feature.writes or name not in held:
+    if feature is None or feature.name not in WRITTEN or name not in held:
         raise UnsupportedFeatures(
             (spelling,),
             f"feature {spelling!r} cannot be dropped: the table does not support it, or its "

@@ -12,8 +12,9 @@ from typing import Final
 from reference_impl.errors import UnsupportedFeatures
 from reference_impl.model.actions import Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
-from reference_impl.model.features import FEATURES, find, supported
+from reference_impl.model.features import supported
 from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Struct, every_field, walk
+from schemas.features import FEATURES, find
 
 __all__ = [
     "FEATURE_PREFIX",

@@ -16,7 +16,8 @@ from reference_impl.errors import (
     UnsupportedFormat,
     UnsupportedProtocolVersion,
 )
-from reference_impl.model.features import FEATURES, active, find, supported
+from reference_impl.model.features import active, supported
+from schemas.features import FEATURES, find
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from breaches.views import (
     replaying,
 )
 from conformance.adapter import DomainMetadata, Ok, Scan
-from reference_impl.model.features import FEATURES
+from schemas.features import FEATURES
 
 _KNOWN = frozenset(
     {"add", "remove", "cdc", "metaData", "protocol", "txn", "commitInfo", "domainMetadata"}

@@ -1,0 +1,154 @@
+"""From the text of an expression to its tree (sections CHECK Constraints, Generated Columns).
+
+The text is untrusted: its length and nesting are bounded before anything recursive reads it. Where
+sqlglot reads a text by another precedence than Spark's grammar, the expression is uncertain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+
+from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain
+
+__all__ = ["name_of", "tree_of", "used"]
+
+_LONGEST: Final = 100_000
+"""Characters of an expression."""
+
+_DEEPEST: Final = 64
+"""Brackets, CASE and prefix operators that are open at once."""
+
+_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE})
+_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END})
+_PREFIXES: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_COMPARISONS: Final = frozenset({
+    TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.EQ, TokenType.NEQ,
+    TokenType.NULLSAFE_EQ,
+})  # fmt: skip
+_PREDICATES: Final = _COMPARISONS | {
+    TokenType.IS, TokenType.IN, TokenType.BETWEEN, TokenType.LIKE,
+}  # fmt: skip
+_PARTING: Final = frozenset({
+    TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.WHEN, TokenType.THEN, TokenType.ELSE,
+    TokenType.SEMICOLON,
+})  # fmt: skip
+"""Between two of these one predicate binds as it does for everybody."""
+
+_WITHOUT_BRACKETS: Final = frozenset({
+    "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "USER", "SESSION_USER",
+    "LOCALTIMESTAMP", "LOCALTIME",
+})  # fmt: skip
+"""Functions of Spark that are called by their name alone."""
+
+
+def tree_of(text: str) -> exp.Expression:
+    """Parse an expression.
+
+    Raises:
+        Malformed: the text is no SQL.
+        Uncertain: it is too long or too deep, or means different things to different parsers.
+
+    """
+    if len(text) > _LONGEST:
+        raise Uncertain(f"it has {len(text)} characters")
+    if "\\" in text:
+        raise Uncertain("what a backslash escapes depends on settings")
+    dialect = Spark()
+    try:
+        tokens = dialect.tokenize(text)
+        _bound(tokens)
+        _one_predicate_each(tokens)
+        found = dialect.parser().parse_into(exp.Condition, tokens, text)
+    except SqlglotError as error:
+        raise Malformed(str(error)[:200]) from None
+    except RecursionError:
+        raise Uncertain("it needs more stack than there is") from None
+    [tree, *more] = found
+    if more or not isinstance(tree, exp.Expression):
+        raise Malformed("it is not one expression")
+    _joined_alike(tree)
+    return tree
+
+
+def _bound(tokens: Sequence[Token]) -> None:
+    depth = prefixes = 0
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        prefixes = prefixes + 1 if kind in _PREFIXES else 0
+        if depth + prefixes > _DEEPEST:
+            raise Uncertain("it is nested too deeply")
+        if kind is TokenType.NOT and token.text == "!":
+            raise Uncertain("how tightly ! binds differs between parsers")
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        if after is None:
+            continue
+        if kind is after.token_type is TokenType.STRING and token.end + 1 == after.start:
+            raise Uncertain("what a doubled quote means differs between versions of Spark")
+        apart = token.end + 1 < after.start
+        if kind in _COMPARISONS and after.token_type in _COMPARISONS and apart:
+            raise Malformed(f"{after.text} follows {token.text}")
+
+
+def _one_predicate_each(tokens: Sequence[Token]) -> None:
+    """Refuse predicates beside each other, which Spark and sqlglot may bind otherwise."""
+    found: list[list[TokenType]] = [[]]
+    for token in tokens:
+        kind = token.token_type
+        if kind in _OPENING:
+            found.append([])
+        elif kind in _CLOSING and len(found) > 1:
+            found.pop()
+        elif kind is TokenType.AND and found[-1] == [TokenType.BETWEEN]:
+            found[-1].append(kind)
+        elif kind in _PARTING:
+            found[-1].clear()
+        elif kind in _PREDICATES:
+            found[-1].append(kind)
+            if len(found[-1]) > 1:
+                raise Uncertain("predicates stand beside each other without brackets")
+
+
+def _joined_alike(tree: exp.Expression) -> None:
+    """Refuse ``||`` beside arithmetic, which binds tighter for some."""
+    for node in tree.find_all(exp.DPipe):
+        near = (node.parent, node.this, node.expression)
+        if any(isinstance(each, (exp.Add, exp.Sub, exp.Mul, exp.Mod)) for each in near):
+            raise Uncertain("operators stand beside each other without brackets")
+
+
+def name_of(node: exp.Expression) -> tuple[str, ...]:
+    """Give the parts of a name, from the column inward; empty where the node is no name."""
+    if isinstance(node, exp.Dot):
+        outer = name_of(node.this)
+        return (*outer, node.expression.name) if outer else ()
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        return ()
+    return tuple(part.name for part in node.parts)
+
+
+def used(tree: exp.Expression, columns: Iterable[str]) -> tuple[str, ...]:
+    """Give the top-level columns that an expression names, as the schema spells them.
+
+    Raises:
+        NoColumn: one is in no table.
+        Uncertain: a name may be something else than a column.
+
+    """
+    folded = {name.lower(): name for name in columns}
+    found: dict[str, None] = {}
+    for node in tree.find_all(exp.Column):
+        parts = name_of(node)
+        known = folded.get(parts[0].lower()) if parts else None
+        if known is not None:
+            found[known] = None
+        elif len(parts) != 1 or parts[0].upper() in _WITHOUT_BRACKETS:
+            raise Uncertain(f"it names {'.'.join(parts)[:100]}")
+        else:
+            raise NoColumn(f"an expression names column {parts[0]!r}, which the table has not")
+    return tuple(found)
