@@ -5,6 +5,7 @@ Serves ``docs/formats.md``, "Bundles". What is tried is bounded in number and in
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ from generators.oracle.operations import (
 
 __all__ = ["Limit", "Shrunk", "shrink", "way_of", "way_words"]
 
+_log: Final = logging.getLogger(__name__)
 _PLACE: Final = re.compile(
     r"^(?:latest version|version \d+(?:, read again at the end)?|the last version): |^step \d+ "
 )
@@ -111,6 +113,7 @@ def _fails(history: History, judge: Callable[[History], Verdict], way: Any) -> b
     try:
         verdict = judge(history)
     except Exception:  # noqa: BLE001  a cut that the kit cannot lay out shows nothing
+        _log.debug("a smaller history cannot be judged", exc_info=True)
         return False
     return verdict.outcome in FAILING and way_of(verdict) == way
 

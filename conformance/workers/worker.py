@@ -6,11 +6,12 @@ adapter that is written in Python, so that a crash, a hang or a poisoned engine 
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from conformance.adapter import Adapter
 from conformance.base.terminal import printable
@@ -25,6 +26,8 @@ from conformance.workers.wire import (
 )
 
 __all__ = ["main", "serve"]
+
+_log: Final = logging.getLogger(__name__)
 
 
 def serve(adapter: Adapter, requests: BinaryIO, answers: BinaryIO) -> None:
@@ -69,6 +72,7 @@ def _renewed(adapter: Adapter, error: BaseException) -> dict[str, Any]:
     try:
         fresh = renew is not None and renew(error) is True
     except Exception:  # noqa: BLE001  what cannot be reset is restarted
+        _log.debug("the adapter cannot be reset", exc_info=True)
         fresh = False
     return {"fresh": True} if fresh else {}
 

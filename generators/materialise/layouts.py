@@ -6,12 +6,13 @@ Serves "Checkpoints", "Checkpoint Specs", "Log Compaction Files", "Last Checkpoi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from generators.materialise.builder import TableBuilder
+from generators.materialise.builder import CheckpointKind, TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.histories import write_history
 from generators.materialise.log.checkpoints import CheckpointStyle
@@ -20,6 +21,9 @@ from generators.oracle.operations import Checkpoint, Create, History
 
 __all__ = ["LAYOUTS", "LaidOut", "Layout", "lay_out"]
 
+Finish: TypeAlias = Callable[[TableBuilder], int]
+"""Adds to, or takes from, a log; returns the first version that a reader can still load."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -27,8 +31,7 @@ class Layout:
 
     Attributes:
         name: slug.
-        finish: adds to, or takes from, the log of plain commits; gives the first version that a
-            reader can still load.
+        finish: makes the layout of the log of plain commits.
         features: features that the layout needs.
         files: the layout of data files.
         requirements: ids that a reader breaks when it reads the layout wrong.
@@ -37,7 +40,7 @@ class Layout:
     """
 
     name: str
-    finish: Callable[[TableBuilder], int]
+    finish: Finish
     features: tuple[str, ...] = ()
     files: FileLayout | None = None
     requirements: tuple[str, ...] = ("LOG-005", "REC-001", "REC-018")
@@ -70,23 +73,15 @@ def _middle(builder: TableBuilder) -> int:
     return builder.version // 2
 
 
-def _plain(_builder: TableBuilder) -> int:
-    return 0
+def _steps(steps: Sequence[Finish], builder: TableBuilder) -> int:
+    return max((step(builder) for step in steps), default=0)
 
 
-def _classic(builder: TableBuilder) -> int:
-    builder.checkpoint()
-    return 0
-
-
-def _classic_in_the_middle(builder: TableBuilder) -> int:
-    builder.checkpoint(version=_middle(builder), hint=False)
-    return 0
-
-
-def _classic_everywhere(builder: TableBuilder) -> int:
-    for version in range(builder.version + 1):
-        builder.checkpoint(version=version)
+def _checkpoint(
+    kind: CheckpointKind, builder: TableBuilder, *, middle: bool = False, **options: Any
+) -> int:
+    """Write a checkpoint of the latest version, or of the one in the middle."""
+    builder.checkpoint(kind, _middle(builder) if middle else None, **options)
     return 0
 
 
@@ -96,25 +91,9 @@ def _stale_hint(builder: TableBuilder) -> int:
     return 0
 
 
-def _parsed_statistics(builder: TableBuilder) -> int:
-    style = CheckpointStyle(stats_json=False, stats_parsed=True)
-    builder.checkpoint(version=_middle(builder), style=style)
-    builder.checkpoint(style=style)
-    return 0
-
-
-def _small_row_groups(builder: TableBuilder) -> int:
-    builder.checkpoint(style=CheckpointStyle(row_group_rows=1))
-    return 0
-
-
-def _without_tombstones(builder: TableBuilder) -> int:
-    builder.checkpoint(style=CheckpointStyle(tombstones=False))
-    return 0
-
-
-def _multi_part(builder: TableBuilder) -> int:
-    builder.checkpoint("multi-part", parts=3)
+def _classic_everywhere(builder: TableBuilder) -> int:
+    for version in range(builder.version + 1):
+        builder.checkpoint(version=version)
     return 0
 
 
@@ -123,39 +102,6 @@ def _incomplete_parts(builder: TableBuilder) -> int:
     builder.checkpoint(version=_middle(builder))
     written = builder.checkpoint("multi-part", parts=3, hint=False)
     written.files[1].unlink()
-    return 0
-
-
-def _v2_json(builder: TableBuilder) -> int:
-    builder.checkpoint("v2-json")
-    return 0
-
-
-def _v2_json_sidecars(builder: TableBuilder) -> int:
-    builder.checkpoint("v2-json", sidecars=2)
-    return 0
-
-
-def _v2_parquet(builder: TableBuilder) -> int:
-    builder.checkpoint("v2-parquet", version=_middle(builder))
-    return 0
-
-
-def _v2_parquet_sidecars(builder: TableBuilder) -> int:
-    builder.checkpoint("v2-parquet", sidecars=3)
-    return 0
-
-
-def _v2_classic(builder: TableBuilder) -> int:
-    builder.checkpoint("v2-classic", sidecars=1)
-    return 0
-
-
-def _several_at_once(builder: TableBuilder) -> int:
-    """Write checkpoints of several kinds at one version."""
-    builder.checkpoint("v2-json", sidecars=2)
-    builder.checkpoint("v2-parquet")
-    builder.checkpoint("classic")
     return 0
 
 
@@ -187,31 +133,17 @@ def _overlapping_compactions(builder: TableBuilder) -> int:
     return 0
 
 
-def _everything(builder: TableBuilder) -> int:
-    _checksums(builder)
-    _compactions(builder)
-    _classic_in_the_middle(builder)
-    return _classic(builder)
-
-
-def _cleaned(builder: TableBuilder) -> int:
+def _cleaned(kind: CheckpointKind, builder: TableBuilder, **options: Any) -> int:
     """Checkpoint in the middle and drop every commit before it, as log cleanup does."""
     kept = _middle(builder)
-    builder.checkpoint(version=kept)
-    drop_commits(builder.root, kept)
-    return kept
-
-
-def _cleaned_v2(builder: TableBuilder) -> int:
-    kept = _middle(builder)
-    builder.checkpoint("v2-parquet", version=kept, sidecars=2)
+    builder.checkpoint(kind, kept, **options)
     drop_commits(builder.root, kept)
     return kept
 
 
 def _layout(
     name: str,
-    finish: Callable[[TableBuilder], int],
+    finish: Finish,
     requirements: str,
     features: tuple[str, ...] = (),
     files: FileLayout | None = None,
@@ -219,37 +151,73 @@ def _layout(
     return Layout(name, finish, features, files, tuple(requirements.split()))
 
 
+_plain: Final = partial(_steps, ())
+_classic: Final = partial(_checkpoint, "classic")
+_sidecars: Final = partial(_checkpoint, "v2-json", sidecars=2)
+_parsed: Final = CheckpointStyle(stats_json=False, stats_parsed=True)
+
 LAYOUTS: Final = (
     Layout("plain", _plain),
     _layout("classic", _classic, "CKPT-005 CKPT-018"),
-    _layout("classic-in-the-middle", _classic_in_the_middle, "CKPT-004 LAST-004"),
+    _layout(
+        "classic-in-the-middle", partial(_classic, middle=True, hint=False), "CKPT-004 LAST-004"
+    ),
     _layout("classic-everywhere", _classic_everywhere, "CKPT-004 CKPT-005"),
     _layout("stale-hint", _stale_hint, "LAST-003"),
     Layout(
         "parsed-statistics",
-        _parsed_statistics,
+        partial(
+            _steps,
+            (partial(_classic, middle=True, style=_parsed), partial(_classic, style=_parsed)),
+        ),
         requirements=("CKC-020", "CKC-021"),
         properties=(
             ("delta.checkpoint.writeStatsAsJson", "false"),
             ("delta.checkpoint.writeStatsAsStruct", "true"),
         ),
     ),
-    _layout("small-row-groups", _small_row_groups, "CKC-001", files=FileLayout(row_group_rows=1)),
-    _layout("without-tombstones", _without_tombstones, "CKPT-008 REC-011"),
-    _layout("multi-part", _multi_part, "CKPT-021 CKPT-N-002"),
+    _layout(
+        "small-row-groups",
+        partial(_classic, style=CheckpointStyle(row_group_rows=1)),
+        "CKC-001",
+        files=FileLayout(row_group_rows=1),
+    ),
+    _layout(
+        "without-tombstones",
+        partial(_classic, style=CheckpointStyle(tombstones=False)),
+        "CKPT-008 REC-011",
+    ),
+    _layout("multi-part", partial(_checkpoint, "multi-part", parts=3), "CKPT-021 CKPT-N-002"),
     _layout("incomplete-parts", _incomplete_parts, "CKPT-030"),
-    _layout("v2-json", _v2_json, "CKPT-016 CKPT-V2-005", _V2),
-    _layout("v2-json-sidecars", _v2_json_sidecars, "CKPT-017 SIDE-005", _V2),
-    _layout("v2-parquet", _v2_parquet, "CKPT-016", _V2),
-    _layout("v2-parquet-sidecars", _v2_parquet_sidecars, "CKPT-017 SIDE-005", _V2),
-    _layout("v2-classic", _v2_classic, "CKPT-020 SIDE-005", _V2),
-    _layout("several-at-once", _several_at_once, "CKPT-029", _V2),
+    _layout("v2-json", partial(_checkpoint, "v2-json"), "CKPT-016 CKPT-V2-005", _V2),
+    _layout("v2-json-sidecars", _sidecars, "CKPT-017 SIDE-005", _V2),
+    _layout("v2-parquet", partial(_checkpoint, "v2-parquet", middle=True), "CKPT-016", _V2),
+    _layout(
+        "v2-parquet-sidecars",
+        partial(_checkpoint, "v2-parquet", sidecars=3),
+        "CKPT-017 SIDE-005",
+        _V2,
+    ),
+    _layout("v2-classic", partial(_checkpoint, "v2-classic", sidecars=1), "CKPT-020 SIDE-005", _V2),
+    _layout(
+        "several-at-once",
+        partial(_steps, (_sidecars, partial(_checkpoint, "v2-parquet"), _classic)),
+        "CKPT-029",
+        _V2,
+    ),
     _layout("checksums", _checksums, "CRC-002 CRC-034"),
     _layout("compactions", _compactions, "COMP-011 COMP-012"),
     _layout("overlapping-compactions", _overlapping_compactions, "COMP-011 COMP-012"),
-    _layout("everything", _everything, "CKPT-003 COMP-012"),
-    _layout("cleaned", _cleaned, "CKPT-011 CKPT-005"),
-    _layout("cleaned-v2", _cleaned_v2, "CKPT-011 SIDE-005", _V2),
+    _layout(
+        "everything",
+        partial(
+            _steps,
+            (_checksums, _compactions, partial(_classic, middle=True, hint=False), _classic),
+        ),
+        "CKPT-003 COMP-012",
+    ),
+    _layout("cleaned", partial(_cleaned, "classic"), "CKPT-011 CKPT-005"),
+    _layout("cleaned-v2", partial(_cleaned, "v2-parquet", sidecars=2), "CKPT-011 SIDE-005", _V2),
     _layout("old-parquet", _classic, "PQ-008", files=FileLayout(int96=True, dictionary=False)),
     _layout(
         "short-decimals",
@@ -258,10 +226,7 @@ LAYOUTS: Final = (
         files=FileLayout(short_decimals=True, compression="zstd"),
     ),
     _layout(
-        "legacy-lists",
-        _plain,
-        "PQ-015 PQ-016",
-        files=FileLayout(lists="bag", legacy_maps=True),
+        "legacy-lists", _plain, "PQ-015 PQ-016", files=FileLayout(lists="bag", legacy_maps=True)
     ),
     _layout("partitions-inside", _plain, "DATA-003", files=FileLayout(partitions_inside=True)),
 )
