@@ -59,6 +59,21 @@ def _odd_paths(case: CaseWriter) -> None:
 
 
 @ACTIONS.case(
+    "paths-removed", "Paths of adds and removes are decoded alike, each once", "REM-002 ADD-003"
+)
+def _removed_paths(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create()
+    # What the first two decode to is what the last two are spelled like.
+    paths = ("a b.parquet", "c%20d.parquet", "a%20b.parquet", "c d.parquet")
+    files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
+    table.commit(*(add(file) for file in files))
+    table.commit(*(remove(file) for file in files[:2]))
+    case.judged["read-v2"] = "REM-002"
+    publish(case, table)
+
+
+@ACTIONS.case(
     "paths-odd-checkpoint", "Odd paths mean the same in a checkpoint", "ADD-003 REM-002 CKPT-005"
 )
 def _odd_paths_checkpoint(case: CaseWriter) -> None:

@@ -361,6 +361,40 @@ def _wide(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "wide-null-counts",
+    "As many nulls as rows are left do not mean that only nulls are left",
+    "DVD-022",
+)
+def _wide_nulls(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "integer"))
+    table = vector_table(case, schema)
+    file = table.file([{"id": n, "v": None if n % 2 else n} for n in range(8)])
+    table.create(add(file))
+    # Two of the four rows that are left are null, and the count is that of the whole file.
+    wide = table.register(
+        DataFile(
+            {
+                **file.body,
+                "stats": json_text(
+                    {"numRecords": 8, "tightBounds": False, "nullCount": {"id": 0, "v": 4}}
+                ),
+            },
+            file.rows,
+            file.schema,
+        )
+    )
+    table.commit(remove(file), add(wide, deletionVector=store(table, [0, 1, 2, 3])[0]))
+    publish(case, table)
+    probes = {
+        "null": is_null("v"),
+        "not-null": is_not_null("v"),
+        "six": compare("v", "=", 6, "integer"),
+    }
+    for slug, probe in probes.items():
+        filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
+
+
+@VECTORS.case(
     "restored-row-outside-bounds",
     "Bounds that a vector tightened do not outlive it",
     "STAT-012 STAT-013",

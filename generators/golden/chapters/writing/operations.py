@@ -12,6 +12,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_null
 from generators.golden.cases.recipes import Computed, Recipe
 from generators.materialise.builder import TableBuilder
+from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
@@ -311,15 +312,24 @@ def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
     def kept(builder: TableBuilder) -> list[str]:
         adds = builder.states[builder.version].adds
         root = case.delta
-        vectors = {str(dv) for _, dv in adds if dv is not None}
         files = [unquote(path) for path, _ in adds]
-        bins = [p.name for p in root.glob("*.bin")] if vectors else []
+        bins = _vector_files(builder, builder.version)
         for path in root.rglob("*"):
             if path.is_file():
                 case.file_time(path.relative_to(root).as_posix(), _LONG_AGO)
-        return sorted(files + bins)
+        return sorted([*files, *bins])
 
     return kept
+
+
+def _vector_files(builder: TableBuilder, version: int) -> set[str]:
+    """Give the vector files, without a folder of their own, that a version needs."""
+    vectors = [body.get("deletionVector") for body in builder.states[version].adds.values()]
+    return {
+        vector_file_name(decode_uuid_name(each["pathOrInlineDv"])[1])
+        for each in vectors
+        if each is not None and each["storageType"] == "u"
+    }
 
 
 def removed_files(builder: TableBuilder) -> list[str]:
@@ -356,6 +366,24 @@ def _vacuum_vectors(case: CaseWriter) -> None:
     recipe.append(_pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
     recipe.delete(compare("id", "=", 5, "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+
+
+def _removed_vectors(builder: TableBuilder) -> list[str]:
+    """Give the vector files that the last version does not need any more."""
+    ever = {name for version in range(builder.version) for name in _vector_files(builder, version)}
+    return sorted(ever - _vector_files(builder, builder.version))
+
+
+@DESIGN.case(
+    "write-vacuum-old-vectors",
+    "A vacuum deletes the vector files that no version needs any more",
+    "DVD-002",
+)
+def _vacuum_old_vectors(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3, 4))
+    recipe.delete_by_vectors(compare("id", "=", 2, "long"))
+    recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=_removed_vectors).publish(case)
 
 
 @VACUUM.case(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -382,6 +383,25 @@ ROWS = (
                 ),
             )
         ),
+    ),
+    reader(
+        "decodes-removed-paths-twice",
+        "REM-002",
+        "actions",
+        viewing(setting("remove", "path", unquote, COMMIT)),
+    ),
+    reader(
+        "reads-empty-texts-as-zero",
+        "PART-002",
+        "actions",
+        viewing(
+            partition_values(
+                lambda values, _path: {
+                    name: "0" if text == "" else text for name, text in values.items()
+                }
+            )
+        ),
+        "partition-value-serialization/empty-string-typed/*",
     ),
     reader(
         "takes-vectors-of-one-file-for-one",

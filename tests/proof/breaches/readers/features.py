@@ -179,6 +179,13 @@ def _reader_2(body: dict[str, Any]) -> bool:
 
 ROWS = (
     reader(
+        "counts-nulls-of-live-rows",
+        "DVD-022",
+        "actions",
+        viewing(each("add", _live_counts)),
+        "deletion-vectors/wide-null-counts/*",
+    ),
+    reader(
         "maps-columns-in-mode-none",
         "CM-023",
         "actions",

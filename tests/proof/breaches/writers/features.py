@@ -214,6 +214,16 @@ def _restored(_root: Path, held: dict[Path, bytes]) -> None:
         path.write_bytes(data)
 
 
+def _vector_files(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*.bin")}
+
+
+def _put_back(_root: Path, files: dict[Path, bytes]) -> None:
+    """Leave every vector file where it was."""
+    for path, data in files.items():
+        path.write_bytes(data)
+
+
 def _no_vectors(root: Path) -> None:
     for path in root.rglob("*.bin"):
         path.unlink()
@@ -451,6 +461,13 @@ ROWS = (
         "files",
         afterwards(_no_files_with_vectors),
         "deletion-vectors-design/write-vacuum*",
+    ),
+    writer(
+        "vacuums-no-vectors",
+        "DVD-002",
+        "files",
+        afterwards(_put_back, _vector_files),
+        "deletion-vectors-design/write-vacuum-old-vectors/*",
     ),
     writer(
         "vacuums-nothing",

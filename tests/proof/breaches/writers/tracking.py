@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
+
 from breaches.edits import (
     COMMIT,
+    Lines,
     dropping,
     lines,
     parquet,
@@ -15,6 +20,7 @@ from breaches.edits import (
 )
 from breaches.model import writer
 from breaches.seams import carrying_out, leaving
+from breaches.views import bodies
 from breaches.writers.features import (
     _ROW_ID,
     ICE1,
@@ -32,6 +38,36 @@ from breaches.writers.features import (
     _without_partitions,
     after_step,
 )
+
+
+def _with_row_ids(root: Path, fresh: frozenset[str]) -> None:
+    """Keep the number of each row in a column of its file."""
+    parquet(lambda rows: rows.append_column("_row_id", pa.array(range(len(rows)), pa.int64())))(
+        root, fresh
+    )
+
+
+def _taken_over(root: Path, fresh: frozenset[str]) -> None:
+    """Write the files that others have clustered anew in a run that clusters."""
+
+    def change(actions: Lines) -> Lines:
+        runs = [a for a in actions if a.get("add", {}).get("clusteringProvider")]
+        if not runs:
+            return actions
+        live = {body["path"]: body for body in bodies(root, "add")}
+        for action in actions:
+            live.pop(action.get("add", {}).get("path"), None)
+        own = runs[0]["add"]["clusteringProvider"]
+        for path, body in live.items():
+            if body.get("clusteringProvider") not in (None, own):
+                (root / f"own-{path}").write_bytes((root / path).read_bytes())
+                gone = {"path": path, "deletionTimestamp": 1, "dataChange": False}
+                taken = {"path": f"own-{path}", "clusteringProvider": own, "dataChange": False}
+                actions = [*actions, {"remove": gone}, {"add": {**body, **taken}}]
+        return actions
+
+    lines(change, COMMIT)(root, fresh)
+
 
 ROWS = (
     # Row tracking.
@@ -117,6 +153,13 @@ ROWS = (
         "files",
         leaving(_no_materialised(_ROW_ID)),
         "row-tracking/write-merge-with-feed*",
+    ),
+    writer(
+        "keeps-row-ids-in-files-too-early",
+        "RT-004",
+        "files",
+        leaving(_with_row_ids),
+        "row-tracking/write-[sd]*",
     ),
     writer("preserves-no-row-ids", "RT-050", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
     writer(
@@ -219,6 +262,13 @@ ROWS = (
         "actions",
         leaving(dropping("add", "clusteringProvider", where=COMMIT)),
         "clustered-table/write-cluster-run*",
+    ),
+    writer(
+        "clusters-what-others-did",
+        "CLUS-012",
+        "actions",
+        leaving(_taken_over),
+        "clustered-table/write-cluster-run/*",
     ),
     writer(
         "clusters-without-domains",
