@@ -70,6 +70,8 @@ LAYERS = {
         "audit",
         "requirements",
         "golden",
+        "questions",
+        "judging.compare",
         "adapter",
         "base",
     ),
