@@ -21,6 +21,7 @@ from generators.oracle.operations import OPERATIONS
 
 __all__ = [
     "READ_OPERATIONS",
+    "REQUESTS",
     "WRITE_OPERATIONS",
     "Adapter",
     "Answer",
@@ -39,6 +40,7 @@ __all__ = [
     "Stage",
     "Txn",
     "Write",
+    "operation_of",
 ]
 
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
@@ -46,11 +48,6 @@ Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constrai
 
 Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 """When an implementation refuses; the wire words of ``error.stage`` in a spec."""
-
-READ_OPERATIONS: frozenset[str] = frozenset(
-    {"snapshot", "files", "scan", "changes", "history", "txn", "domain_metadata"}
-)
-"""Names of the requests that read."""
 
 WRITE_OPERATIONS: frozenset[str] = frozenset(OPERATIONS)
 """Names of the operations that a write request may carry."""
@@ -234,6 +231,29 @@ class Write:
 
 
 Request: TypeAlias = Snapshot | Files | Scan | Changes | History | Txn | DomainMetadata | Write
+
+REQUESTS: Mapping[str, type[Request]] = {
+    "snapshot": Snapshot,
+    "files": Files,
+    "scan": Scan,
+    "changes": Changes,
+    "history": History,
+    "txn": Txn,
+    "domain_metadata": DomainMetadata,
+    "write": Write,
+}
+"""The word of each request."""
+
+READ_OPERATIONS: frozenset[str] = frozenset(REQUESTS) - {"write"}
+"""Names of the requests that read."""
+
+
+def operation_of(request: Request | type[Request]) -> str:
+    """Name the operation that a request, or a class of requests, asks for."""
+    if isinstance(request, Write):
+        return request.operation
+    of = request if isinstance(request, type) else type(request)
+    return next(word for word, each in REQUESTS.items() if each is of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,15 @@ from conformance.judging.claims import claims_faults
 from conformance.judging.questions import ask, lacking
 from conformance.judging.tables import TableStore
 from conformance.judging.verify import verify
+from conformance.questions import QUESTIONS
 
 __all__ = ["Step", "smoke"]
 
 _T = TypeVar("_T")
 
-_TYPES: Final = ("read", "snapshot", "files", "history", "changes", "txn", "domain_metadata")
+_TYPES: Final = tuple(
+    name for name, each in QUESTIONS.items() if each.request and not each.constants
+)
 """Types of questions, the one that says most of an adapter first."""
 
 

@@ -47,7 +47,7 @@ class Feature:
     types: tuple[str, ...] = ()
 
     def is_asked_by(self, properties: Mapping[str, str]) -> bool:
-        """Tell whether properties of a table ask for the feature."""
+        """Return whether properties of a table ask for the feature."""
         values = {**self.asked_by, **({self.activation: ("true",)} if self.activation else {})}
         return any(properties.get(key) in each for key, each in values.items())
 

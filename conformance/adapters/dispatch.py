@@ -8,41 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from conformance.adapter import (
     Answer,
-    Changes,
     Claims,
     Description,
-    DomainMetadata,
-    Files,
-    History,
     Refused,
     Request,
-    Scan,
-    Snapshot,
-    Txn,
     Write,
+    operation_of,
 )
 from conformance.adapters.sql.refusals import Refusals
 
-__all__ = ["EngineAdapter", "operation_of"]
-
-_OPERATIONS: Final[Mapping[type, str]] = {
-    Snapshot: "snapshot",
-    Files: "files",
-    Scan: "scan",
-    Changes: "changes",
-    History: "history",
-    Txn: "txn",
-    DomainMetadata: "domain_metadata",
-}
-
-
-def operation_of(request: Request) -> str:
-    """Name the operation that a request asks for, in the words of the contract."""
-    return request.operation if isinstance(request, Write) else _OPERATIONS[type(request)]
+__all__ = ["EngineAdapter"]
 
 
 def _nothing() -> None:

@@ -26,6 +26,7 @@ from conformance.adapter import (
     Snapshot,
     Txn,
     Write,
+    operation_of,
 )
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from conformance.base.version import kit_version
@@ -133,14 +134,14 @@ def _domain_metadata(request: DomainMetadata) -> Any:
     return None if found is None else found.configuration
 
 
-_READERS: Final[Mapping[type[Request], tuple[str, Callable[[Any], Any]]]] = {
-    Snapshot: ("snapshot", _snapshot),
-    Files: ("files", _files),
-    Scan: ("scan", _scan),
-    Changes: ("changes", _changes),
-    History: ("history", _history),
-    Txn: ("txn", _txn),
-    DomainMetadata: ("domain_metadata", _domain_metadata),
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "snapshot": _snapshot,
+    "files": _files,
+    "scan": _scan,
+    "changes": _changes,
+    "history": _history,
+    "txn": _txn,
+    "domain_metadata": _domain_metadata,
 }
 
 
@@ -293,7 +294,7 @@ class _Ours:
             writer_version=_WRITER_VERSION,
             reader_features=frozenset(reader),
             writer_features=WRITTEN,
-            operations=frozenset({*(name for name, _ in _READERS.values()), *_WRITERS}),
+            operations=frozenset({*_READERS, *_WRITERS}),
             capabilities=_CAPABILITIES,
         )
         return Description("ours", kit_version(), claims)
@@ -305,7 +306,7 @@ class _Ours:
             if request.operation not in _WRITERS:
                 return Refused("unsupported", None, f"there is no operation {request.operation}")
         else:
-            _, answer = _READERS[type(request)]
+            answer = _READERS[operation_of(request)]
         try:
             return Ok(answer(request))
         except DeltaError as error:

@@ -20,6 +20,7 @@ from conformance.adapter import Kind, Stage
 from conformance.base.faults import CorpusError
 from conformance.base.outcomes import Hazard
 from conformance.base.untrusted import MIB
+from conformance.questions import QUESTIONS
 
 __all__ = [
     "ROW_TYPES",
@@ -34,7 +35,7 @@ __all__ = [
     "rows_in",
 ]
 
-ROW_TYPES: Final = frozenset({"read", "changes", "row_ids", "write"})
+ROW_TYPES: Final = frozenset(name for name, each in QUESTIONS.items() if each.rows)
 """Types of specs whose expected answer has rows."""
 
 _FEW_ROWS: Final = 16

@@ -22,6 +22,7 @@ from conformance.guides.api import reference_of
 from conformance.guides.contract import SCHEMAS, with_parts
 from conformance.judging.claims import CAPABILITIES
 from conformance.pipeline.track.schema import TABLES
+from conformance.questions import QUESTIONS
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
 from conformance.requirements.proofs import load_proofs
@@ -120,6 +121,14 @@ def _operations() -> str:
     return "\n".join(lines)
 
 
+def _questions() -> str:
+    lines = ["| `type` | Parameters | `expected` |", "|--|--|--|"]
+    for name, question in QUESTIONS.items():
+        told = ", ".join(f"`{parameter}`" for parameter in question.parameters)
+        lines.append(f"| `{name}` | {told or question.brings} | {question.expects} |")
+    return "\n".join(lines)
+
+
 def _hazards() -> str:
     return "\n".join(f"{number}. {hazard.value}" for number, hazard in enumerate(HAZARDS, 1))
 
@@ -174,6 +183,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "limits": _limits,
     "operations": _operations,
     "options": _options,
+    "questions": _questions,
     "outcomes": _outcomes,
 }
 """Name of each generated part, and what writes it."""

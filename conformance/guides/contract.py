@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from conformance.adapter import WRITE_OPERATIONS
 from conformance.judging.claims import WORDS
+from conformance.questions import QUESTIONS
 from generators.oracle.operations import OPERATIONS, Entry
 
 __all__ = ["SCHEMAS", "with_parts"]
@@ -45,6 +46,38 @@ def _enum(words: Iterable[str], *place: str | int) -> tuple[tuple[str | int, ...
 
 _CLAIMS: Final = ("properties", "claims", "properties")
 
+_WRAPPING: Final = (
+    {
+        "if": {"properties": {"type": {"const": "contested"}}},
+        "then": {"required": ["contested"]},
+        "else": {
+            "not": {"required": ["contested"]},
+            "x-message": "contested belongs to the type contested",
+        },
+    },
+    {"if": {"properties": {"type": {"const": "catalog"}}}, "then": {"required": ["ratified"]}},
+)
+_FIELDS: Final = (
+    "type", "of", "title", "requirement", "requirements", "hazard", "needs", "expected", "error",
+    "contested", "description", "ratified",
+)  # fmt: skip
+"""Fields of any spec that a request asks."""
+
+_WRAPPED: Final = ("contested", "catalog", "located")
+"""Types of specs that have the type of their question in ``of``."""
+
+
+def _spec(word: str) -> list[dict[str, Any]]:
+    """Give the shape of specs of each type, by the field that says it."""
+    return [
+        {
+            "if": {"properties": {word: {"const": name}}},
+            "then": {"$ref": f"#/$defs/{name}Spec"},
+        }
+        for name in QUESTIONS
+    ]
+
+
 SCHEMAS: Final[Mapping[str, Mapping[tuple[str | int, ...], Any]]] = {
     "schemas/kit/recipe-step.schema.json": {
         ("allOf",): [_step(entry) for _, entry in sorted(OPERATIONS.items())],
@@ -64,6 +97,17 @@ SCHEMAS: Final[Mapping[str, Mapping[tuple[str | int, ...], Any]]] = {
     "schemas/kit/adapter-description.schema.json": dict(
         _enum(words, *_CLAIMS, name, "items") for name, words in WORDS.items()
     ),
+    "schemas/kit/spec.schema.json": {
+        ("properties", "type", "enum"): [*QUESTIONS, *_WRAPPED],
+        ("properties", "of", "enum"): [*QUESTIONS],
+        ("then", "allOf"): [*_WRAPPING, *_spec("of")],
+        ("else", "allOf"): _spec("type"),
+        **{
+            ("$defs", f"{name}Spec", "propertyNames", "enum"): [*_FIELDS, *question.parameters]
+            for name, question in QUESTIONS.items()
+            if question.request is not None
+        },
+    },
 }
 """The files, and in each of them the places that a table gives."""
 

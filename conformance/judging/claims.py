@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims
+from conformance.questions import CAPABILITY_PARAMETERS, QUESTIONS
 from generators.oracle.operations import OPERATIONS
 from reference_impl.model.actions import Protocol
 from reference_impl.model.features import supported
@@ -28,16 +29,15 @@ __all__ = [
     "unclaimed_by_writer",
 ]
 
-_POINTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "snapshot": ("version", "timestamp"),
-    "files": ("version", "timestamp"),
-    "scan": ("version", "timestamp", "columns", "filter", "row_ids"),
-    "txn": ("version",),
-    "domain_metadata": ("version",),
-    **{entry.name: tuple(entry.capabilities) for entry in OPERATIONS.values()},
-}
 CAPABILITIES: Final = frozenset(
-    {f"{operation}.{point}" for operation, points in _POINTS.items() for point in points}
+    {f"{entry.name}.{point}" for entry in OPERATIONS.values() for point in entry.capabilities}
+    | {
+        f"{question.operation}.{point}"
+        for question in QUESTIONS.values()
+        for point in question.parameters.keys() & set(CAPABILITY_PARAMETERS)
+        if question.operation is not None
+    }
+    | {word for question in QUESTIONS.values() for word in question.capabilities}
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
 )
 """Every word that ``capabilities`` may hold."""

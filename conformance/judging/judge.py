@@ -24,6 +24,7 @@ from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe
 from conformance.judging.tables import TableStore
 from conformance.judging.verify import count_rows, describe_expected, verify
 from conformance.judging.witness import Witness
+from conformance.questions import QUESTIONS
 from conformance.requirements.levels import ROWS_WRITTEN
 from generators.placeholders import expand
 
@@ -31,7 +32,6 @@ __all__ = ["Judge"]
 
 _MESSAGE: Final = 400
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
-_HAZARD_OF_TYPE: Final[Mapping[str, Hazard]] = {"history": Hazard.COSMETIC}
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "unsupported": Hazard.SILENT_WRONG_DATA,
     "not_found": Hazard.SILENT_WRONG_DATA,
@@ -227,7 +227,7 @@ def _unsupported(unclaimed: list[str], message: str) -> Verdict:
 
 
 def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
-    hazard = spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA)
+    hazard = spec.hazard or QUESTIONS[spec.type].endangers
     wanted = describe_expected(spec.type, expected)
     requirement = None
     if unclaimed:
@@ -305,7 +305,7 @@ def _decide_contested(
             return Verdict(
                 Outcome.FAIL,
                 f"as no reading of the text has it: {summary}",
-                spec.hazard or _HAZARD_OF_TYPE.get(spec.type, Hazard.SILENT_WRONG_DATA),
+                spec.hazard or QUESTIONS[spec.type].endangers,
                 wanted,
                 summary,
                 details=found.details if found else (),

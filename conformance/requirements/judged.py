@@ -8,12 +8,13 @@ the row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
+from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement, load_registry
 from generators.oracle.operations import OPERATIONS
 
@@ -28,10 +29,6 @@ __all__ = [
     "judged_step",
 ]
 
-Asked: TypeAlias = Literal["reader", "writer", "audit"]
-"""Who is asked. Whoever writes a file is a writer, checkpoints, vacuum and cleanup included; the
-audit of the kit has to find what breaks any row."""
-
 _FAILING: Final = ("MUST", "SHOULD")
 """Levels that can be broken: MAY allows, and a definition binds by the clauses that use it."""
 
@@ -44,59 +41,6 @@ _ADVISED: Final = SUPPORTED | {
 }  # fmt: skip
 """SHOULD rows of readers that say what the answer is. The others say how readers come to it, as
 by which checkpoint; whoever does otherwise may still answer right."""
-
-_STATE: Final = (
-    "SNAP-00[1-3]", "LOG-*", "CKPT*", "CKC-*", "SIDE-*", "SCA-*", "CKM-*", "COMP-*", "LAST*",
-    "PROTO-*", "TF-*", "FEAT-*", "RVER-*", "CAT-*", "CRC-*", "CINFO-*", "META-*", "SCH-*",
-    "FA-015", "VPC-*", "REC-001", "CM-005", "CM-023",
-)  # fmt: skip
-"""What any question about a version shows: how its state is found in the log."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What a question can show.
-
-    Attributes:
-        default: the row that an answer is held to where the case names none that it shows; the
-            first that is in force.
-        shown: patterns of rows that it shows; the first group that has one counts.
-        unshown: patterns of rows that it does not show.
-        asked: who is asked.
-
-    """
-
-    default: tuple[str, ...]
-    shown: tuple[tuple[str, ...], ...] = (("*",),)
-    unshown: tuple[str, ...] = ()
-    asked: Asked = "reader"
-
-
-_NO_ROWS: Final = (
-    "CDC-00[346]", "CDC-01[4-7]", "CDFF-*", "DVD-008", "RT-02[3-7]", "TXN-*", "DOM-01[23]",
-    "REC-00[457]", "REC-009", "REC-01[4-7]", "REC-02[23]", "ICT-*",
-)  # fmt: skip
-"""Rows of which a read of rows shows nothing."""
-
-_FILES: Final = (
-    "REC-00[6-9]", "REC-01[018]", "REC-02[01]", "FA-*", "ADD-*", "REM-*", "DVDESC-01*", "DV-*",
-)  # fmt: skip
-"""What a question about live files shows beside."""
-
-_TIME: Final = _Question(("ICT-013",), (("ICT-*",),))
-_QUESTIONS: Final[Mapping[str, _Question]] = {
-    "read": _Question(("SNAP-007",), unshown=_NO_ROWS),
-    "snapshot": _Question(("REC-013",), ((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),)),
-    "files": _Question(("REC-020", "REC-018"), ((*_STATE, *_FILES),)),
-    "changes": _Question(("CDC-004",), (("CDC-*", "CDFF-*", "DVD-008"),)),
-    "row_ids": _Question(("RT-024",), (("RT-*",),)),
-    "history": _TIME,
-    "txn": _Question(("TXN-005",), (("TXN-*", "REC-004"), _STATE)),
-    "domain_metadata": _Question(("DOM-012",), (("DOM-01[23]", "REC-005", "REC-01[4-7]"), _STATE)),
-    "checksum": _Question(("CRC-037",), asked="audit"),
-    "audit": _Question((), asked="audit"),
-    "write": _Question(("SNAP-008",), asked="writer"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +71,10 @@ class Judged:
         return self._question.asked
 
     @property
-    def _question(self) -> _Question:
-        return _TIME if self.timed else _QUESTIONS[self.question]
+    def _question(self) -> Question:
+        if self.timed:
+            return TIMED
+        return AUDITED if self.question == "audit" else QUESTIONS[self.question]
 
     def in_revision(self, revision: str, registry: Registry | None = None) -> str | None:
         """Return the row that is judged under a revision; ``None`` where nothing is."""

@@ -17,22 +17,19 @@ from typing import Any, Final, get_args
 import pyarrow as pa
 
 from conformance.adapter import (
+    REQUESTS,
     Answer,
     Changes,
     Claims,
     Description,
-    DomainMetadata,
-    Files,
-    History,
     Kind,
     Ok,
     Refused,
     Request,
     Scan,
-    Snapshot,
     Stage,
-    Txn,
     Write,
+    operation_of,
 )
 from conformance.base.terminal import printable
 from conformance.base.untrusted import MIB, DocumentError, parse_json
@@ -40,7 +37,6 @@ from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
 __all__ = [
     "LONGEST_LINE",
-    "REQUEST_NAMES",
     "WireError",
     "decode_answer",
     "decode_description",
@@ -53,22 +49,9 @@ __all__ = [
     "returns_rows",
 ]
 
-REQUEST_NAMES: Final[Mapping[str, type[Request]]] = {
-    "snapshot": Snapshot,
-    "files": Files,
-    "scan": Scan,
-    "changes": Changes,
-    "history": History,
-    "txn": Txn,
-    "domain_metadata": DomainMetadata,
-    "write": Write,
-}
-"""The word of each request class."""
-
 LONGEST_LINE: Final = 32 * MIB
 """Bytes; rows travel in files, so a longer line is no answer."""
 
-_NAMES: Final = {kind: name for name, kind in REQUEST_NAMES.items()}
 _TEXTS: Final = ("name", "engine_version", "adapter_version", "claims")
 _NUMBERS: Final = ("reader_version", "writer_version")
 _SETS: Final = ("reader_features", "writer_features", "operations", "capabilities")
@@ -118,7 +101,7 @@ def encode_request(
         rows: where the rows of a write request are, when it brings any.
 
     """
-    document: dict[str, Any] = {"id": identity, "request": _NAMES[type(request)]}
+    document: dict[str, Any] = {"id": identity, "request": operation_of(type(request))}
     for item in fields(request):
         if item.name != "rows":
             value = getattr(request, item.name)
@@ -137,7 +120,7 @@ def decode_request(document: Mapping[str, Any]) -> Request:
         WireError: the request is not known or lacks a field.
 
     """
-    kind = REQUEST_NAMES.get(str(document.get("request")))
+    kind = REQUESTS.get(str(document.get("request")))
     if kind is None:
         raise WireError(f"request {document.get('request')!r} is not known")
     arguments = {f.name: document[f.name] for f in fields(kind) if f.name in document}

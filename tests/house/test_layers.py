@@ -62,6 +62,8 @@ LAYERS = {
         "audit",
         "requirements",
         "golden",
+        "questions",
+        "judging.compare",
         "adapter",
         "base",
     ),

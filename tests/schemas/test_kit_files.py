@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import schemas
+from conformance import adapter
 from conformance.adapter import (
     Answer,
     Claims,
@@ -31,7 +32,6 @@ from conformance.report.share import Share
 from conformance.requirements.judged import Judged
 from conformance.run.selection import Selection
 from conformance.workers.wire import (
-    REQUEST_NAMES,
     encode_answer,
     encode_description,
     encode_request,
@@ -83,7 +83,7 @@ def test_a_request_on_the_wire_has_its_shape(request_: Any) -> None:
 
 def test_every_request_of_the_wire_is_described() -> None:
     words = schemas.load("kit/adapter-request")["properties"]["request"]["enum"]
-    assert set(words) == {*REQUEST_NAMES, "describe", "close"}
+    assert set(words) == {*adapter.REQUESTS, "describe", "close"}
 
 
 def test_a_description_on_the_wire_has_its_shape() -> None:

@@ -1,0 +1,271 @@
+"""The types of questions: how each is asked, compared and judged.
+
+Serves the sections "Case" and "Adapter messages" of ``docs/formats.md``. The judge, the claims,
+the schema of specs and the documentation read the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from conformance.adapter import (
+    Changes,
+    DomainMetadata,
+    Files,
+    History,
+    Request,
+    Scan,
+    Snapshot,
+    Txn,
+    operation_of,
+)
+from conformance.base.faults import AdapterError
+from conformance.base.outcomes import Hazard
+from conformance.judging.compare import (
+    Difference,
+    compare_files,
+    compare_history,
+    compare_rows,
+    compare_snapshot,
+)
+
+__all__ = [
+    "AUDITED",
+    "CAPABILITY_PARAMETERS",
+    "QUESTIONS",
+    "TIMED",
+    "Asked",
+    "Question",
+    "milliseconds",
+]
+
+Asked: TypeAlias = Literal["reader", "writer", "audit"]
+"""Who is asked. Whoever writes a file is a writer, checkpoints, vacuum and cleanup included; the
+audit of the kit has to find what breaks any row."""
+
+CAPABILITY_PARAMETERS: Final = ("version", "timestamp", "columns", "filter")
+"""Parameters that an implementation may lack, each named ``<operation>.<parameter>``."""
+
+_TIMESTAMP_COLUMN: Final = "_commit_timestamp"
+
+
+class _Wanted(Protocol):
+    """The answer that has to be given."""
+
+    @property
+    def document(self) -> Mapping[str, Any]: ...
+
+    def rows(self) -> pa.Table: ...
+
+
+_Comparison: TypeAlias = Callable[[Any, Any], Difference | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the kit knows of the questions of one type.
+
+    Attributes:
+        request: the request that asks it; ``None`` for what no single request asks.
+        parameters: of specs, each with the field of the request that it becomes.
+        constants: of the request.
+        compare: holds the payload of an answer against the answer that has to be given.
+        rows: the expected answer has rows.
+        expects: the ``expected`` of a spec, for the documentation.
+        brings: its parameters for the documentation, where they are of no request.
+        called: what has to be answered, in words; by default its type.
+        endangers: what a wrong answer means.
+        capabilities: needed of an adapter, whatever the parameters.
+        default: the row that an answer is held to where the case names none that it shows; the
+            first that is in force.
+        shown: patterns of rows that it shows; the first group that has one counts.
+        unshown: patterns of rows that it does not show.
+        asked: who is asked.
+
+    """
+
+    request: type[Request] | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    compare: _Comparison | None = None
+    rows: bool = False
+    expects: str = ""
+    brings: str = ""
+    called: str = ""
+    endangers: Hazard = Hazard.SILENT_WRONG_DATA
+    capabilities: tuple[str, ...] = ()
+    default: tuple[str, ...] = ()
+    shown: tuple[tuple[str, ...], ...] = (("*",),)
+    unshown: tuple[str, ...] = ()
+    asked: Asked = "reader"
+
+    @property
+    def operation(self) -> str | None:
+        """The word of its request, which adapters claim."""
+        return None if self.request is None else operation_of(self.request)
+
+    def build(self, table: str, given: Mapping[str, Any]) -> Request:
+        """Give the request about a table, by the parameters of a spec."""
+        assert self.request is not None
+        values: dict[str, Any] = {
+            of: milliseconds(given[name]) if name == "timestamp" else given[name]
+            for name, of in self.parameters.items()
+            if given.get(name) is not None
+        }
+        return self.request(table, **values, **self.constants)
+
+
+def milliseconds(text: str) -> int:
+    """Read a spec's ``yyyy-MM-dd HH:mm:ss.SSS`` in UTC as ms since the epoch."""
+    moment = datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    seconds, micros = divmod((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), 1)
+    return int(seconds) * 1000 + round(micros * 1000)
+
+
+def _rows(expected: _Wanted, payload: Any) -> Difference | None:
+    if not isinstance(payload, pa.Table):
+        raise AdapterError("garbage", f"rows are answered as {type(payload).__name__}")
+    return compare_rows(expected.rows(), payload)
+
+
+def _changes(expected: _Wanted, payload: Any) -> Difference | None:
+    # The time of a commit without a recorded time is the file's own, which a case may leave open.
+    if isinstance(payload, pa.Table) and _TIMESTAMP_COLUMN not in expected.rows().column_names:
+        kept = [name for name in payload.column_names if name != _TIMESTAMP_COLUMN]
+        payload = payload.select(kept)
+    return _rows(expected, payload)
+
+
+def _scalar(key: str, shape: type) -> _Comparison:
+    def compare(expected: _Wanted, payload: Any) -> Difference | None:
+        if payload is not None and (not isinstance(payload, shape) or isinstance(payload, bool)):
+            raise AdapterError("garbage", f"{key} is answered as {type(payload).__name__}")
+        wanted = expected.document[key]
+        if wanted == payload:
+            return None
+        return Difference("document", f"{key} is {payload!r}, expected {wanted!r}")
+
+    return compare
+
+
+_STATE: Final = (
+    "SNAP-00[1-3]", "LOG-*", "CKPT*", "CKC-*", "SIDE-*", "SCA-*", "CKM-*", "COMP-*", "LAST*",
+    "PROTO-*", "TF-*", "FEAT-*", "RVER-*", "CAT-*", "CRC-*", "CINFO-*", "META-*", "SCH-*",
+    "FA-015", "VPC-*", "REC-001", "CM-005", "CM-023",
+)  # fmt: skip
+"""What any question about a version shows: how its state is found in the log."""
+
+_NO_ROWS: Final = (
+    "CDC-00[346]", "CDC-01[4-7]", "CDFF-*", "DVD-008", "RT-02[3-7]", "TXN-*", "DOM-01[23]",
+    "REC-00[457]", "REC-009", "REC-01[4-7]", "REC-02[23]", "ICT-*",
+)  # fmt: skip
+"""Rows of which a read of rows shows nothing."""
+
+_FILES: Final = (
+    "REC-00[6-9]", "REC-01[018]", "REC-02[01]", "FA-*", "ADD-*", "REM-*", "DVDESC-01*", "DV-*",
+)  # fmt: skip
+"""What a question about live files shows beside."""
+
+_VERSION: Final = {"version": "version", "timestamp": "timestamp"}
+_ROW_COUNT: Final = '`{"rowCount": n}`, rows in `expected_data`'
+
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "read": Question(
+        Scan,
+        {**_VERSION, "columns": "columns", "filter": "filter", "predicate": "predicate"},
+        compare=_rows,
+        rows=True,
+        expects=_ROW_COUNT,
+        default=("SNAP-007",),
+        unshown=_NO_ROWS,
+    ),
+    "snapshot": Question(
+        Snapshot,
+        _VERSION,
+        compare=lambda expected, payload: compare_snapshot(expected.document, payload),
+        expects='`{"protocol": {...}, "metadata": {...}}`',
+        default=("REC-013",),
+        shown=((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),),
+    ),
+    "files": Question(
+        Files,
+        _VERSION,
+        compare=lambda expected, payload: compare_files(expected.document["files"], payload),
+        expects='`{"files": [{"path", "partitionValues", "dvId", ...}]}`',
+        called="the live files",
+        default=("REC-020", "REC-018"),
+        shown=((*_STATE, *_FILES),),
+    ),
+    "history": Question(
+        History,
+        {"limit": "limit"},
+        compare=lambda expected, payload: compare_history(expected.document["commits"], payload),
+        expects='`{"commits": [{"version", "timestamp", "operation"}]}`, newest first',
+        called="the commits",
+        endangers=Hazard.COSMETIC,
+        default=("ICT-013",),
+        shown=(("ICT-*",),),
+    ),
+    "changes": Question(
+        Changes,
+        {"start": "start", "end": "end"},
+        compare=_changes,
+        rows=True,
+        expects=_ROW_COUNT,
+        default=("CDC-004",),
+        shown=(("CDC-*", "CDFF-*", "DVD-008"),),
+    ),
+    "row_ids": Question(
+        Scan,
+        {"version": "version"},
+        {"row_ids": True},
+        compare=_rows,
+        rows=True,
+        expects=f"{_ROW_COUNT} with `_row_id`, `_row_commit_version`",
+        capabilities=("scan.row_ids",),
+        default=("RT-024",),
+        shown=(("RT-*",),),
+    ),
+    "txn": Question(
+        Txn,
+        {"appId": "app_id", "version": "version"},
+        compare=_scalar("txnVersion", int),
+        expects='`{"txnVersion": n or null}`',
+        default=("TXN-005",),
+        shown=(("TXN-*", "REC-004"), _STATE),
+    ),
+    "domain_metadata": Question(
+        DomainMetadata,
+        {"domain": "domain", "version": "version"},
+        compare=_scalar("configuration", str),
+        expects='`{"configuration": "..." or null}`',
+        default=("DOM-012",),
+        shown=(("DOM-01[23]", "REC-005", "REC-01[4-7]"), _STATE),
+    ),
+    "checksum": Question(
+        parameters={"version": "version"},
+        expects='`{"valid": true or false}`',
+        default=("CRC-037",),
+        asked="audit",
+    ),
+    "write": Question(
+        rows=True,
+        brings="`operations` (array of recipe steps), optional `given` (case id of a table to "
+        "start from) and `before` (the steps that made it)",
+        expects='`{"versions": n}`, rows in `expected_data` of the last version',
+        default=("SNAP-008",),
+        asked="writer",
+    ),
+}
+"""Type of a spec to what the kit knows of it; what says most of an adapter comes first."""
+
+TIMED: Final = QUESTIONS["history"]
+"""What any question shows that asks for a version by a time."""
+
+AUDITED: Final = Question(asked="audit")
+"""What the kit asks of its own audit."""
