@@ -60,7 +60,7 @@ def seconds(text: str) -> float:
 
 
 def gibibytes(text: str) -> float:
-    """Read a memory limit, in GiB.
+    """Read a limit of memory or disk, in GiB.
 
     Raises:
         ArgumentTypeError: it is no positive, finite number.
@@ -163,6 +163,13 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "default": 4.0,
         "metavar": "GIB",
         "help": "for all processes of the adapter together, in GiB (default: 4)",
+    },
+    "--tck-disk-limit": {
+        "type": gibibytes,
+        "default": 4.0,
+        "metavar": "GIB",
+        "help": "for temporary files of the adapter and the table it is asked about, in GiB "
+        "(default: 4)",
     },
     "--tck-isolation": {
         "choices": ("auto", "process", "none"),

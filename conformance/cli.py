@@ -55,12 +55,13 @@ def _smoke(arguments: Sequence[str]) -> int:
     parser.add_argument("--time-limit", type=seconds, default=60.0, help="seconds for a request")
     parser.add_argument("--start-limit", type=seconds, default=180.0, help="seconds to come up")
     parser.add_argument("--memory-limit", type=gibibytes, default=4.0, help="GiB for its processes")
+    parser.add_argument("--disk-limit", type=gibibytes, default=4.0, help="GiB that they may write")
     options = parser.parse_args(arguments)
     interrupt_on_termination()
     try:
         corpus = load_corpus(options.corpus)
-        memory = int(options.memory_limit * 1024**3)
-        limits = Limits(options.time_limit, options.start_limit, memory)
+        memory, disk = int(options.memory_limit * 1024**3), int(options.disk_limit * 1024**3)
+        limits = Limits(options.time_limit, options.start_limit, memory, disk)
         adapter = resolve(options.implementation or options.impl, limits, "process")
     except KitError as error:
         say(f"delta-tck: {error}")

@@ -25,13 +25,13 @@ __all__ = [
 ]
 
 FaultKind: TypeAlias = Literal[
-    "start", "crash", "time limit", "memory limit", "garbage", "wrong id", "raised"
+    "start", "crash", "time limit", "memory limit", "disk limit", "garbage", "wrong id", "raised"
 ]
 """How an adapter failed to answer.
 
-``start``: it did not come up. ``crash``: its process ended. ``time limit``, ``memory limit``: it
-was stopped for taking more. ``garbage``: what it wrote is no answer. ``wrong id``: it answered
-another request. ``raised``: it said itself that it broke.
+``start``: it did not come up. ``crash``: its process ended. ``time limit``, ``memory limit``,
+``disk limit``: it was stopped for taking more. ``garbage``: what it wrote is no answer.
+``wrong id``: it answered another request. ``raised``: it said itself that it broke.
 """
 
 

@@ -56,13 +56,18 @@ class Scratch:
         if self._descriptor is not None:
             _remove(name, self.path, self._descriptor)
 
+    def clear(self) -> None:
+        """Remove everything in the folder."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                for name in os.listdir(self._descriptor):  # noqa: PTH208  a descriptor is no path
+                    _remove(name, self.path, self._descriptor)
+
     def close(self) -> None:
         """Remove the folder."""
         if self._descriptor is None or self._owner != os.getpid():
             return
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self._descriptor):  # noqa: PTH208  a descriptor is no path
-                _remove(name, self.path, self._descriptor)
+        self.clear()
         with contextlib.suppress(OSError):
             self.path.rmdir()
         os.close(self._descriptor)

@@ -201,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--time-limit", type=seconds, default=60.0)
     parser.add_argument("--start-limit", type=seconds, default=180.0)
     parser.add_argument("--memory-limit", type=gibibytes, default=4.0)
+    parser.add_argument("--disk-limit", type=gibibytes, default=4.0)
     parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
     parser.add_argument("--workers", type=int, help=f"processes, with --master={HERE}")
     add_spark_options(parser)
@@ -226,6 +227,7 @@ def _parts(options: argparse.Namespace) -> Iterator[_Part]:
                     options.time_limit,
                     options.start_limit,
                     int(options.memory_limit * 1024**3),
+                    int(options.disk_limit * 1024**3),
                 ],
                 "isolation": options.isolation,
                 "strict": options.strict,

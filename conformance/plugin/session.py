@@ -16,6 +16,7 @@ import pytest
 
 from conformance.base.faults import AdapterError, KitError
 from conformance.base.options import destination
+from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
 from conformance.items.items import Item
@@ -172,6 +173,11 @@ class _MainPlugin(_WorkerPlugin):
         run.witness  # noqa: B018  as above
         if self._writer:
             self._writer.begin(run.header())
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what test processes left that were killed; those of xdist have ended by now."""
+        super().pytest_unconfigure()
+        sweep()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -125,6 +125,7 @@ def read_settings(config: pytest.Config) -> Settings:
             value("--tck-time-limit"),
             value("--tck-start-limit"),
             int(value("--tck-memory-limit") * 1024**3),
+            int(value("--tck-disk-limit") * 1024**3),
         ),
         isolation=value("--tck-isolation"),
         plan=_plan(config),

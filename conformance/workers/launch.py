@@ -1,7 +1,8 @@
 """Become an adapter's program, under limits that the program cannot lift.
 
-Run as a script, by its path: ``launch.py PARENT PROGRAM ARGUMENT...``. It imports nothing of the
-kit, since it runs before any search path is what the adapter needs.
+Run as a script, by its path: ``launch.py PARENT BYTES PROGRAM ARGUMENT...``, where no file that
+the program writes may have more bytes: one that writes on without end must not fill the disk. It
+imports nothing of the kit, since it runs before any search path is what the adapter needs.
 """
 
 from __future__ import annotations
@@ -16,9 +17,6 @@ import sys
 _SET_DEATH_SIGNAL = 1
 """``PR_SET_PDEATHSIG`` of ``prctl``."""
 
-_LARGEST_FILE = 4 * 1024**3
-"""Bytes; a program that writes on without end must not fill the disk."""
-
 
 def _limit(what: int, most: int) -> None:
     _, hard = resource.getrlimit(what)
@@ -29,9 +27,9 @@ def _limit(what: int, most: int) -> None:
 
 def main() -> None:
     """Set the limits and run the program in the place of this one."""
-    parent, program, arguments = int(sys.argv[1]), sys.argv[2], sys.argv[2:]
+    parent, largest, program, arguments = *map(int, sys.argv[1:3]), sys.argv[3], sys.argv[3:]
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, _LARGEST_FILE)
+    _limit(resource.RLIMIT_FSIZE, largest)
     if sys.platform == "linux":
         # A program that is busy does not see the end of its input.
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)

@@ -22,6 +22,7 @@ from conformance.adapter import Answer, Description, Request, Write
 from conformance.base.faults import AdapterError, AdapterStartError, FaultKind
 from conformance.base.scratch import Scratch
 from conformance.base.terminal import printable
+from conformance.workers.disk import used
 from conformance.workers.process_tree import MARK, ProcessTree
 from conformance.workers.rows_file import write_rows
 from conformance.workers.wire import (
@@ -35,10 +36,17 @@ from conformance.workers.wire import (
     returns_rows,
 )
 
-__all__ = ["LARGEST_MEMORY", "ProcessAdapter"]
+__all__ = ["LARGEST_DISK", "LARGEST_MEMORY", "ProcessAdapter"]
 
 LARGEST_MEMORY: Final = 4 * 1024**3
 """Bytes that the processes of an adapter may hold by default."""
+
+LARGEST_DISK: Final = 4 * 1024**3
+"""Bytes that they may put on disk by default."""
+
+_TEMPORARY: Final = "temporary"
+_TEMPORARY_NAMES: Final = ("TMPDIR", "TEMP", "TMP")
+"""Variables that say where temporary files go."""
 
 _LAUNCH: Final = str(Path(__file__).with_name("launch.py"))
 _SHOWN_STDERR: Final = 8 * 1024
@@ -64,21 +72,24 @@ class _Process:
     find and end may hold them open for ever.
     """
 
-    def __init__(self, command: Sequence[str], memory_limit: int) -> None:
+    def __init__(
+        self, command: Sequence[str], memory_limit: int, disk_limit: int, temporary: Path
+    ) -> None:
         mark = secrets.token_hex(16)
         self._popen = subprocess.Popen(  # noqa: S603  the command line is the user's own
-            [sys.executable, "-I", "-S", _LAUNCH, str(os.getpid()), *command],
+            [sys.executable, "-I", "-S", _LAUNCH, str(os.getpid()), str(disk_limit), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**os.environ, MARK: mark},
+            env={**os.environ, **dict.fromkeys(_TEMPORARY_NAMES, str(temporary)), MARK: mark},
         )
         assert self._popen.stdin is not None
         os.set_blocking(self._popen.stdin.fileno(), False)
         self._tree = ProcessTree(self._popen.pid, mark)
-        self._memory_limit = memory_limit
+        self._memory_limit, self._disk_limit = memory_limit, disk_limit
+        self.written: tuple[Path, ...] = (temporary,)
         self._lines: queue.Queue[bytes | None] = queue.Queue(_UNREAD)
         self._stderr = bytearray()
         self._ended = threading.Event()
@@ -131,6 +142,8 @@ class _Process:
         while not self._ended.wait(_LOOK_SECONDS):
             if looks % _LOOKS == 0:
                 self._tree.look()
+                if used(self.written, self._disk_limit) > self._disk_limit:
+                    self._stop("disk limit")
             looks += 1
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline:
@@ -151,7 +164,7 @@ class _Process:
 
         Raises:
             AdapterError: the process died, wrote what nobody asked for, did not answer within the
-                limit, or held more memory than it may.
+                limit, or took more memory or disk than it may.
 
         """
         if not self._lines.empty() and self._lines.queue[0] is not None:
@@ -170,6 +183,9 @@ class _Process:
         if self._stopped == "memory limit":
             most = f"{self._memory_limit / 1024**3:g} GiB"
             raise AdapterError("memory limit", f"held more than {most}", self.stderr())
+        if self._stopped == "disk limit":
+            most = f"{self._disk_limit / 1024**3:g} GiB"
+            raise AdapterError("disk limit", f"wrote more than {most}", self.stderr())
         if self._stopped == "time limit":
             raise AdapterError("time limit", f"no answer within {seconds:g} s", self.stderr())
         raise AdapterError("crash", f"the adapter ended with {self._end()}", self.stderr())
@@ -227,6 +243,8 @@ class ProcessAdapter:
         time_limit: seconds for one request.
         start_limit: seconds to come up and say who it is.
         memory_limit: bytes that its processes may hold, pages of mapped files aside.
+        disk_limit: bytes that they may put into their temporary folder and the table asked about,
+            and bytes of any one file.
 
     """
 
@@ -237,11 +255,12 @@ class ProcessAdapter:
         time_limit: float = 60.0,
         start_limit: float = 180.0,
         memory_limit: int = LARGEST_MEMORY,
+        disk_limit: int = LARGEST_DISK,
     ) -> None:
         self._command = tuple(command)
         self._time_limit = time_limit
         self._start_limit = start_limit
-        self._memory_limit = memory_limit
+        self._memory_limit, self._disk_limit = memory_limit, disk_limit
         self._scratch = Scratch()
         self._process: _Process | None = None
         self._description: Description | None = None
@@ -266,19 +285,22 @@ class ProcessAdapter:
             AdapterError: no answer came.
 
         """
-        used = self._process is not None
+        served = self._process is not None
         try:
             return self._ask_once(request)
         except AdapterError as error:
-            # What earlier requests left in memory is no fault of this one. A write is not repeated.
-            if error.kind != "memory limit" or not used or isinstance(request, Write):
+            # What earlier requests left there is no fault of this one. A write is not repeated.
+            taken = error.kind in ("memory limit", "disk limit")
+            if not taken or not served or isinstance(request, Write):
                 raise
         return self._ask_once(request)
 
     def _ask_once(self, request: Request) -> Answer:
         if self._process is None:
             self._start()
+        assert self._process is not None
         folder = self._scratch.path
+        self._process.written = (folder, Path(request.table))
         rows_to = folder / f"answer-{self._next_id}.arrow" if returns_rows(request) else None
         rows = None
         if isinstance(request, Write) and request.rows is not None:
@@ -311,8 +333,11 @@ class ProcessAdapter:
         self._scratch.close()
 
     def _start(self) -> None:
+        temporary = self._scratch.path / _TEMPORARY
+        self._scratch.clear()
+        temporary.mkdir()
         try:
-            self._process = _Process(self._command, self._memory_limit)
+            self._process = _Process(self._command, self._memory_limit, self._disk_limit, temporary)
         except (OSError, ValueError) as error:  # the latter for a NUL in an argument
             raise AdapterStartError(f"{self._command[0]!r} cannot be run: {error}") from error
         try:
@@ -345,6 +370,7 @@ class ProcessAdapter:
         if self._process is not None:
             self._process.discard()
             self._process = None
+            self._scratch.clear()
 
 
 def _check_id(asked: int, answered: Any) -> None:

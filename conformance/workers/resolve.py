@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 from conformance.adapter import Adapter
 from conformance.base.faults import ResolveError
 from conformance.base.options import IMPLEMENTATIONS
-from conformance.workers.process import LARGEST_MEMORY, ProcessAdapter
+from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
 
 __all__ = ["BUILT_IN", "Isolation", "Limits", "load_factory", "resolve"]
 
@@ -56,12 +56,14 @@ class Limits:
         request: seconds for one request.
         start: seconds to come up.
         memory: bytes that the processes of an adapter may hold.
+        disk: bytes that they may put on disk, where that can be found.
 
     """
 
     request: float = 60.0
     start: float = 180.0
     memory: int = LARGEST_MEMORY
+    disk: int = LARGEST_DISK
 
 
 def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]:
@@ -116,6 +118,7 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
         time_limit=limits.request,
         start_limit=limits.start,
         memory_limit=limits.memory,
+        disk_limit=limits.disk,
     )
 
 

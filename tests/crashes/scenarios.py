@@ -181,6 +181,39 @@ SCENARIOS: dict[str, Scenario] = {
         bases=("mapped",),
         prepare=lambda root: Table(root).set_properties({"delta.checkpointPolicy": "classic"}),
     ),
+    "drop row tracking": Scenario(
+        lambda t: t.drop_feature("rowTracking"),
+        bases=("rich",),
+        prepare=lambda root: Table(root).update({"n": 7}, "id > 1"),
+        held=_set(7)(LEFT),
+    ),
+    "drop vectors": Scenario(lambda t: t.drop_feature("deletionVectors"), bases=("rich",)),
+    "drop times of commits": Scenario(
+        lambda t: t.drop_feature("inCommitTimestamp"), bases=("rich",)
+    ),
+    "drop type widening": Scenario(
+        lambda t: t.drop_feature("typeWidening"),
+        bases=("mapped",),
+        prepare=lambda root: Table(root).change_type("n", "long"),
+    ),
+    "drop column mapping": Scenario(
+        lambda t: t.drop_feature("columnMapping"),
+        bases=("plain",),
+        prepare=lambda root: Table(root).set_properties({"delta.columnMapping.mode": "name"}),
+    ),
+    "drop clustering": Scenario(lambda t: t.drop_feature("clustering"), bases=("clustered",)),
+    "drop domains": Scenario(
+        lambda t: t.drop_feature("domainMetadata"),
+        bases=("plain",),
+        prepare=lambda root: Table(root).set_domain("mine", None),
+    ),
+    "drop Iceberg": Scenario(
+        lambda t: t.drop_feature("icebergCompatV2"),
+        bases=("clustered",),
+        prepare=lambda root: Table(root).set_properties(
+            {"delta.columnMapping.mode": "name", "delta.enableIcebergCompatV2": "true"}
+        ),
+    ),
     "cluster": Scenario(lambda t: t.cluster_by(["id", "n"]), bases=("clustered",)),
     "optimize clusters": Scenario(
         lambda t: t.optimize(), bases=("clustered",), prepare=grown, held=rows(1, 2, 3, 5, 6)

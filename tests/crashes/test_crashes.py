@@ -16,6 +16,7 @@ from scenarios import ALL, SCHEMA, arrow, opened
 
 from generators.damage.storage import WRITES, Fault, FaultyStorage
 from reference_impl import Table, read_table
+from reference_impl.write.alter import dropping
 
 READS = {"changes", "history", "latest_version", "snapshot"}
 
@@ -95,6 +96,13 @@ def test_every_operation_of_the_writer_is_in_the_matrix() -> None:
     }
     sources = "".join(inspect.getsource(scenario.run) for scenario in ALL.values())
     assert {name for name in operations - READS if f"t.{name}(" not in sources} == set()
+
+
+def test_every_feature_that_leaves_traces_is_dropped_in_the_matrix() -> None:
+    sources = "".join(inspect.getsource(scenario.run) for scenario in ALL.values())
+    assert {
+        name for name in dropping._TRACES if f't.drop_feature("{name}")' not in sources
+    } == set()
 
 
 def test_a_fault_happens_at_its_step_alone(tmp_path: Path) -> None:

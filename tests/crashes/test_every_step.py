@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from injecting import go_wrong, tried
 from killing import Death, kill, system_steps
+from power import cut
 from scenarios import ALL
 
 from generators.damage.storage import Fault
@@ -59,3 +60,10 @@ def test_a_writer_that_is_killed_leaves_before_or_after(
         died = kill(trial, tmp_path, death, range(1, count + 1))
         assert died == count
         record_property(f"fault killed, {death}", died)
+
+
+@pytest.mark.parametrize(("name", "base"), PAIRS)
+def test_a_power_cut_leaves_before_or_after(
+    tmp_path: Path, name: str, base: str, record_property: Note
+) -> None:
+    record_property("fault power cut", cut(tried(tmp_path, name, base), tmp_path))

@@ -33,7 +33,8 @@ class Adapter:
 
 create = Adapter
 """
-HANG_SECONDS = 120
+HANG_SECONDS = 600
+"""Seconds of the clock, for a machine that many share; a run takes a few of them."""
 
 
 class Project:
@@ -126,6 +127,19 @@ def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
     assert list(project.temp.glob("delta-tck-*"))
     project.folder.joinpath("mypackage", "adapter.py").write_text(ADAPTER.replace("ACTION", "pass"))
     assert project.run()[0] == Status.OK
+    assert not list(project.temp.glob("delta-tck-*"))
+
+
+@pytest.mark.parametrize(
+    ("isolation", "killed"), [("none", "os.getpid()"), ("process", "os.getppid()")]
+)
+def test_a_run_ends_where_every_test_process_of_xdist_is_killed(
+    project: Project, isolation: str, killed: str
+) -> None:
+    project.adapter(f"os.kill({killed}, 9)")
+    status, output = project.run(f"--tck-isolation={isolation}", "-n2")
+    assert status == Status.ERRORS
+    assert "NO RECORD" in output
     assert not list(project.temp.glob("delta-tck-*"))
 
 

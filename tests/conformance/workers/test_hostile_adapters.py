@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import textwrap
 from contextlib import closing
@@ -58,7 +59,11 @@ while True:
 
 
 def program(
-    tmp_path: Path, body: str, time_limit: float = 60, memory_limit: int = 2**32
+    tmp_path: Path,
+    body: str,
+    time_limit: float = 60,
+    memory_limit: int = 2**32,
+    disk_limit: int = 2**32,
 ) -> ProcessAdapter:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + textwrap.indent(textwrap.dedent(body), " " * 8))
@@ -67,6 +72,7 @@ def program(
         time_limit=time_limit,
         start_limit=120,
         memory_limit=memory_limit,
+        disk_limit=disk_limit,
     )
 
 
@@ -178,6 +184,52 @@ def test_memory_of_all_processes_is_limited(tmp_path: Path) -> None:
             adapter.run(Scan("/t"))
         assert caught.value.kind == "memory limit"
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
+
+
+FILLING = {
+    "temporary files": "tempfile.gettempdir()",
+    "the table": "asked['table']",
+    "the folder of answers": "os.path.dirname(rows_to)",
+    "a folder by another variable": "os.environ['TMP']",
+}
+
+
+@pytest.mark.parametrize("size", ["2**20", "0"], ids=["large files", "many files"])
+@pytest.mark.parametrize("place", FILLING.values(), ids=FILLING)
+def test_what_all_processes_put_on_disk_is_limited(tmp_path: Path, place: str, size: str) -> None:
+    table = tmp_path / "table"
+    table.mkdir()
+    body = f"""
+    import tempfile
+    for number in range(20_000):
+        folder = pathlib.Path({place}, "a", str(number % 100))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / str(number)).write_bytes(bytes({size}))
+        if number % 50 == 49: time.sleep(0.1)
+    """
+    with closing(program(tmp_path, body, disk_limit=2**24)) as adapter:
+        adapter.describe()
+        with pytest.raises(AdapterError, match=r"disk limit: wrote more than .* GiB") as caught:
+            adapter.run(Scan(str(table)))
+        assert caught.value.kind == "disk limit"
+        shutil.rmtree(table / "a", ignore_errors=True)
+        assert adapter.run(Snapshot(str(table))) == Ok({"version": 0})
+        left = adapter._scratch.path
+        assert not [*left.rglob("a")]
+    assert not left.exists()
+
+
+def test_what_earlier_requests_left_on_disk_fails_no_later_one(tmp_path: Path) -> None:
+    body = """
+    import tempfile
+    fd, name = tempfile.mkstemp()
+    os.write(fd, bytes(6 * 2**20))
+    time.sleep(1.5)
+    answer({"id": asked["id"], "refused": {"message": "no"}})
+    """
+    with closing(program(tmp_path, body, disk_limit=2**24)) as adapter:
+        answers = [adapter.run(Scan("/t")) for _ in range(4)]
+    assert all(isinstance(each, Refused) for each in answers)
 
 
 def test_standard_error_without_end_is_read_and_not_kept(tmp_path: Path) -> None:
