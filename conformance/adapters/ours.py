@@ -253,6 +253,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "reorder_columns": _calling("reorder_columns", "columns"),
     "change_type": _calling("change_type", "column", "type"),
     "set_nullable": _calling("set_nullable", "column", nullable="nullable"),
+    "set_comment": _calling("set_comment", "column", "comment"),
     "set_default": _calling("set_default", "column", "expression"),
     "add_constraint": _calling("add_constraint", "name", "expression"),
     "drop_constraint": _calling("drop_constraint", "name"),
