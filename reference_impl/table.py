@@ -417,6 +417,10 @@ class Table:
         """Make a column nullable, or not nullable."""
         return columns.set_nullable(self.snapshot(), name, nullable=nullable)
 
+    def set_comment(self, name: str, comment: str) -> int:
+        """Set the comment of a column; its other metadata stay."""
+        return columns.set_comment(self.snapshot(), name, comment)
+
     def set_default(self, name: str, expression: str | None) -> int:
         """Set the default of a column for rows to come, in Spark SQL, or unset it."""
         return columns.set_default(self.snapshot(), name, expression)

@@ -336,6 +336,11 @@ _WRITES: Final[Mapping[str, Callable[[Write], dict[str, Any]]]] = {
     "generate_manifest": _on_table(lambda table, _: table.generate()),
     "add_columns": _on_table(_add_columns),
     "set_nullable": _on_table(_set_nullable),
+    "set_comment": _on_table(
+        lambda table, arguments: table.alter.set_column_metadata(
+            arguments["column"], {"comment": arguments["comment"]}
+        )
+    ),
     "add_constraint": _on_table(
         lambda table, arguments: table.alter.add_constraint(
             {arguments["name"]: arguments["expression"]}

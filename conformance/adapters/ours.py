@@ -205,65 +205,64 @@ def _keeping_version(table: Table, work: Callable[[], object]) -> int:
     return table.latest_version()
 
 
+def _calling(method: str, *names: str, **keywords: str) -> Callable[[Table, Write], int]:
+    """Give what calls a method of the table with arguments of the request, by their names."""
+
+    def call(table: Table, request: Write) -> int:
+        given = request.arguments
+        options = {keyword: given[name] for keyword, name in keywords.items()}
+        made: int = getattr(table, method)(*(given[name] for name in names), **options)
+        return made
+
+    return call
+
+
 _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "create": _create,
+    "convert": _convert,
     "append": lambda table, request: table.append(request.rows),
     "overwrite": lambda table, request: table.overwrite(request.rows, _filter(request)),
     "delete": lambda table, request: table.delete(_filter(request)),
     "update": lambda table, request: table.update(
         _values(request.arguments["set"]), _filter(request)
     ),
-    "checkpoint": lambda table, request: table.checkpoint(_style(request.arguments)),
-    "set_properties": lambda table, request: table.set_properties(request.arguments["properties"]),
-    "set_txn": lambda table, request: table.set_transaction(
-        request.arguments["app_id"], request.arguments["txn_version"]
-    ),
     "merge": _merge,
-    "convert": _convert,
     "replace": lambda table, request: table.replace(
         request.arguments["schema"],
         partition_columns=request.arguments.get("partition_columns") or (),
         rows=request.rows,
     ),
-    "generate_manifest": lambda table, _: _keeping_version(table, table.generate_manifest),
+    "restore": _calling("restore", "version"),
     "optimize": lambda table, request: table.optimize(
         purge_only=bool(request.arguments.get("purge"))
     ),
-    "unset_properties": lambda table, request: table.unset_properties(request.arguments["names"]),
-    "reorder_columns": lambda table, request: table.reorder_columns(request.arguments["columns"]),
-    "set_nullable": lambda table, request: table.set_nullable(
-        request.arguments["column"], nullable=request.arguments["nullable"]
-    ),
-    "set_default": lambda table, request: table.set_default(
-        request.arguments["column"], request.arguments["expression"]
-    ),
-    "drop_feature": lambda table, request: table.drop_feature(request.arguments["feature"]),
-    "cluster_by": lambda table, request: table.cluster_by(request.arguments["columns"]),
-    "restore": lambda table, request: table.restore(request.arguments["version"]),
-    "add_columns": lambda table, request: table.add_columns(request.arguments["schema"]),
-    "rename_column": lambda table, request: table.rename_column(
-        request.arguments["column"], request.arguments["name"]
-    ),
-    "drop_column": lambda table, request: table.drop_column(request.arguments["column"]),
-    "change_type": lambda table, request: table.change_type(
-        request.arguments["column"], request.arguments["type"]
-    ),
-    "add_constraint": lambda table, request: table.add_constraint(
-        request.arguments["name"], request.arguments["expression"]
-    ),
-    "drop_constraint": lambda table, request: table.drop_constraint(request.arguments["name"]),
-    "set_domain_metadata": lambda table, request: table.set_domain(
-        request.arguments["domain"], request.arguments["configuration"]
-    ),
-    "enable_feature": lambda table, request: table.set_properties(
-        {}, features=[request.arguments["feature"]]
-    ),
     "vacuum": lambda table, _: _keeping_version(table, table.vacuum),
     "cleanup": lambda table, _: _keeping_version(table, table.clean_log),
+    "checkpoint": lambda table, request: table.checkpoint(_style(request.arguments)),
     "compact_log": lambda table, request: _keeping_version(
         table,
         lambda: table.compact_log(request.arguments["start"], request.arguments["end"]),
     ),
+    "generate_manifest": lambda table, _: _keeping_version(table, table.generate_manifest),
+    "set_properties": _calling("set_properties", "properties"),
+    "unset_properties": _calling("unset_properties", "names"),
+    "set_txn": _calling("set_transaction", "app_id", "txn_version"),
+    "set_domain_metadata": _calling("set_domain", "domain", "configuration"),
+    "add_columns": _calling("add_columns", "schema"),
+    "rename_column": _calling("rename_column", "column", "name"),
+    "drop_column": _calling("drop_column", "column"),
+    "reorder_columns": _calling("reorder_columns", "columns"),
+    "change_type": _calling("change_type", "column", "type"),
+    "set_nullable": _calling("set_nullable", "column", nullable="nullable"),
+    "set_comment": _calling("set_comment", "column", "comment"),
+    "set_default": _calling("set_default", "column", "expression"),
+    "add_constraint": _calling("add_constraint", "name", "expression"),
+    "drop_constraint": _calling("drop_constraint", "name"),
+    "enable_feature": lambda table, request: table.set_properties(
+        {}, features=[request.arguments["feature"]]
+    ),
+    "drop_feature": _calling("drop_feature", "feature"),
+    "cluster_by": _calling("cluster_by", "columns"),
 }
 
 

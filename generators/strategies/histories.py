@@ -180,31 +180,25 @@ def _kept(primitives: Collection[str], *, ntz: bool = False) -> tuple[str, ...]:
     return tuple(name for name in primitives if ntz or name != "timestamp_ntz")
 
 
-_ALWAYS: Final = ("append", "append", "delete", "overwrite", "update", "checkpoint")
-_ALSO: Final = ("properties", "transaction", "add_column", "compact")
-_BY_FEATURE: Final[Mapping[str, tuple[str, ...]]] = {
-    "columnMapping": ("rename", "drop"),
-    "typeWidening": ("widen",),
-    "domainMetadata": ("domain",),
+_ALWAYS: Final = (
+    _Drawing.append,
+    _Drawing.append,
+    _Drawing.delete,
+    _Drawing.overwrite,
+    _Drawing.update,
+    _Drawing.checkpoint,
+)
+_ALSO: Final = (
+    _Drawing.properties,
+    _Drawing.transaction,
+    _Drawing.add_column,
+    _Drawing.compact,
+)
+_BY_FEATURE: Final[Mapping[str, tuple[Callable[[_Drawing], Operation | None], ...]]] = {
+    "columnMapping": (_Drawing.rename, _Drawing.drop),
+    "typeWidening": (_Drawing.widen,),
+    "domainMetadata": (_Drawing.domain,),
 }
-
-
-_MAKERS: Final[Mapping[str, Callable[[_Drawing], Operation | None]]] = {
-    "append": _Drawing.append,
-    "overwrite": _Drawing.overwrite,
-    "delete": _Drawing.delete,
-    "update": _Drawing.update,
-    "checkpoint": _Drawing.checkpoint,
-    "properties": _Drawing.properties,
-    "transaction": _Drawing.transaction,
-    "domain": _Drawing.domain,
-    "add_column": _Drawing.add_column,
-    "rename": _Drawing.rename,
-    "drop": _Drawing.drop,
-    "widen": _Drawing.widen,
-    "compact": _Drawing.compact,
-}
-
 
 _GOING_ON: Final = 5
 """Against how many to one a history goes on after each operation."""
@@ -260,7 +254,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
     )
     drawing = _Drawing(draw, create, features, max_rows)
     drawing.required_inside = required_inside
-    kinds = [*_ALWAYS]
+    kinds: list[Callable[[_Drawing], Operation | None]] = [*_ALWAYS]
     if not only_rows:
         kinds += [
             *_ALSO,
@@ -271,7 +265,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
         # One choice to go on ahead of each operation, so that shrinking drops it as a whole.
         if draw(st.integers(0, _GOING_ON)) == 0:
             break
-        operation = _MAKERS[draw(st.sampled_from(kinds))](drawing)
+        operation = draw(st.sampled_from(kinds))(drawing)
         if operation is not None:
             operations.append(operation)
     return tuple(operations)

@@ -237,6 +237,7 @@ SCENARIOS: dict[str, Scenario] = {
     "reorder columns": Scenario(lambda t: t.reorder_columns(["n", "part", "id"])),
     "widen a type": Scenario(lambda t: t.change_type("n", "long"), bases=("mapped",)),
     "forbid nulls": Scenario(lambda t: t.set_nullable("n", nullable=False)),
+    "set a comment": Scenario(lambda t: t.set_comment("n", "a number")),
     "set a default": Scenario(lambda t: t.set_default("n", "5")),
 }
 """Every operation on a table that is there."""

@@ -41,6 +41,9 @@ _ALTERATIONS: Final[Mapping[str, Callable[[_Arguments], str]]] = {
         f"ALTER COLUMN {SPARK.identifier(given['column'])} TYPE {SPARK.type_name(given['type'])}"
     ),
     "set_nullable": lambda given: _nullable(given["column"], nullable=given["nullable"]),
+    "set_comment": lambda given: (
+        f"ALTER COLUMN {SPARK.identifier(given['column'])} COMMENT {SPARK.string(given['comment'])}"
+    ),
     "set_default": lambda given: _default(given["column"], given["expression"]),
     "add_constraint": lambda given: (
         f"ADD CONSTRAINT {SPARK.identifier(given['name'])} CHECK ({given['expression']})"

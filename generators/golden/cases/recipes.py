@@ -209,23 +209,23 @@ class Recipe:
 
     def set_properties(self, properties: Mapping[str, str]) -> Recipe:
         """Set table properties."""
-        return self._do(SetProperties(properties))
+        return self.do(SetProperties(properties))
 
     def unset_properties(self, *names: str) -> Recipe:
         """Unset table properties."""
-        return self._do(UnsetProperties(names))
+        return self.do(UnsetProperties(names))
 
     def set_transaction(self, application: str, version: int) -> Recipe:
         """Record the progress of an application."""
-        return self._do(SetTransaction(application, version))
+        return self.do(SetTransaction(application, version))
 
     def set_domain(self, domain: str, configuration: str | None) -> Recipe:
         """Set a metadata domain, or remove it."""
-        return self._do(SetDomain(domain, configuration))
+        return self.do(SetDomain(domain, configuration))
 
     def add_column(self, column: Field) -> Recipe:
         """Add a nullable column at the end."""
-        return self._do(AddColumn(column))
+        return self.do(AddColumn(column))
 
     def add_existing_column_refused(self, column: Field) -> Recipe:
         """Ask for a column that cannot be added; the last step, which is refused."""
@@ -247,23 +247,23 @@ class Recipe:
 
     def set_nullable(self, name: str, *, nullable: bool) -> Recipe:
         """Let a column have nulls, or have none from now on."""
-        return self._do(SetNullable(name, nullable))
+        return self.do(SetNullable(name, nullable))
 
     def rename_column(self, old: str, new: str) -> Recipe:
         """Rename a column."""
-        return self._do(RenameColumn(old, new))
+        return self.do(RenameColumn(old, new))
 
     def drop_column(self, name: str) -> Recipe:
         """Drop a column."""
-        return self._do(DropColumn(name))
+        return self.do(DropColumn(name))
 
     def reorder_columns(self, *names: str) -> Recipe:
         """Put the columns into another order."""
-        return self._do(ReorderColumns(names))
+        return self.do(ReorderColumns(names))
 
     def change_type(self, name: str, spelled: str) -> Recipe:
-        """Return a column a wider type, or one that is void any."""
-        return self._do(WidenColumn(name, type_of(spelled)))
+        """Give a column a wider type, or one that is void any."""
+        return self.do(WidenColumn(name, type_of(spelled)))
 
     def given(self) -> Recipe:
         """End the table that an implementation is given; what follows is for it to do."""
@@ -356,8 +356,8 @@ class Recipe:
             needs=needs,
         )
 
-    def _do(self, operation: Operation) -> Recipe:
-        """Take the step that an operation is."""
+    def do(self, operation: Operation) -> Recipe:
+        """Do an operation, as the step that its entry spells."""
         return self._take(recipe_step(operation, self.now), operation)
 
     def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:

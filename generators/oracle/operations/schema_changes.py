@@ -19,6 +19,7 @@ __all__ = [
     "DropColumn",
     "RenameColumn",
     "ReorderColumns",
+    "SetComment",
     "SetDefault",
     "SetNullable",
     "WidenColumn",
@@ -177,6 +178,28 @@ class SetNullable(Operation):
     def change(self, schema: Struct) -> Struct:
         """Give the schema with the column's declaration."""
         return _at(schema, (), _changing(self.name, lambda of: replace(of, nullable=self.nullable)))
+
+
+@operation(
+    "set_comment",
+    {"column": args.NAME("name"), "comment": args.TEXT("comment")},
+    judges="SCH-037",
+)
+@dataclass(frozen=True, slots=True)
+class SetComment(Operation):
+    """Set the comment of a top-level column; its other metadata stay."""
+
+    name: str
+    comment: str
+
+    def change(self, schema: Struct) -> Struct:
+        """Give the schema with the comment in the column's metadata."""
+        told = {"comment": self.comment}
+        return _at(
+            schema,
+            (),
+            _changing(self.name, lambda of: replace(of, metadata={**of.metadata, **told})),
+        )
 
 
 @operation(

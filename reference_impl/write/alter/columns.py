@@ -50,6 +50,7 @@ __all__ = [
     "drop_column",
     "rename_column",
     "reorder_columns",
+    "set_comment",
     "set_default",
     "set_nullable",
 ]
@@ -207,6 +208,17 @@ def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
                     f"column {name} has nulls", requirement="SCH-025", hint="delete or fill them"
                 )
     return _commit(transaction, schema)
+
+
+def set_comment(snapshot: Snapshot, name: str, comment: str) -> int:
+    """Set the comment of a column; its other metadata stay."""
+    transaction = _begin(snapshot, "CHANGE COLUMN", name)
+
+    def change(column: Field) -> Field:
+        # Obeys SCH-037.
+        return replace(column, metadata={**column.metadata, "comment": comment})
+
+    return _commit(transaction, _changed(snapshot.schema, (name,), change))
 
 
 def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:

@@ -44,6 +44,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "unset_properties": {"names": ["delta.enableTypeWidening"]},
     "reorder_columns": {"columns": ["name", "id"]},
     "set_nullable": {"column": "id", "nullable": False},
+    "set_comment": {"column": "name", "comment": "of a person"},
     "set_default": {"column": "name", "expression": "'x'"},
     "drop_feature": {"feature": "invariants"},
     "optimize": {},

@@ -11,6 +11,7 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import Recipe
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
+from generators.oracle.operations import SetComment
 
 __all__ = ["CHAPTERS"]
 
@@ -56,6 +57,12 @@ def _add_column(case: CaseWriter) -> None:
 def _reorder(case: CaseWriter) -> None:
     recipe = Recipe(_TOLD).append(_pairs(1, 2)).reorder_columns("name", "id").append(_pairs(3))
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@SCHEMA.case("write-comment", "A comment is set, and other metadata of columns stay", "SCH-037")
+def _comment(case: CaseWriter) -> None:
+    recipe = Recipe(_TOLD).append(_pairs(1)).do(SetComment("name", "of a customer"))
+    recipe.append(_pairs(2)).publish(case)
 
 
 @SCHEMA.case("write-add-taken-name", "A column whose name is taken is not added", "SCH-001")

@@ -205,6 +205,15 @@ def test_nulls_are_forbidden_only_where_there_are_none(table: Table) -> None:
     table.append(pa.table({"name": ["x"]}))
 
 
+def test_a_comment_is_set_and_other_metadata_stay(table: Table) -> None:
+    scale = {"scale": 7, "comment": "a number"}
+    field = {"name": "n", "type": "integer", "nullable": True, "metadata": scale}
+    table.create({"type": "struct", "fields": [field]})
+    table.set_comment("n", "a size")
+    [column] = table.snapshot().schema.fields
+    assert column.metadata == {"scale": 7, "comment": "a size"}
+
+
 def test_a_default_is_set_later_on(table: Table) -> None:
     table.create(SCHEMA, rows=rows(1))
     table.set_default("name", "'x'")
