@@ -147,10 +147,20 @@ class Checkpoint:
                 except DeltaError as error:
                     found[path] = Lines(faults=(Fault(line.place, error.message),))
                 except OSError:
-                    found[path] = Lines(faults=(Fault(where, "does not exist"),))
+                    fault = Fault(where, "does not exist")
+                    if self._is_there(f"{LOG_DIR}/{path}"):
+                        fault = Fault(line.place, "lies in the log, not in _sidecars", "elsewhere")
+                    found[path] = Lines(faults=(fault,))
                 else:
                     found[path] = self.read(where, sidecar=True)
         return found
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._storage.head(path)
+        except (OSError, ValueError, DeltaError):
+            return False
+        return True
 
     def forget(self) -> None:
         """Let go of what was read; it is read again when it is asked for again."""

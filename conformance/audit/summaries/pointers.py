@@ -129,6 +129,9 @@ def compactions(view: LogView) -> Findings:
         for found in line_findings("log/commit-line", documents, "COMP-005"):
             ours = found.requirement == "LOG-004"
             yield replace(found, requirement="COMP-005") if ours else found
+        for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
+            for line in content.of(action):
+                yield finding(requirement, line.place, f"a compaction has a {action} action")
         if file.end > max(view.log.commits, default=file.end):
             message = f"the compaction reaches to version {file.end}, which is not committed"
             yield finding("COMP-012", place, message, severity="warning")
@@ -183,6 +186,8 @@ def _same(
         if a != b:
             message = f"the {what} of the compaction differ from those of its commits"
             yield finding(requirement, place, message)
+    for name in sorted(want.domains.keys() - have.domains.keys()):
+        yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
     for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
         pair = want.adds[key], have.adds[key]
         for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
@@ -265,6 +270,7 @@ POINTER_CHECKS: Final = (
             "COMP-008",
             "COMP-009",
             "COMP-012",
+            "DOM-014",
             *schemas.requirements("log/commit-line"),
         ),
     ),

@@ -8,7 +8,7 @@ from conformance.judging.compare.documents import (
     compare_history,
     compare_snapshot,
 )
-from conformance.judging.compare.rows import Difference, compare_rows
+from conformance.judging.compare.rows import Difference, compare_rows, moved_rows
 
 __all__ = [
     "Difference",
@@ -17,4 +17,5 @@ __all__ = [
     "compare_history",
     "compare_rows",
     "compare_snapshot",
+    "moved_rows",
 ]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from conformance.judging.compare.canonical import canonical_values, render
 from conformance.judging.compare.families import family_of
 
-__all__ = ["Difference", "compare_rows"]
+__all__ = ["Difference", "compare_rows", "moved_rows"]
 
 _SHOWN: Final = 5
 _PAIRED: Final = 50
@@ -57,6 +57,13 @@ def compare_rows(expected: pa.Table, actual: pa.Table) -> Difference | None:
         or _compare_families(expected.schema, actual.schema)
         or _compare_multisets(expected, actual)
     )
+
+
+def moved_rows(before: pa.Table, after: pa.Table) -> tuple[int, int]:
+    """Count the rows that are gone and those that are new; tables have the same columns."""
+    order = sorted(before.column_names)
+    old, new = Counter(_keys(before, order)), Counter(_keys(after, order))
+    return (old - new).total(), (new - old).total()
 
 
 def _names(names: list[str]) -> str:

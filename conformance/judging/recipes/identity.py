@@ -77,6 +77,8 @@ def _fault(
     taken: Sequence[int],
 ) -> Fault | None:
     start, step = metadata[f"{_PREFIX}start"], metadata[f"{_PREFIX}step"]
+    if step == 0:
+        return "IDN-004", f"the step of {name} is 0"
     after = metadata.get(f"{_PREFIX}highWaterMark")
     sign = 1 if step > 0 else -1
     for value in values:

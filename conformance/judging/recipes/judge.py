@@ -34,7 +34,7 @@ from conformance.judging.recipes.identity import numbered, without_identities
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.steps import arguments_of, operation_of
-from conformance.judging.recipes.traces import Traces
+from conformance.judging.recipes.traces import Traces, misdeclared
 from conformance.requirements.judged import judged_step
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
@@ -346,6 +346,7 @@ def _asked(replayed: _Replay, number: int) -> Verdict | None:
 def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
     before, replayed.files = replayed.files, digests(replayed.table)
+    rows = replayed.rows
     over = written_over(replayed.table, before, replayed.files)
     lost = _cleared(replayed, name, step) if "kept" in step else None
     if over is not None or lost is not None:
@@ -360,7 +361,7 @@ def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdi
     # Rows that cannot be read, or are wrong, are no matter of advice.
     if verdict := _read_after(replayed, name, replayed.advance(told)):
         return verdict
-    for found in (identity, _traced(replayed, name, step), _cleared(replayed, name, step)):
+    for found in (identity, _traced(replayed, name, step, rows), _cleared(replayed, name, step)):
         if found is not None and not _advises(found):
             return found
         replayed.advice = replayed.advice or found
@@ -386,12 +387,19 @@ def _read_after(replayed: _Replay, name: str, rows: pa.Table | None) -> Verdict 
     return None if found is None else _wrong_rows(name, found)
 
 
-def _traced(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+def _traced(
+    replayed: _Replay, name: str, step: Mapping[str, Any], rows: pa.Table | None
+) -> Verdict | None:
     oracle = replayed.oracle.versions[-1] if replayed.history else None
     watch = replayed.watch
     assert watch.now is not None
     fault = replayed.traces.after(watch.former, watch.now, oracle, step["operation"])
     fault = fault or watch.after(step)
+    if fault is None and watch.former is not None and replayed.rows is not None:
+        versions = range(watch.former.version + 1, watch.now.version + 1)
+        with suppress(DeltaError):  # what cannot be read is reported where it is read
+            held = (scan(watch.former) if rows is None else rows, replayed.rows)
+            fault = misdeclared(replayed.table, versions, held)
     return None if fault is None else _broken(name, fault)
 
 

@@ -7,6 +7,7 @@ version for as long as it is not changed; and no commit, and no checksum, is eve
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.audit.grammar.log_files import LOG_DIR, name_of
+from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
 from conformance.golden.file_digests import digests
-from conformance.judging.compare import compare_rows
+from conformance.judging.compare import compare_rows, moved_rows
 from conformance.judging.recipes.checks import Fault
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, type_of
@@ -25,7 +26,7 @@ from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active
 from reference_impl.scan import scan
 
-__all__ = ["Traces"]
+__all__ = ["Traces", "misdeclared"]
 
 _ID, _CHANGED = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"
@@ -34,6 +35,29 @@ _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postima
 
 _UNTOUCHED: Final = ("commit", "checksum")
 """Kinds of log files that nobody writes again."""
+
+
+def misdeclared(table: Path, versions: range, rows: tuple[pa.Table, pa.Table]) -> Fault | None:
+    """Find rows that are new, or gone, while no file action says that data changed.
+
+    Args:
+        table: the table root.
+        versions: what a step committed.
+        rows: the rows before the step, and after it.
+
+    """
+    before, after = rows
+    paths = [table / LOG_DIR / commit_name(version) for version in versions]
+    if before.schema != after.schema or not all(path.exists() for path in paths):
+        return None  # rows of other columns are not comparable; a catalog has other commits
+    gone, new = moved_rows(before, after)
+    lines = [json.loads(line) for path in paths for line in path.read_bytes().splitlines() if line]
+    for kind, count, requirement in (("remove", gone, "REM-005"), ("add", new, "ADD-009")):
+        bodies = [line[kind] for line in lines if line.get(kind)]
+        if count and bodies and all(body.get("dataChange") is False for body in bodies):
+            what = "gone" if kind == "remove" else "new"
+            return requirement, f"{count} rows are {what}, and every {kind} has dataChange false"
+    return None
 
 
 @dataclass(slots=True)

@@ -348,6 +348,19 @@ def _annotations(case: CaseWriter) -> None:
 
 
 @MAPPING.case(
+    "mode-none-other-order", "In mode none a column is found by its name alone", "CM-024"
+)
+def _other_order(case: CaseWriter) -> None:
+    table = mapped_table(case, mode="none")
+    plain = [Field(each.name, each.type) for each in table.schema]
+    table.create()
+    for number, fields in enumerate((plain, plain[::-1])):
+        file = table.file(_rows(number), written_as=struct(*fields))
+        table.commit(add(table.register(DataFile(file.body, file.rows, table.schema))))
+    publish(case, table)
+
+
+@MAPPING.case(
     "mode-on-plain-protocol", "A mapping mode under version 1 has no effect", "CM-006", features=()
 )
 def _plain_protocol(case: CaseWriter) -> None:
