@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from conformance.audit import AuditError, audit
@@ -165,6 +166,16 @@ def test_a_checkpoint_beyond_the_limits_is_neither_read_nor_at_fault(tmp_path: P
     found = [each for each in audit(str(tmp_path / "table")) if each.limit]
     assert [(each.requirement, each.severity) for each in found] == [("CKPT-005", "warning")]
     assert found[0].limit == "checkpoint"
+
+
+@pytest.mark.parametrize("twice", ["add", "metaData", "protocol", "remove"])
+def test_a_checkpoint_with_a_column_twice_is_survived(twice: str, lake: Any) -> None:
+    root = _table(lake)
+    (path,) = lake.log.glob("*.checkpoint.parquet")
+    held = pq.read_table(path)
+    column = held.column(twice) if twice in held.column_names else pa.nulls(held.num_rows)
+    pq.write_table(held.append_column(twice, column).append_column(twice, column), path)
+    assert audit(str(root))
 
 
 def test_a_great_many_repeated_keys_are_reported(lake: Any) -> None:

@@ -95,7 +95,7 @@ def typed_values(subject: CheckpointView) -> Findings:
     paths = [entry.path for entry in subject.checkpoint.entries]
     for path in (*paths, *_sidecars(subject)):
         schema = None if path.endswith(".json") else _schema(storage, path)
-        held = schema.field("add").type if schema is not None and "add" in schema.names else None
+        held = _field(pa.struct(list(schema or ())), "add")
         parsed = _field(held, "partitionValues_parsed")
         if parsed is None or not pa.types.is_struct(parsed):
             continue
@@ -119,6 +119,7 @@ def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
 
 
 def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
+    """Give the type of the one field of a name; ``None`` where there is none, or several."""
     if of is None or not pa.types.is_struct(of):
         return None
     index = of.get_field_index(name)
