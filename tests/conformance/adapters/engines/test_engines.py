@@ -98,7 +98,7 @@ def test_it_refuses_what_is_not_there(engine: Adapter, table: str, tmp_path: Pat
 def test_a_refusal_says_the_same_wherever_the_table_lies(engine: Adapter, tmp_path: Path) -> None:
     """Else what blocks, and what a baseline knows, depends on the length of a path."""
     said = set()
-    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # noqa: S108  as short as can be
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
         for folder in (Path(short), tmp_path / ("a" * 60)):
             place = shutil.copytree(CASE / "delta", folder / "t")
             for commit in (place / "_delta_log").glob("*.json"):
