@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conformance.adapter import Claims, Request
+from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
 from conformance.judging.recipes.judge import unclaimed_operations
 from conformance.judging.recipes.needs import capabilities_of
@@ -47,7 +48,21 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
 
 
 def unclaimed_features(case: Case, claims: Claims) -> list[str]:
-    """Name the features of a case's table that an implementation does not claim to read."""
+    """Name the features, or the version, of a case's table that nobody claims to read."""
     # Version 2 implies the feature; version 3 says nothing of a feature that it does not list.
     legacy = {"columnMapping"} if claims.reader_version == 2 else set()
-    return sorted(case.features - claims.reader_features - legacy)
+    missing = sorted(case.features - claims.reader_features - legacy)
+    if not missing and claims.reader_version < 3 and not case.features:
+        version = _reader_version(case)
+        return [f"reader version {version}"] if version > claims.reader_version else []
+    return missing
+
+
+def _reader_version(case: Case) -> int:
+    """Give what a table without features of readers asks of them; 1 where nothing tells."""
+    path = case.table.parent / "table_info.json"
+    if not path.is_file():
+        return 1
+    protocol = parse_json(read_bytes(path)).get("protocol")
+    version = protocol.get("minReaderVersion") if isinstance(protocol, dict) else None
+    return version if type(version) is int else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -154,6 +155,21 @@ def test_reader_version_2_claims_column_mapping(bench: Bench) -> None:
     claims = replace(EVERYTHING, reader_version=2)
     verdict = bench(READ, refusing(), claims, features=("columnMapping",))
     assert verdict.hazard is Hazard.WRONG_REFUSAL
+
+
+@pytest.mark.parametrize(
+    ("claimed", "outcome"), [(1, Outcome.UNSUPPORTED), (2, Outcome.UNSUPPORTED), (3, Outcome.FAIL)]
+)
+def test_a_version_that_is_not_claimed_is_refused_with_right(
+    bench: Bench, claimed: int, outcome: Outcome
+) -> None:
+    """Version 3 without a feature in its list is version 3 all the same."""
+    folder = bench.folder / "chapter" / "case"
+    folder.mkdir(parents=True)
+    info = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": []}}
+    (folder / "table_info.json").write_text(json.dumps(info))
+    claims = replace(EVERYTHING, reader_version=claimed)
+    assert bench(READ, refusing("unsupported"), claims).outcome is outcome
 
 
 @pytest.mark.parametrize(

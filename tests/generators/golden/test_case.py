@@ -47,6 +47,8 @@ def _expected(case: CaseWriter, place: str) -> pa.Table:
         {"title": "x" * 71},
         {"title": "A sentence."},
         {"requirements": ()},
+        {"features": ("domainMetadata",)},
+        {"features": ("deletionVector",)},
     ],
 )
 def test_a_malformed_description_is_refused(changes: dict[str, Any]) -> None:

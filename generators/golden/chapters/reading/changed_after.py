@@ -157,7 +157,7 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
         "What commits change after a summary is as they left it",
         _requirements,
         partial(_changed, summarise=_summarise),
-        features=("deletionVectors", "v2Checkpoint", "domainMetadata"),
+        features=("deletionVectors", "v2Checkpoint"),
     )
 
 
@@ -192,6 +192,7 @@ for _name, _summarise in {"commits": lambda _table: None, "checkpoint": _classic
         "A protocol that lists less than before is in force as it stands",
         "REC-012 REC-002",
         partial(_lowered, summarise=_summarise),
+        features=("deletionVectors",),
     )
 
 

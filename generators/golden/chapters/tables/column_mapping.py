@@ -308,6 +308,80 @@ def _swapped_names(case: CaseWriter) -> None:
     publish(case, table)
 
 
+_PAIRED = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "string"), field("b", "string"))),
+    field("l", array(struct(field("a", "string"), field("b", "string")))),
+    field("m", map_of("string", struct(field("a", "string"), field("b", "string")))),
+)
+_PAIRED_ROWS: list[dict[str, Any]] = [
+    {"id": 1, "s": {"a": "in a", "b": "in b"}, "l": [{"a": "first", "b": None}]},
+    {"id": 2, "s": {"a": None, "b": "x"}, "m": {"key": {"a": None, "b": "last"}}},
+]
+
+
+def _crossed_inside(schema: Struct, key: str) -> Struct:
+    """Give nested fields what their sibling has under a key of column mapping."""
+
+    def inner(kind: Any) -> Any:
+        match kind:
+            case Struct((first, second)):
+                ours, theirs = first.metadata[key], second.metadata[key]
+                return Struct(
+                    (
+                        replace(first, metadata={**first.metadata, key: theirs}),
+                        replace(second, metadata={**second.metadata, key: ours}),
+                    )
+                )
+            case _ if hasattr(kind, "element"):
+                return replace(kind, element=inner(kind.element))
+            case _ if hasattr(kind, "value"):
+                return replace(kind, value=inner(kind.value))
+            case _:
+                return kind
+
+    return Struct(tuple(replace(each, type=inner(each.type)) for each in schema))
+
+
+def _crossed(case: CaseWriter, mode: str, key: str) -> None:
+    table = mapped_table(case, _PAIRED, mode=mode)
+    other = _crossed_inside(table.schema, key)
+    written = table.file(_PAIRED_ROWS, written_as=other, statistics=False)
+    file = table.register(DataFile(written.body, written.rows, table.schema))
+    table.create(add(file))
+    publish(case, table)
+
+
+@MAPPING.case(
+    "id-mode-nested-names-swapped", "In mode id the names of nested fields play no part", "CM-025"
+)
+def _swapped_inside(case: CaseWriter) -> None:
+    _crossed(case, "id", PHYSICAL_NAME_KEY)
+
+
+@MAPPING.case(
+    "name-mode-nested-wrong-ids", "In mode name the ids of nested fields play no part", "CM-032"
+)
+def _wrong_ids_inside(case: CaseWriter) -> None:
+    _crossed(case, "name", ID_KEY)
+
+
+@MAPPING.case(
+    "id-mode-missing-id-name-taken",
+    "In mode id a column whose id is absent is null, whatever has its name",
+    "CM-028",
+)
+def _name_taken(case: CaseWriter) -> None:
+    table = mapped_table(case, struct(field("id", "long"), field("name", "string")), mode="id")
+    number, name = table.schema
+    before = struct(number, replace(name, metadata={**name.metadata, ID_KEY: 3}))
+    table.properties["delta.columnMapping.maxColumnId"] = "3"
+    written = table.file([{"id": 1, "name": "of a column of before"}], written_as=before)
+    file = table.register(DataFile(written.body, [{"id": 1, "name": None}], table.schema))
+    table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
+    publish(case, table)
+
+
 @MAPPING.case(
     "id-mode-without-ids", "In mode id a file without ids gives nulls or is refused", "CM-027"
 )

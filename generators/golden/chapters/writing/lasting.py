@@ -23,7 +23,7 @@ from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["CHAPTERS"]
 
-TRACKING: Final = Chapter("row-tracking", since="2025", features=("rowTracking",))
+TRACKING: Final = Chapter("row-tracking", since="2025")
 IDENTITY: Final = Chapter("identity-columns")
 MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
@@ -99,7 +99,7 @@ def _identities(case: CaseWriter) -> None:
     "write-compaction-of-everything",
     "A log compaction keeps every kind of action of its range",
     "COMP-004 COMP-007 COMP-008 COMP-002",
-    features=("deletionVectors", "domainMetadata"),
+    features=("deletionVectors",),
 )
 def _compacted(case: CaseWriter) -> None:
     features = ("deletionVectors", "domainMetadata")

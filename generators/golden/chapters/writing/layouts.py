@@ -288,7 +288,12 @@ def _convert_partitions(case: CaseWriter) -> None:
     recipe.delete(compare("part", "=", "c", "string")).publish(case)
 
 
-@DESIGN.case("write-manifest", "A manifest of a table with vectors is refused", "DVD-010")
+@DESIGN.case(
+    "write-manifest",
+    "A manifest of a table with vectors is refused",
+    "DVD-010",
+    features=("deletionVectors",),
+)
 def _manifest(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
