@@ -37,6 +37,7 @@ from generators.golden.chapters.tables import (
     row_tracking,
 )
 from generators.golden.chapters.writing import columns as writing_columns
+from generators.golden.chapters.writing import expressions as writing_expressions
 from generators.golden.chapters.writing import features as writing_features
 from generators.golden.chapters.writing import lasting
 from generators.golden.chapters.writing import layouts as writing_layouts
@@ -76,6 +77,7 @@ _MODULES = (
     *reading.MODULES,
     writing,
     writing_columns,
+    writing_expressions,
     writing_features,
     writing_layouts,
     writing_operations,

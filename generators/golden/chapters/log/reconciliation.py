@@ -100,6 +100,46 @@ def _tombstones(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
+_MANY = 72
+"""More actions than a reader may want to take one by one."""
+
+
+def _uneven(number: int, file: DataFile) -> dict[str, Any]:
+    """Give an add action; its neighbours have other members."""
+    changes: dict[str, Any] = {}
+    if number % 8 == 3:
+        changes["tags"] = {"k": f"é{number}", "none": None} if number % 16 == 3 else {}
+    if number % 9 == 4:
+        changes["stats"] = ... if number % 2 else None
+    return add(file, **changes)
+
+
+@RECONCILIATION.case(
+    "many-in-one-commit",
+    "Commits with many uneven file actions are read as those with few",
+    "REC-006 REC-018 REC-008",
+)
+def _many(case: CaseWriter) -> None:
+    table = _table(case, partition_columns=("name",))
+    names = ("a", None, "b c", "é")
+    files = [
+        table.file([{"id": number}], partition={"name": names[number % 4]})
+        for number in range(_MANY)
+    ]
+    table.create(*(_uneven(number, file) for number, file in enumerate(files)))
+    gone, new = files[: _MANY - 4], [table.file([{"id": 100}], partition={"name": "a"})]
+    back = files[5]
+    table.commit(
+        *(remove(file) for file in gone[:30]),
+        txn("app", 7),
+        add(new[0]),
+        *(remove(file) for file in gone[30:]),
+        operation="DELETE",
+    )
+    table.commit(add(back))
+    publish(case, table)
+
+
 @dataclass(frozen=True, slots=True)
 class _Contradiction:
     """A commit that says one thing twice.

@@ -1,0 +1,201 @@
+"""Cases of writing: the SQL of constraints and generated columns, as the standard of SQL has it.
+
+Values are given with the rows: whoever evaluates the expression otherwise refuses them, and who
+does not evaluate it at all takes the row that breaks it. No clause says which functions there are:
+what engines of Delta lack, such as MOD or an escape of LIKE, is not asked for.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.recipes import Recipe
+from generators.oracle.delta_schema import field, struct
+
+__all__ = ["CHAPTERS"]
+
+CHECKS: Final = Chapter("check-constraints")
+GENERATED: Final = Chapter("generated-columns", since="2025")
+
+_T, _F, _N = True, False, None
+
+_GIVEN: Final = (
+    field("a", "long"), field("b", "long"), field("s", "string"), field("d", "date"),
+    field("t", "boolean"),
+)  # fmt: skip
+_ROWS: Final[tuple[dict[str, Any], ...]] = (
+    {"a": 1, "b": 1, "s": "a%b", "d": dt.date(2024, 2, 29), "t": True},
+    {"a": 1, "b": 2, "s": "aXb", "d": dt.date(2023, 12, 31), "t": False},
+    {"a": -3, "b": 2, "s": "Ab", "d": dt.date(2024, 1, 1), "t": True},
+    {"a": None, "b": 2, "s": None, "d": None, "t": None},
+)
+
+_LOGIC: Final = (
+    ("a = b", [_T, _F, _F, _N]),
+    ("a <> b", [_F, _T, _T, _N]),
+    ("a < b", [_F, _T, _T, _N]),
+    ("a <= b", [_T, _T, _T, _N]),
+    ("b > a", [_F, _T, _T, _N]),
+    ("a >= b", [_T, _F, _F, _N]),
+    ("a = 1 AND b = 2", [_F, _T, _F, _N]),
+    ("a = 1 AND b = 3", [_F, _F, _F, _F]),
+    ("a = 1 OR b = 2", [_T, _T, _T, _T]),
+    ("a = 1 OR b = 1", [_T, _T, _F, _N]),
+    ("a = 1 OR a = -3 AND b = 3", [_T, _T, _F, _N]),
+    ("(a = 1 OR a = -3) AND b = 2", [_F, _T, _T, _N]),
+    ("NOT a = 1", [_F, _F, _T, _N]),
+    ("NOT a = 1 AND b = 2", [_F, _F, _T, _N]),
+    ("t", [_T, _F, _T, _N]),
+    ("t AND TRUE", [_T, _F, _T, _N]),
+    ("t OR FALSE", [_T, _F, _T, _N]),
+    ("a IN (1, 2)", [_T, _T, _F, _N]),
+    ("a NOT IN (1, 2)", [_F, _F, _T, _N]),
+    ("a IN (1, NULL)", [_T, _T, _N, _N]),
+    ("a BETWEEN 0 AND 1", [_T, _T, _F, _N]),
+    ("a NOT BETWEEN -3 AND 0", [_T, _T, _F, _N]),
+    ("a BETWEEN 1 AND b AND b = 2", [_F, _T, _F, _N]),
+    ("a IS NULL", [_F, _F, _F, _T]),
+    ("a IS NOT NULL", [_T, _T, _T, _F]),
+    ("a IS DISTINCT FROM b", [_F, _T, _T, _T]),
+    ("a IS NOT DISTINCT FROM b", [_T, _F, _F, _F]),
+    ("t IS TRUE", [_T, _F, _T, _F]),
+    ("t IS NOT TRUE", [_F, _T, _F, _T]),
+    ("t IS FALSE", [_F, _T, _F, _F]),
+    ("t IS NOT FALSE", [_T, _F, _T, _T]),
+    ("s LIKE 'a%'", [_T, _T, _F, _N]),
+    ("s LIKE '_b'", [_F, _F, _T, _N]),
+    ("s NOT LIKE '%X%'", [_T, _F, _T, _N]),
+    ("s = 'a%b'", [_T, _F, _F, _N]),
+    ("s < 'a'", [_F, _F, _T, _N]),
+    ("d >= DATE '2024-01-01'", [_T, _F, _T, _N]),
+    ("d = CAST('2024-02-29' AS DATE)", [_T, _F, _F, _N]),
+)
+
+_NUMBERS: Final = (
+    ("a + b", [2, 3, -1, _N]),
+    ("a - b", [0, -1, -5, _N]),
+    ("a * b", [1, 2, -6, _N]),
+    ("a - b - 1", [-1, -2, -6, _N]),
+    ("a + b * 10", [11, 21, 17, _N]),
+    ("(a + b) * 10", [20, 30, -10, _N]),
+    ("-a", [-1, -1, 3, _N]),
+    ("+a", [1, 1, -3, _N]),
+    ("ABS(a)", [1, 1, 3, _N]),
+    ("(a + 10) % 3", [2, 2, 1, _N]),
+    ("CHAR_LENGTH(s)", [3, 3, 2, _N]),
+    ("COALESCE(a, b)", [1, 1, -3, 2]),
+    ("COALESCE(a, NULL, 7)", [1, 1, -3, 7]),
+    ("NULLIF(a, b)", [_N, 1, -3, _N]),
+    ("CASE WHEN a > 0 THEN 10 WHEN a < 0 THEN 20 ELSE 30 END", [10, 10, 20, 30]),
+    ("CASE WHEN a > 0 THEN b END", [1, 2, _N, _N]),
+    ("CASE b WHEN 1 THEN 100 WHEN 2 THEN 200 END", [100, 200, 200, 200]),
+    ("CASE a WHEN 1 THEN b ELSE 0 END", [1, 2, 0, 0]),
+    ("CASE WHEN t THEN CASE WHEN a = 1 THEN 1 ELSE 2 END ELSE 3 END", [1, 3, 2, 3]),
+    ("CAST('12' AS BIGINT) + a", [13, 13, 9, _N]),
+    ("CAST(a AS INTEGER)", [1, 1, -3, _N]),
+    ("CAST(a AS SMALLINT)", [1, 1, -3, _N]),
+    ("CAST(CAST(a AS DOUBLE) AS BIGINT)", [1, 1, -3, _N]),
+    ("CAST(a AS DECIMAL(10, 0))", [1, 1, -3, _N]),
+)
+
+_TEXTS: Final = (
+    ("UPPER(s)", ["A%B", "AXB", "AB", _N]),
+    ("LOWER(s)", ["a%b", "axb", "ab", _N]),
+    ("SUBSTRING(s, 2, 1)", ["%", "X", "b", _N]),
+    ("SUBSTRING(s FROM 2 FOR 1)", ["%", "X", "b", _N]),
+    ("SUBSTRING(s FROM 2)", ["%b", "Xb", "b", _N]),
+    ("COALESCE(s, 'none')", ["a%b", "aXb", "Ab", "none"]),
+    ("NULLIF(s, 'Ab')", ["a%b", "aXb", _N, _N]),
+    ("CASE WHEN a = 1 THEN 'one' ELSE s END", ["one", "one", "Ab", _N]),
+    ("CASE s WHEN 'Ab' THEN UPPER(s) ELSE LOWER('NO') END", ["no", "no", "AB", "no"]),
+    ("CAST(NULL AS STRING)", [_N, _N, _N, _N]),
+    ("s", ["a%b", "aXb", "Ab", _N]),
+)
+
+_EXACT: Final = (
+    ("a * 1.5", [Decimal(value) for value in ("1.50", "1.50", "-4.50")] + [_N]),
+    ("a + 0.25", [Decimal(value) for value in ("1.25", "1.25", "-2.75")] + [_N]),
+    ("CAST('2.50' AS DECIMAL(5, 2)) - a", [Decimal(v) for v in ("1.50", "1.50", "5.50")] + [_N]),
+)
+
+_SETS: Final = (
+    ("logic", "logic of three values", "boolean", _LOGIC),
+    ("numbers", "arithmetic, CASE and casts", "long", _NUMBERS),
+    ("texts", "text", "string", _TEXTS),
+    ("exact", "decimals", "decimal(10,2)", _EXACT),
+)
+
+
+def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter) -> None:
+    """Write values that expressions give; after them one of a number that gives another."""
+    columns = [
+        field(f"g{at}", kind, metadata={"delta.generationExpression": expression})
+        for at, (expression, _) in enumerate(expressions)
+    ]
+    rows = [
+        {**row, **{f"g{at}": values[number] for at, (_, values) in enumerate(expressions)}}
+        for number, row in enumerate(_ROWS)
+    ]
+    recipe = Recipe(struct(*_GIVEN, *columns), features=("generatedColumns",)).append(rows[:1])
+    if broken is None:
+        recipe.append(rows[1:]).publish(case)
+        return
+    name = f"g{broken}"
+    recipe.append([{**rows[1], name: not rows[1][name]}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
+
+
+for _name, _what, _kind, _expressions in _SETS:
+    GENERATED.define(
+        f"write-sql-{_name}",
+        f"Generated values are what SQL gives for {_what}",
+        "GEN-004 GEN-005",
+        partial(_generated, _kind, _expressions, None),
+    )
+
+GENERATED.define(
+    "write-sql-broken",
+    "A value that SQL does not give is refused",
+    "GEN-004",
+    partial(_generated, "boolean", _LOGIC, len(_LOGIC) - 1),
+)
+
+_RULE: Final = "a IN (1, -3) AND (s LIKE 'a%' OR NOT t IS FALSE) AND b BETWEEN 1 AND 2"
+
+
+def _checked(row: dict[str, Any] | None, case: CaseWriter) -> None:
+    recipe = Recipe(struct(*_GIVEN)).append(list(_ROWS[:1]))
+    recipe.keep("add_constraint", name="rule", expression=_RULE).append(list(_ROWS[1:3]))
+    if row is None:
+        recipe.publish(case)
+        return
+    recipe.append([row]).publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
+CHECKS.define(
+    "write-sql-obeyed",
+    "Rows that obey a constraint of several parts are written",
+    "CHK-005",
+    partial(_checked, None),
+    since="2025",
+)
+for _name, _change in (
+    ("list", {"a": 2}),
+    ("range", {"b": 3}),
+    ("choice", {"s": "Xa", "t": False}),
+    ("null", {"a": None}),
+):
+    CHECKS.define(
+        f"write-sql-broken-{_name}",
+        "A row that breaks one part of a constraint is refused",
+        "CHK-006",
+        partial(_checked, {**_ROWS[0], **_change}),
+        since="2025",
+    )
+
+CHAPTERS: Final = (CHECKS, GENERATED)

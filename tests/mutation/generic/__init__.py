@@ -1,0 +1,1 @@
+"""Generic mutants of the reference implementation, drawn at random and judged by the gate."""

@@ -1,0 +1,222 @@
+"""Every generic mutant of the reading and writing code, by the operators of mutmut.
+
+A mutant is one operator, constant, comparison, call or assignment changed in one place. What is
+left out, and why, is in :data:`LEFT_OUT` and in :class:`_Finder`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+from mutmut.mutation.mutators import mutation_operators
+
+from generic.mutant import PACKAGE, Mutant
+
+__all__ = ["LEFT_OUT", "drawn", "population"]
+
+LEFT_OUT = {
+    "errors.py": "names and messages of refusals; no clause says how to word one",
+    "expressions/growth.py": "a bound on memory",
+    "expressions/limits.py": "a bound on memory",
+    "limits.py": "bounds on memory and time",
+    "log/checkpoints/bounds.py": "a bound on memory",
+    "parquet/": "bounds on what a damaged Parquet file makes a decoder allocate",
+    "snapshot/checksum.py": "holds a checksum against its version, which no request asks for",
+    "snapshot/live_files.py": "a listing for callers in Python, which no request asks for",
+    "storage/": "disks and object stores; tests/crashes and tests/races let them fail",
+    "untrusted.py": "bounds on numbers and nesting in hostile text",
+    "write/commit/conflicts.py": "needs another writer at the same time, as tests/races has it",
+}
+"""Modules that no request of the adapter contract puts to work on what the protocol speaks of."""
+
+_UNTOUCHED = frozenset({"len", "isinstance", "cast", "TypeVar", "NewType", "getLogger"})
+"""Calls that stay: the first two mutmut leaves alone as well, the others only name types."""
+
+_TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
+"""Methods of a logger."""
+
+_SHOWN = frozenset({"__repr__", "__str__"})
+_NAMES = frozenset({"__all__", "__slots__"})
+_STATIC = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.Raise)
+"""Types, decorators and imports; and what an error says, which no clause does."""
+
+_NAMED = (cst.FunctionDef, cst.ClassDef)
+_INNER = (cst.FunctionDef, cst.Lambda, cst.Parameters)
+"""What is executed when it is called, but for the defaults of its parameters."""
+
+
+@cache
+def _error_names() -> frozenset[str]:
+    tree = cst.parse_module((PACKAGE / "errors.py").read_text())
+    names = {each.name.value for each in tree.body if isinstance(each, cst.ClassDef)}
+    return frozenset({*names, "ValueError", "TypeError", "OSError", "OverflowError"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A change, before its code is made."""
+
+    node: cst.CSTNode
+    mutated: cst.CSTNode
+    operator: str
+    line: int
+    within: str
+    executed: tuple[int, ...]
+
+
+class _Finder(cst.CSTVisitor):
+    """Finds what can be changed, outside of messages, logging, types and names."""
+
+    METADATA_DEPENDENCIES = (PositionProvider,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[_Spot] = []
+        self._statements: list[tuple[int, int]] = []
+        self._inner = [False]
+        self._names: list[str] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if self._left_out(node):
+            return False
+        if isinstance(node, _INNER):
+            self._inner.append(not isinstance(node, cst.Parameters))
+        if isinstance(node, _NAMED):
+            self._names.append(node.name.value)
+        span = self._span(node)
+        if span and isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+            self._statements.append(span)
+        if span:
+            for kind, operator in mutation_operators:
+                if isinstance(node, kind):
+                    self._add(node, span, operator)
+        return True
+
+    def _add(self, node: cst.CSTNode, span: tuple[int, int], operator: object) -> None:
+        begun = self._statements[-1][0] if self._statements else span[0]
+        lines = tuple(range(begun, span[1] + 1)) if self._inner[-1] else ()
+        name = operator.__name__.removeprefix("operator_")
+        for mutated in operator(node):
+            self.found.append(_Spot(node, mutated, name, span[0], ".".join(self._names), lines))
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        if self._left_out(original_node):
+            return
+        if isinstance(original_node, _INNER):
+            self._inner.pop()
+        if isinstance(original_node, _NAMED):
+            self._names.pop()
+        if isinstance(original_node, cst.BaseSmallStatement | cst.BaseCompoundStatement) and (
+            self._span(original_node)
+        ):
+            self._statements.pop()
+
+    def _span(self, node: cst.CSTNode) -> tuple[int, int] | None:
+        place = self.get_metadata(PositionProvider, node, None)
+        return None if place is None else (place.start.line, place.end.line)
+
+    def _left_out(self, node: cst.CSTNode) -> bool:  # noqa: PLR0911  a table of kinds
+        match node:
+            case cst.FunctionDef(name=cst.Name(value)):
+                return value in _SHOWN
+            case cst.If(test=cst.Name("TYPE_CHECKING")):
+                return True
+            case cst.Expr(value=cst.BaseString()):
+                return True
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value)), *_]):
+                return value in _NAMES
+            case cst.AnnAssign(annotation=cst.Annotation(annotation=cst.Name("TypeAlias"))):
+                return True
+            case cst.Call(func=cst.Name(value)):
+                return value in _UNTOUCHED or value in _error_names()
+            case cst.Call(func=cst.Attribute(value=cst.Name("_log"), attr=cst.Name(value))):
+                return value in _TOLD
+            case cst.Param(default=cst.BaseExpression() as given):
+                # As mutmut: others may raise where the function is defined.
+                return not isinstance(given, cst.Name | cst.BaseNumber | cst.BaseString)
+        return isinstance(node, _STATIC)
+
+
+def _modules() -> Iterator[Path]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if not any(name == out or (out[-1] == "/" and name.startswith(out)) for out in LEFT_OUT):
+            yield path
+
+
+@cache
+def _spots(path: Path) -> tuple[cst.Module, tuple[_Spot, ...]]:
+    wrapper = MetadataWrapper(cst.parse_module(path.read_text()))
+    finder = _Finder()
+    wrapper.visit(finder)
+    return wrapper.module, tuple(finder.found)
+
+
+def population() -> list[tuple[Path, int]]:
+    """Give the place of every mutant: its module, and its number among those of the module."""
+    return [(path, number) for path in _modules() for number in range(len(_spots(path)[1]))]
+
+
+def _made(path: Path, number: int) -> Mutant | None:
+    """Make a mutant; ``None`` where the change leaves code that Python does not take."""
+    module, spots = _spots(path)
+    spot = spots[number]
+    code = module.deep_replace(spot.node, spot.mutated).code
+    try:
+        compile(code, str(path), "exec", dont_inherit=True)
+    except SyntaxError:
+        return None
+    was, becomes = _difference(module.code, code)
+    return Mutant(
+        path.relative_to(PACKAGE).as_posix(),
+        spot.line,
+        spot.within,
+        spot.operator,
+        was,
+        becomes,
+        spot.executed,
+        code,
+    )
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Count the lines that both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _difference(before: str, after: str) -> tuple[str, str]:
+    """Give the lines that differ, those of each text in one."""
+    old, new = before.splitlines(), after.splitlines()
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    return tuple(  # type: ignore[return-value]
+        " ".join(" ".join(lines[start : len(lines) - end]).split()) for lines in (old, new)
+    )
+
+
+def drawn(seed: int, count: int, places: Sequence[tuple[Path, int]] | None = None) -> list[Mutant]:
+    """Draw mutants at random, each at most once.
+
+    Args:
+        seed: of the order in which they are drawn; a larger count only goes on.
+        count: how many.
+        places: what to draw from, all of the population when ``None``.
+
+    """
+    order = list(population() if places is None else places)
+    random.Random(seed).shuffle(order)  # noqa: S311  a sample, no secret
+    found: list[Mutant] = []
+    for path, number in order:
+        if len(found) == count:
+            break
+        mutant = _made(path, number)
+        if mutant is not None:
+            found.append(mutant)
+    return found

@@ -1,0 +1,97 @@
+"""A copy of the reference implementation, with one module changed, beside the one that judges."""
+
+from __future__ import annotations
+
+import compileall
+import importlib
+import importlib.util
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from conformance.adapter import Adapter
+from conformance.workers.resolve import BUILT_IN
+from generic.mutant import PACKAGE, Mutant
+
+__all__ = ["adapter_of", "copied"]
+
+_NAME = PACKAGE.name
+_ADAPTER = BUILT_IN["ours"].partition(":")[0]
+
+
+def copied(folder: Path) -> Path:
+    """Copy the package into a folder and compile it; gives the copy."""
+    shutil.copytree(PACKAGE, folder / _NAME, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(folder, quiet=2)
+    return folder / _NAME
+
+
+class _Changed(SourceFileLoader):
+    """Loads other code than the file has."""
+
+    def __init__(self, name: str, path: str, code: str) -> None:
+        super().__init__(name, path)
+        self._code = code
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self._code, self.get_filename(fullname), "exec", dont_inherit=True)
+
+
+class _Finder(MetaPathFinder):
+    """Finds the package in its copy, and the adapter anew."""
+
+    def __init__(self, copy: Path, mutant: Mutant | None) -> None:
+        self._home = str(copy.parent)
+        self._path = None if mutant is None else str(copy / mutant.module)
+        self._code = "" if mutant is None else mutant.code
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != _NAME:
+            return None
+        spec = PathFinder.find_spec(fullname, [self._home] if path is None else path, target)
+        if spec is not None and spec.origin == self._path:
+            spec.loader = _Changed(fullname, spec.origin, self._code)
+        return spec
+
+
+def adapter_of(copy: Path, mutant: Mutant | None) -> Adapter:
+    """Give the adapter of the copy, which has modules of its own in this process.
+
+    The judge keeps the package that it has: what is loaded here is seen by the adapter alone.
+
+    Args:
+        copy: what :func:`copied` gave.
+        mutant: the change; the copy is as the package without one.
+
+    Raises:
+        Exception: what the changed code raises when it is imported.
+
+    """
+    kept = {
+        name: module
+        for name, module in sys.modules.items()
+        if name == _ADAPTER or name.partition(".")[0] == _NAME
+    }
+    for name in kept:
+        del sys.modules[name]
+    finder = _Finder(copy, mutant)
+    sys.meta_path.insert(0, finder)
+    try:
+        adapter: Adapter = importlib.import_module(_ADAPTER).create()
+        for path in sorted(copy.rglob("*.py")):
+            # What would be imported later would be looked for among the modules of the judge.
+            parts = path.relative_to(copy.parent).with_suffix("").parts
+            importlib.import_module(".".join(part for part in parts if part != "__init__"))
+        return adapter
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [*sys.modules]:
+            if name == _ADAPTER or name.partition(".")[0] == _NAME:
+                del sys.modules[name]
+        sys.modules.update(kept)

@@ -1,0 +1,97 @@
+"""Generic mutants are drawn as they should be, and judged apart from the judge."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from generic import cli
+from generic.crew import Ended, each_in_a_fork
+from generic.judging import executed_by, items, killer
+from generic.mutant import PACKAGE, Mutant
+from generic.population import LEFT_OUT, drawn, population
+from generic.tree import adapter_of, copied
+
+pytestmark = pytest.mark.mutation
+
+READ = "action-reconciliation"
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(tmp_path_factory.mktemp("copy"))
+
+
+@pytest.fixture(scope="module")
+def sample() -> list:
+    return drawn(1, 40)
+
+
+def test_a_seed_draws_the_same_again_and_a_larger_count_goes_on(sample: list) -> None:
+    assert [each.id for each in drawn(1, 10)] == [each.id for each in sample[:10]]
+    assert [each.id for each in drawn(2, 10)] != [each.id for each in sample[:10]]
+
+
+def test_each_mutant_has_an_id_of_its_own(sample: list) -> None:
+    assert len({each.id for each in sample}) == len(sample)
+
+
+def test_nothing_that_is_left_out_is_drawn() -> None:
+    modules = {path.relative_to(PACKAGE).as_posix() for path, _ in population()}
+    assert "snapshot/replay.py" in modules
+    for name in LEFT_OUT:
+        assert (PACKAGE / name).exists()
+        assert not any(module.startswith(name) for module in modules)
+
+
+def test_a_mutant_is_one_change_that_compiles(sample: list) -> None:
+    for each in sample:
+        assert each.was != each.becomes
+        assert each.code != (PACKAGE / each.module).read_text()
+
+
+def _loaded() -> dict[str, ModuleType]:
+    return {name: m for name, m in sys.modules.items() if name.startswith("reference_impl")}
+
+
+def _of(module: str, text: str) -> Mutant:
+    """Draw mutants of one module until one says a text."""
+    places = [place for place in population() if place[0] == PACKAGE / module]
+    return next(each for each in drawn(1, len(places), places) if text in each.becomes)
+
+
+def test_the_judge_keeps_the_right_implementation(copy: Path, sample: list) -> None:
+    before = _loaded()
+    adapter = adapter_of(copy, sample[0])
+    assert _loaded() == before
+    assert type(adapter).__module__ == "conformance.adapters.ours"
+
+
+def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:
+    asked = [n for n, item in enumerate(items()) if item.chapter == READ][:20]
+    lines = executed_by(copy, asked, lambda _: None)
+    assert lines.failed == []
+    wrong = _of("snapshot/replay.py", "None")
+    near = lines.candidates(wrong)
+    assert set(near) <= set(asked)
+    assert killer(copy, wrong, [items()[n] for n in asked]) is not None
+
+
+def test_a_job_that_ends_its_process_costs_itself_alone() -> None:
+    def leave(_tell: object) -> None:
+        raise SystemExit(3)
+
+    found = dict(each_in_a_fork([leave, lambda _: 7], 2))
+    assert found == {0: Ended("exit status 3"), 1: 7}
+
+
+def test_shards_are_parts_of_the_draw(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["--list", "--count", "7", "--seed", "1"])
+    whole = capsys.readouterr().out.splitlines()
+    parts = []
+    for number in (1, 2):
+        cli.main(["--list", "--count", "7", "--seed", "1", "--shard", f"{number}/2"])
+        parts += capsys.readouterr().out.splitlines()
+    assert sorted(parts) == sorted(whole)
