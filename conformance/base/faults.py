@@ -95,5 +95,5 @@ class AdapterStartError(AdapterError):
     """The adapter did not come up or did not say who it is."""
 
     def __init__(self, message: str, details: str = "") -> None:
-        """Return the message the kind ``start``."""
+        """Give the message the kind ``start``."""
         super().__init__("start", message, details)

@@ -28,7 +28,7 @@ ROWS_WRITTEN: Final = "SNAP-008"
 def at_level(
     verdict: Verdict, judged: str, asked: str, registry: Registry, revision: str = "upstream"
 ) -> Verdict:
-    """Return a verdict its requirement, and the outcome that the level of that one has.
+    """Return a verdict with its requirement and the outcome that the level of that one has.
 
     Args:
         verdict: as the judge took it.

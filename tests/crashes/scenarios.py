@@ -77,7 +77,7 @@ def build(root: Path, base: str) -> None:
 
 
 def grown(root: Path) -> None:
-    """Return every partition one file more, so that there is something to put together."""
+    """Give every partition one file more, so that there is something to put together."""
     Table(root).append(arrow(5, 6))
 
 

@@ -90,7 +90,7 @@ class RowRules(SideBySide):
     @only_if(lambda self: generations(self.schema))
     @operation(2, rows=ROWS, off=st.sampled_from((0, 0, 1)))
     def append_generated(self, rows: list[DrawnRow], off: int) -> None:
-        """Return the value of a generated column, right or wrong."""
+        """Give a value to a generated column, right or wrong."""
         made = sorted(generations(self.schema))
         given, _ = self.bring(rows)
         full = [
@@ -106,7 +106,7 @@ class RowRules(SideBySide):
     @only_if(lambda self: identities(self.schema))
     @operation(1, rows=ROWS, first=st.integers(-30, 30))
     def append_identity(self, rows: list[DrawnRow], first: int) -> None:
-        """Return the value of an identity column, whether that is allowed or not."""
+        """Give a value to an identity column, whether that is allowed or not."""
         for name in identities(self.schema):
             given, _ = self.bring(rows)
             full = [{**row, name: first + at} for at, row in enumerate(given)]

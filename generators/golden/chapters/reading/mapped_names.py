@@ -46,7 +46,7 @@ No name occurs twice in a schema: the text of 2025 wants physical names that are
 
 
 def _turned(columns: Struct) -> Struct:
-    """Return every column, nested ones too, an id and the physical name of another column."""
+    """Give every column, nested ones too, an id and the physical name of another column."""
     counter = 0
 
     def mapped(column: Field) -> Field:

@@ -421,9 +421,7 @@ def _annotations(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case(
-    "mode-none-other-order", "In mode none a column is found by its name alone", "CM-024"
-)
+@MAPPING.case("mode-none-other-order", "In mode none a column is found by its name alone", "CM-024")
 def _other_order(case: CaseWriter) -> None:
     table = mapped_table(case, mode="none")
     plain = [Field(each.name, each.type) for each in table.schema]

@@ -47,7 +47,7 @@ def _keyed(*numbers: int) -> list[dict[str, Any]]:
 
 
 def _everything(recipe: Recipe) -> Recipe:
-    """Return a table something of every action that a checkpoint keeps."""
+    """Give a table something of every action that a checkpoint keeps."""
     recipe.append(_keyed(1, 2, 3)).append(_keyed(4)).delete(compare("id", "=", 2, "long"))
     return recipe.set_transaction("app", 3).set_transaction("other", 1)
 
