@@ -28,10 +28,10 @@ import pyarrow.parquet as pq
 
 from generators.golden.cases.filters import Filter
 from generators.materialise.data.arrow_rows import Row, arrow_table
-from generators.materialise.log.protocols import FEATURES
 from generators.oracle.delta_schema import Field, Struct
 from generators.placeholders import found_in
 from generators.spec_files import spec_folder
+from schemas.features import FEATURES
 
 __all__ = [
     "REVISIONS",
@@ -112,7 +112,7 @@ class CaseInfo:
             raise CaseError(f"{self.id}: a case names the requirements that it judges")
         for name in self.features:
             # Who refuses the table for want of a feature that no reader needs would not be judged.
-            if name not in FEATURES or not FEATURES[name].reader:
+            if name not in FEATURES or FEATURES[name].kind != "reader_writer":
                 raise CaseError(f"{self.id}: {name} is no feature of readers")
 
     @property
