@@ -6,9 +6,11 @@ can read; what a table of ours says in it is written there by ``python -m confor
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.adapter import WRITE_OPERATIONS
@@ -39,12 +41,6 @@ def _step(entry: Entry) -> dict[str, Any]:
         },
     }
 
-
-def _enum(words: Iterable[str], *place: str | int) -> tuple[tuple[str | int, ...], Any]:
-    return (*place, "enum"), sorted(words)
-
-
-_CLAIMS: Final = ("properties", "claims", "properties")
 
 _WRAPPING: Final = (
     {
@@ -78,48 +74,44 @@ def _spec(word: str) -> list[dict[str, Any]]:
     ]
 
 
-SCHEMAS: Final[Mapping[str, Mapping[tuple[str | int, ...], Any]]] = {
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "schemas/kit/recipe-step.schema.json": {
-        ("allOf",): [_step(entry) for _, entry in sorted(OPERATIONS.items())],
-        **dict([_enum(OPERATIONS, "properties", "operation")]),
+        "properties/operation/enum": sorted(OPERATIONS),
+        "allOf": [_step(entry) for _, entry in sorted(OPERATIONS.items())],
     },
-    "schemas/kit/history.schema.json": dict(
-        [
-            _enum(
-                (entry.name for entry in OPERATIONS.values() if entry.history),
-                *("properties", "operations", "items", "properties", "operation"),
-            )
-        ]
-    ),
-    "schemas/kit/adapter-request.schema.json": dict(
-        [_enum(WRITE_OPERATIONS, "$defs", "operation")]
-    ),
-    "schemas/kit/adapter-description.schema.json": dict(
-        _enum(words, *_CLAIMS, name, "items") for name, words in WORDS.items()
-    ),
+    "schemas/kit/history.schema.json": {
+        "properties/operations/items/properties/operation/enum": sorted(
+            entry.name for entry in OPERATIONS.values() if entry.history
+        ),
+    },
+    "schemas/kit/adapter-request.schema.json": {
+        "$defs/operation/enum": sorted(WRITE_OPERATIONS),
+    },
+    "schemas/kit/adapter-description.schema.json": {
+        f"properties/claims/properties/{name}/items/enum": sorted(words)
+        for name, words in WORDS.items()
+    },
     "schemas/kit/spec.schema.json": {
-        ("properties", "type", "enum"): [*QUESTIONS, *_WRAPPED],
-        ("properties", "of", "enum"): [*QUESTIONS],
-        ("then", "allOf"): [*_WRAPPING, *_spec("of")],
-        ("else", "allOf"): _spec("type"),
+        "properties/type/enum": [*QUESTIONS, *_WRAPPED],
+        "properties/of/enum": [*QUESTIONS],
+        "then/allOf": [*_WRAPPING, *_spec("of")],
+        "else/allOf": _spec("type"),
         **{
-            ("$defs", f"{name}Spec", "propertyNames", "enum"): [*_FIELDS, *question.parameters]
+            f"$defs/{name}Spec/propertyNames/enum": [*_FIELDS, *question.parameters]
             for name, question in QUESTIONS.items()
             if question.request is not None
         },
     },
 }
-"""The files, and in each of them the places that a table gives."""
+"""The files, and in each of them the places that a table gives, as JSON pointers."""
 
 
 def with_parts(name: str, text: str) -> str:
     """Give the text of a schema with every part as the code gives it."""
     document = json.loads(text)
     for place, part in SCHEMAS[name].items():
-        at = document
-        for key in place[:-1]:
-            at = at[key]
-        at[place[-1]] = part
+        *folders, last = place.split("/")
+        functools.reduce(operator.getitem, folders, document)[last] = part
     return _spelled(document) + "\n"
 
 

@@ -22,10 +22,7 @@ from generators.oracle.operations import (
     Operation,
     RenameColumn,
     ReorderColumns,
-    SetDefault,
-    SetNullable,
     Update,
-    WidenColumn,
     replay,
 )
 
@@ -189,16 +186,21 @@ def _without(history: History, name: str) -> Iterator[Operation]:
                 current = new
             case DropColumn(dropped, ()) if dropped == current:
                 current = None
-            case WidenColumn(of, _, ()) | SetNullable(of) | SetDefault(of) if of == current:
-                continue
             case AddColumn(column, ()) if column.name == current:
                 return
             case _ if current is None:
                 yield operation
+            case _ if _changes_column(operation, current):
+                continue
             case _:
                 changed = _cut_column(operation, current)
                 if changed is not None:
                     yield changed
+
+
+def _changes_column(operation: Operation, name: str) -> bool:
+    """Tell whether an operation is about a top-level column, and about nothing else."""
+    return getattr(operation, "name", None) == name and not getattr(operation, "parent", ())
 
 
 def _cut_column(operation: Operation, name: str) -> Operation | None:

@@ -18,7 +18,7 @@ from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Field, Struct, type_of
-from generators.oracle.literals import encode, literal
+from generators.oracle.literals import encode
 from generators.oracle.model import Row
 from generators.oracle.operations import (
     AddColumn,
@@ -140,13 +140,11 @@ class Recipe:
 
     def delete(self, where: Filter | None = None) -> Recipe:
         """Delete the rows of a filter, all without one."""
-        step = {"operation": "delete", **_where(where)}
-        return self._take(step, Delete(where.tree if where else None))
+        return self._asked(Delete(where.tree if where else None), where)
 
     def delete_by_vectors(self, where: Filter) -> Recipe:
         """Delete rows; where the table is laid out for the case, by vectors in a file."""
-        step = {"operation": "delete", **_where(where)}
-        return self._take(step, Delete(where.tree, "file"))
+        return self._asked(Delete(where.tree, "file"), where)
 
     def update(self, values: Mapping[str, Any], where: Filter | None = None) -> Recipe:
         """Set columns of the rows of a filter, of all without one.
@@ -155,22 +153,14 @@ class Recipe:
         """
         computed = {n: v.tree for n, v in values.items() if isinstance(v, Computed)}
         plain = {n: v for n, v in values.items() if n not in computed}
-        nodes = {name: literal(self.now[name].type, value) for name, value in plain.items()}
-        step = {"operation": "update", "set": {**nodes, **computed}, **_where(where)}
-        return self._take(step, Update(plain, where.tree if where else None, computed))
+        return self._asked(Update(plain, where.tree if where else None, computed), where)
 
     def merge(self, rows: Sequence[Row], on: Tree, *clauses: MergeClause) -> Recipe:
         """Merge rows where a tree over ``target`` and ``source`` is true."""
-        when = []
-        for clause in clauses:
-            document: dict[str, Any] = {"match": clause.match, "action": clause.action}
-            if clause.condition is not None:
-                document["condition"] = clause.condition
-            if clause.values is not None:
-                document["set"] = dict(clause.values)
-            when.append(document)
-        step = {"operation": "merge", **self._input_rows(rows), "on": on, "when": when}
-        return self._take(step, Merge(self._kept(rows), on, clauses))
+        merge = Merge(self._kept(rows), on, clauses)
+        step = recipe_step(merge, self.now)
+        brought = {name: step.pop(name) for name in ("on", "when")}
+        return self._take({"operation": "merge", **self._input_rows(rows), **brought}, merge)
 
     def checkpoint(
         self, kind: CheckpointKind | None = None, sidecars: int = 0, parts: int = 0
@@ -359,6 +349,11 @@ class Recipe:
     def do(self, operation: Operation) -> Recipe:
         """Do an operation, as the step that its entry spells."""
         return self._take(recipe_step(operation, self.now), operation)
+
+    def _asked(self, operation: Operation, where: Filter | None) -> Recipe:
+        """Do an operation on the rows of a filter, which a step has as SQL too."""
+        sql = {} if where is None else {"predicate": where.sql}
+        return self._take({**recipe_step(operation, self.now), **sql}, operation)
 
     def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:
         self._steps.append(step)

@@ -25,7 +25,7 @@ from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.replay.bundle import BundleError, read_bundle
 from conformance.replay.keeper import Keeper
-from conformance.replay.shrink import Limit, shrink, way_of
+from conformance.replay.shrink import Limit, _without, shrink, way_of
 from conformance.requirements.judged import Judged
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import LAYOUTS
@@ -38,7 +38,11 @@ from generators.oracle.operations import (
     Create,
     Delete,
     History,
+    Operation,
     RenameColumn,
+    SetComment,
+    SetDefault,
+    SetNullable,
     SetProperties,
     Update,
     replay,
@@ -240,6 +244,14 @@ def test_a_history_is_followed_through_the_names_of_a_column() -> None:
     shrunk = shrink(history, lost, way_of(lost(history)), Limit(seconds=600.0))
     assert shrunk.ended
     assert shrunk.history == (Create(struct(field("a", "long"))), Append(({"a": 7},)))
+
+
+@pytest.mark.parametrize(
+    "operation", [SetNullable("b", nullable=True), SetComment("b", "c"), SetDefault("b", None)]
+)
+def test_what_changes_a_column_goes_with_the_column(operation: Operation) -> None:
+    history = (Create(struct(field("a", "long"), field("b", "long"))), operation)
+    assert [*_without(history, "b")] == [Create(struct(field("a", "long")))]
 
 
 def test_another_failure_is_not_taken_for_the_same() -> None:
