@@ -121,8 +121,8 @@ class Rules:
                 message = f"{rule.what} is not checked: {error.message}"
                 unread = isinstance(error, InvalidFilter) and rule.requirement == "CHK-005"
                 # It may be SQL that this audit does not know.
-                text, severity = ("CHK-003", "warning") if unread else (rule.requirement, "info")
-                yield finding(text, place, message, severity=severity)
+                cited, severity = ("CHK-003", "warning") if unread else (rule.requirement, "info")
+                yield finding(cited, place, message, severity=severity)
 
     def _schema_string(self) -> str:
         return json.dumps(self._layout.schema)
