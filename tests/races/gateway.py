@@ -91,8 +91,8 @@ def start(program: str, folder: Path, port: int) -> subprocess.Popen[bytes]:
         else:
             return server
     server.kill()
-    log = (folder.parent / "gateway.log").read_text()[-500:]
-    raise GatewayError(f"versitygw does not answer: {log}")
+    tail = (folder.parent / "gateway.log").read_text()[-500:]
+    raise GatewayError(f"versitygw does not answer: {tail}")
 
 
 def main(arguments: list[str]) -> int:

@@ -146,8 +146,8 @@ class RowRules(SideBySide):
         values = ways[data.draw(st.sampled_from(sorted(ways)))]
         computed = {n: v for n, v in values.items() if isinstance(v, dict) and _is_tree(v)}
         constant = {n: v for n, v in values.items() if n not in computed}
-        named = {n: self._literal(n, v) for n, v in constant.items()} | computed
-        made = updated(self.schema, self.rules, named)
+        assigned = {n: self._literal(n, v) for n, v in constant.items()} | computed
+        made = updated(self.schema, self.rules, assigned)
         made = {name: each for name, each in made.items() if name not in constant}
         identity = sorted(set(values) & set(identities(self.schema)))
         self.attempt(
