@@ -3,7 +3,7 @@
 What it writes wrongly it reads back as if it were right, wherever it is used, the judge of
 recipes included: each mistake here is in force while the implementation works and while it is
 judged. What judges has parsers and arithmetic of its own (docs/decisions/0005), so that a recipe,
-read by the audit, or a golden table, whose rows the oracle knows, has to tell by its requirement.
+read by the audit, or a golden table, whose rows the oracle knows, has to fail by its requirement.
 """
 
 from __future__ import annotations

@@ -423,10 +423,12 @@ def _annotations(case: CaseWriter) -> None:
 
 @MAPPING.case("mode-none-other-order", "In mode none a column is found by its name alone", "CM-024")
 def _other_order(case: CaseWriter) -> None:
-    table = mapped_table(case, mode="none")
-    plain = [Field(each.name, each.type) for each in table.schema]
+    properties = {"delta.columnMapping.mode": "none"}
+    table = GoldenTable(
+        case.delta, _PLAIN, seed=case.info.id, protocol=MAPPED_PROTOCOL, properties=properties
+    )
     table.create()
-    for number, fields in enumerate((plain, plain[::-1])):
+    for number, fields in enumerate(([*_PLAIN], [*_PLAIN][::-1])):
         file = table.file(_rows(number), written_as=struct(*fields))
         table.commit(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)

@@ -13,6 +13,8 @@ from breaches.edits import (
     doubling,
     dropping,
     each,
+    fields,
+    lines,
     parquet,
     renaming,
     setting,
@@ -231,6 +233,37 @@ ROWS = (
         "actions",
         leaving(setting("remove", "dataChange", value=False, where=COMMIT)),
         DELETED,
+    ),
+    writer(
+        "updates-rows-as-a-move",
+        "ADD-009",
+        "actions",
+        leaving(
+            lines(
+                lambda found: (
+                    [{"add": {**a["add"], "dataChange": False}} if "add" in a else a for a in found]
+                    if any("remove" in a for a in found)
+                    else None
+                ),
+                COMMIT,
+            )
+        ),
+        "add-file-and-remove-file/write-update*",
+    ),
+    writer(
+        "counts-identities-by-zero",
+        "IDN-004",
+        "actions",
+        leaving(
+            fields(
+                lambda field: (
+                    field["metadata"].update({"delta.identity.step": 0})
+                    if "delta.identity.step" in field["metadata"]
+                    else None
+                )
+            )
+        ),
+        "identity-columns/write-down*",
     ),
     writer(
         "adds-a-file-twice-in-a-commit",

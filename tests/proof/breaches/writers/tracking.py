@@ -48,7 +48,7 @@ def _with_row_ids(root: Path, fresh: frozenset[str]) -> None:
 
 
 def _taken_over(root: Path, fresh: frozenset[str]) -> None:
-    """Write the files that others have clustered anew in a run that clusters."""
+    """Rewrite files that others have clustered in a run that clusters."""
 
     def change(actions: Lines) -> Lines:
         runs = [a for a in actions if a.get("add", {}).get("clusteringProvider")]
