@@ -9,7 +9,7 @@ import threading
 import pytest
 
 HEAVY = frozenset(
-    {"crashes", "engines", "explore", "pipeline", "pipeline_audit", "races", "s3"}
+    {"crashes", "damage", "engines", "explore", "pipeline", "pipeline_audit", "races", "s3"}
     | {"witness_spark", "witnesses"}
 )
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
