@@ -9,8 +9,8 @@ import threading
 import pytest
 
 HEAVY = frozenset(
-    {"crashes", "engines", "explore", "mutation", "pipeline", "pipeline_audit", "races", "s3"}
-    | {"witness_spark", "witnesses"}
+    {"crashes", "damage", "engines", "explore", "mutation", "pipeline", "pipeline_audit"}
+    | {"races", "s3", "witness_spark", "witnesses"}
 )
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.base.faults import CorpusError
-from conformance.base.untrusted import MIB, inside, plain_name
+from conformance.base.untrusted import MIB, plain_name
+from conformance.golden.places import below
 from generators.placeholders import BESIDE
 
 __all__ = ["check_named", "check_rows", "check_tree"]
@@ -114,16 +115,15 @@ def check_named(path: Path, document: Mapping[str, Any], table: Path) -> None:
 
 
 def _check_file(path: Path, name: str, table: Path, place: str) -> None:
-    fault = inside(name)
-    if fault:
-        raise CorpusError(path, fault, place)
-    step = table
-    for part in name.split("/"):
-        step /= part
-        if step.is_symlink():
-            raise CorpusError(path, f"{step} is a symbolic link; {_ALLOWED}", place)
-    if not step.is_file():
-        raise CorpusError(path, f"there is no file {step}", place)
+    file = below(table, name, path, place)
+    try:
+        linked = any(each.is_symlink() for each in (file, *file.parents[: name.count("/")]))
+        there = file.is_file()
+    except OSError as error:  # as where the path is too long for the system
+        raise CorpusError(path, f"{name[:80]!r}: {error.strerror}", place) from error
+    if linked or not there:
+        what = f"is reached by a symbolic link; {_ALLOWED}" if linked else "is no file of the table"
+        raise CorpusError(path, f"{name[:80]!r} {what}", place)
 
 
 def check_rows(path: Path, part: Path) -> None:

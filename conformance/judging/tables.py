@@ -13,8 +13,9 @@ from typing import Final
 
 from conformance.base.faults import CorpusError
 from conformance.base.scratch import Scratch
-from conformance.base.untrusted import inside, plain_name
+from conformance.base.untrusted import plain_name
 from conformance.golden.cases import Case
+from conformance.golden.places import below
 from generators.placeholders import BESIDE, expand_files
 
 __all__ = ["TableStore", "fingerprint"]
@@ -83,14 +84,6 @@ def _copy_file(source: Path, target: Path) -> None:
             shutil.copyfileobj(read, written)
 
 
-def _below(case: Case, target: Path, name: str) -> Path:
-    """Return a file of a copy that a case names; a copy has no links."""
-    fault = inside(name)
-    if fault:
-        raise CorpusError(case.table.parent, fault)
-    return target / name
-
-
 def _copy(case: Case, target: Path) -> None:
     source = case.table
     if source.is_dir():
@@ -103,11 +96,11 @@ def _copy(case: Case, target: Path) -> None:
         if beside.is_dir():
             _copy_tree(beside, target.parent / BESIDE)
         for name in case.placeholders:
-            _below(case, target, name)
+            below(target, name, case.table.parent)
         expand_files(target, case.placeholders)
     for name, milliseconds in case.file_times.items():
         nanoseconds = milliseconds * 1_000_000
-        os.utime(_below(case, target, name), ns=(nanoseconds, nanoseconds))
+        os.utime(below(target, name, case.table.parent), ns=(nanoseconds, nanoseconds))
 
 
 @dataclass(slots=True)

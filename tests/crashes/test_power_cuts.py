@@ -1,4 +1,4 @@
-"""A power cut at any step leaves the table as before or, once the commit is told, as after.
+"""A power cut at any step leaves the table as before or, once the operation returned, as after.
 
 A few operations; ``test_every_step.py`` tries all of them.
 """

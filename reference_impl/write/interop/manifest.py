@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from reference_impl.errors import PlaceRefused, UnsupportedFeatures
 from reference_impl.places import decode_path, is_absolute
 from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.storage import Storage
 from reference_impl.write.files.data_files import partition_folder
 from reference_impl.write.files.target import Target
@@ -39,6 +40,7 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
     leave some of either, each of them complete.
 
     Raises:
+        InvalidPartitionValue: a file lacks a partition value, or it does not parse.
         PlaceRefused: a path is not to be followed, or has the end of a line in it.
         UnsupportedFeatures: files have deletion vectors, or know columns by other names.
 
@@ -58,6 +60,8 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
             hint="write the rows into a table that is not mapped",
         )
     columns = target.table.partition_columns
+    for column in columns:
+        partition_column(adds, column, target.table.mode)  # refuses a value that is not there
     locate = snapshot.storage.locator()
     root = snapshot.storage.location.rstrip("/")
     lines: dict[str, list[str]] = defaultdict(list)

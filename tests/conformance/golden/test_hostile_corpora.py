@@ -146,12 +146,15 @@ NAMED = [
 ]
 BELOW = ["VICTIM/a.txt", "/etc/passwd", "../case.json", "a/../../case.json", "", ".", "a//b"]
 BELOW += ["there-is-no-such-file", "\0", "..\\case.json", "\udcff"]
+BELOW += ["file:VICTIM/a.txt", "file://localhostVICTIM/a.txt", "FILE:/etc/passwd", "s3://b/a.txt"]
+BELOW += ["./answers.json", "//answers.json", "%2e%2e/case.json", "answers.json/", "~/a.txt"]
+BELOW += ["answers.json\n", "x" * 5000, "d/" * 3000 + "x"]
 NEST = 200_000
 
 HOSTILE: dict[str, Spoil] = {
     **{f"root {name[:20]!r}": field("root", name) for name in NAMED},
-    **{f"placeholder {name!r}": field("placeholders", [name]) for name in BELOW},
-    **{f"time of {name!r}": field("file_times", {name: 0}) for name in BELOW},
+    **{f"placeholder {name[:40]!r}": field("placeholders", [name]) for name in BELOW},
+    **{f"time of {name[:40]!r}": field("file_times", {name: 0}) for name in BELOW},
     "a time beyond all": field("file_times", {"answers.json": 2**63 - 1}),
     "a negative time": field("file_times", {"answers.json": -1}),
     "a time that is no number": field("file_times", {"answers.json": "now"}),

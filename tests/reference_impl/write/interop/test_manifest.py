@@ -11,7 +11,7 @@ import pytest
 
 from generators.damage.storage import Fault, FaultyStorage
 from reference_impl import Table
-from reference_impl.errors import PlaceRefused
+from reference_impl.errors import InvalidPartitionValue, PlaceRefused
 from reference_impl.storage import open_storage
 
 _FOLDER = "_symlink_format_manifest"
@@ -68,15 +68,31 @@ def test_a_step_that_fails_leaves_the_old_manifests_or_the_new(root: Path, fault
 )
 def test_a_manifest_leads_nowhere_that_a_reader_would_not_go(root: Path, path: str) -> None:
     old = _manifests(root)
+    _alter(root, {"path": path})
+    with pytest.raises(PlaceRefused):
+        Table(root).generate_manifest()
+    assert _manifests(root) == old
+
+
+@pytest.mark.parametrize("values", [{}, {"q": "x"}])
+def test_a_file_without_a_partition_value_is_in_no_manifest(
+    root: Path, values: dict[str, str]
+) -> None:
+    old = _manifests(root)
+    _alter(root, {"partitionValues": values})
+    with pytest.raises(InvalidPartitionValue):
+        Table(root).generate_manifest()
+    assert _manifests(root) == old
+
+
+def _alter(root: Path, fields: dict[str, Any]) -> None:
+    """Change an add action of the latest commit, as another writer may have written it."""
     commit = max((root / "_delta_log").glob("*.json"))
 
     def named(line: str) -> str:
         action: dict[str, Any] = json.loads(line)
         if action.get("add", {}).get("partitionValues") == {"p": "comes"}:
-            action["add"]["path"] = path
+            action["add"].update(fields)
         return json.dumps(action) + "\n"
 
     commit.write_text("".join(map(named, commit.read_text().splitlines())))
-    with pytest.raises(PlaceRefused):
-        Table(root).generate_manifest()
-    assert _manifests(root) == old
