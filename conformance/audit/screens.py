@@ -9,8 +9,9 @@ and a check without a screen sees all of them, so that a screen saves time and d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import orjson
@@ -157,7 +158,7 @@ _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOL: Final[frozenset[type]] = frozenset({bool, type(None)})
 
 
-def _types(layout: Layout) -> Mapping[tuple[str, ...], frozenset[type]]:
+def _types(layout: Layout) -> _Types:
     """Return the types that bounds of each primitive column may have, by its physical path."""
     found = {}
     for column in layout.columns:
@@ -190,65 +191,86 @@ def broken_statistics(step: Step) -> Mask:
 
 def _statistics(rows: Rows, layout: Layout) -> Mask:
     found = rows.kind == ADD
-    judge = _judge(layout)
     at = np.flatnonzero(found & ~rows.odd)
-    texts = rows.columns["stats"].take(pa.array(at)).to_pylist()
-    plain = [text is None or judge(text) for text in texts]
-    found[at] = ~np.array(plain, np.bool_)
+    texts = rows.columns["stats"].take(pa.array(at))
+    types = _types(layout)
+    partitions = frozenset(layout.partition_columns)
+    longest = budget().limits.number
+    long = re.compile(f"[-+.0-9eE]{{{longest},}}")  # what is beyond the limit on numbers
+    plain = np.zeros(len(at), np.bool_)
+    for start in range(0, len(at), _AT_ONCE):
+        some: list[tuple[int, dict[str, Any]]] = []
+        for place, text in enumerate(texts.slice(start, _AT_ONCE).to_pylist(), start):
+            if text is None:
+                plain[place] = True
+            elif len(text) <= longest or not long.search(text):
+                try:
+                    stats = orjson.loads(text)
+                except orjson.JSONDecodeError:
+                    continue
+                if type(stats) is dict and stats.keys() <= _KNOWN:
+                    some.append((place, stats))
+        unfit = _unfit([stats for _, stats in some], types, partitions)
+        plain[[place for n, (place, _) in enumerate(some) if n not in unfit]] = True
+    found[at] = ~plain
     return np.asarray(found, np.bool_)
 
 
-def _fit(
-    node: Any,
-    path: tuple[str, ...],
-    takes: Callable[[frozenset[type], str, Any], bool],
-    types: Mapping[tuple[str, ...], frozenset[type]],
-) -> bool:
-    """Return whether a tree of values by column has known columns alone, and values that fit."""
-    if node is None:
-        return True
-    if type(node) is not dict:
-        return False
-    for name, value in node.items():
-        place = (*path, name)
-        held = types.get(place)
-        if held is None:
-            if type(value) is not dict or not _fit(value, place, takes, types):
-                return False
-        elif not takes(held, name, value):
-            return False
-    return True
+_AT_ONCE: Final = 1024
+"""Statistics that are parsed at once."""
+
+_Types: TypeAlias = Mapping[tuple[str, ...], frozenset[type]]
+_Fits: TypeAlias = Callable[[frozenset[type], str, Sequence[Any]], Iterable[int]]
+"""Gives the places of values that do not fit a column of some types and a name."""
 
 
-def _judge(layout: Layout) -> Callable[[str], bool]:
-    types = _types(layout)
-    longest = budget().limits.number
-    long = re.compile(f"[-+.0-9eE]{{{longest},}}")  # what is beyond the limit on numbers
-    partitions = set(layout.partition_columns)
+def _unfit(
+    some: Sequence[Mapping[str, Any]], types: _Types, partitions: AbstractSet[str]
+) -> set[int]:
+    """Return the places of statistics that are not plainly those of columns of these types."""
 
-    def bound(held: frozenset[type], _: str, value: Any) -> bool:
-        return type(value) in held
+    def bounds(held: frozenset[type], _: str, values: Sequence[Any]) -> Iterable[int]:
+        if held.issuperset(map(type, values)):
+            return ()
+        return (n for n, value in enumerate(values) if type(value) not in held)
 
-    def count(_: frozenset[type], name: str, value: Any) -> bool:
-        return type(value) is int and 0 <= value < _LONG and name not in partitions
+    def counts(_: frozenset[type], name: str, values: Sequence[Any]) -> Iterable[int]:
+        return range(len(values)) if name in partitions else _no_counts(values)
 
-    def judge(text: str) -> bool:
-        if len(text) > longest and long.search(text):
-            return False
-        try:
-            stats = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return False
-        if type(stats) is not dict or not stats.keys() <= _KNOWN:
-            return False
-        rows = stats.get("numRecords")
-        if type(rows) is not int or not 0 <= rows < _LONG:
-            return False
-        return (
-            type(stats.get("tightBounds")) in _BOOL
-            and _fit(stats.get("minValues"), (), bound, types)
-            and _fit(stats.get("maxValues"), (), bound, types)
-            and _fit(stats.get("nullCount"), (), count, types)
-        )
+    return {
+        *_no_counts([stats.get("numRecords") for stats in some]),
+        *bounds(_BOOL, "tightBounds", [stats.get("tightBounds") for stats in some]),
+        *_unfit_trees([stats.get("minValues") for stats in some], (), bounds, types),
+        *_unfit_trees([stats.get("maxValues") for stats in some], (), bounds, types),
+        *_unfit_trees([stats.get("nullCount") for stats in some], (), counts, types),
+    }
 
-    return judge
+
+def _no_counts(values: Sequence[Any]) -> Iterable[int]:
+    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LONG:
+        return ()
+    return (n for n, x in enumerate(values) if type(x) is not int or not 0 <= x < _LONG)
+
+
+def _unfit_trees(
+    trees: Sequence[Any], path: tuple[str, ...], fits: _Fits, types: _Types
+) -> Iterator[int]:
+    """Return the places of trees of values by column that have unknown columns or odd values."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for n, tree in enumerate(trees):
+        if type(tree) is dict:
+            alike.setdefault((*tree,), []).append(n)
+        elif tree is not None or path:
+            yield n
+    for names, at in alike.items():
+        # Trees of the same columns are judged column by column.
+        columns = zip(*(trees[n].values() for n in at), strict=True)
+        for name, values in zip(names, columns, strict=True):
+            place = (*path, name)
+            held = types.get(place)
+            unfit = (
+                _unfit_trees(values, place, fits, types)
+                if held is None
+                else fits(held, name, values)
+            )
+            yield from (at[n] for n in unfit)

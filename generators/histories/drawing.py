@@ -8,7 +8,7 @@ histories. Here it draws from its own constants alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any, Final
 from unittest.mock import patch
@@ -48,6 +48,10 @@ def _without_local_constants() -> Iterator[None]:
         cache_of_constants.clear()
 
 
+class _EnoughError(BaseException):
+    """All histories are drawn; no failure, so that Hypothesis lets it pass."""
+
+
 def draw_histories(
     count: int, number: int, features: Sequence[str] = (), **limits: Any
 ) -> list[History]:
@@ -79,8 +83,10 @@ def draw_histories(
     def collect(history: History) -> None:
         if len(found) < count and history not in found and len(history) > 1:
             found.append(history)
+        if len(found) == count:
+            raise _EnoughError  # what else would be drawn is not asked for
 
-    with _without_local_constants():
+    with _without_local_constants(), suppress(_EnoughError):
         collect()
     if len(found) < count:
         raise ValueError(f"only {len(found)} of {count} histories could be drawn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,26 @@ def test_a_check_is_spared_the_plain_rows_of_a_large_commit(
     assert [each.requirement for each in audit(str(lake.root), data=False)] == ["ADD-004"]
     # The first commit, and of the second a line for its partition values beside the wrong one.
     assert len(read) < 10
+
+
+def test_lines_of_all_shapes_keep_their_order_and_their_texts() -> None:
+    add = {"path": "a", "partitionValues": {"p": None}, "size": 1, "modificationTime": 2}
+    kinds: list[dict[str, Any]] = [
+        {"add": add | {"dataChange": True}},
+        {"add": add | {"dataChange": True, "stats": '{"numRecords":1}', "tags": {"a": "b"}}},
+        {"remove": {"path": "b%20c", "dataChange": False}},
+        {"remove": {"path": "b", "dataChange": True, "extendedFileMetadata": True}},
+        {"add": add | {"dataChange": True, "size": -1}},
+        {"add": add | {"dataChange": True, "partitionValues": {"p": "\1"}}},
+        {"add": add | {"dataChange": True, "path": "%zz"}},
+        {"txn": {"appId": "a", "version": 1}},
+    ]
+    texts = [json.dumps(kinds[n % len(kinds)]).encode() for n in range(1500 * len(kinds))]
+    found = raw.json_lines("f", enumerate(texts))
+    assert [(line.place, json.dumps(line.document).encode()) for line in found.every()] == [
+        (f"f:{n + 1}", text) for n, text in enumerate(texts)
+    ]
+    assert int((~found.rows.odd).sum()) == 3 * 1500
 
 
 def test_large_replays_agree_with_a_checkpoint_but_for_what_is_planted(lake: Any) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from conformance.base.cores import cores
+from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline.audit.kept import Kept as KeptAudit
 from conformance.pipeline.explore.job import Job, Kept
@@ -84,7 +85,7 @@ def test_an_audit_of_a_fleet(tmp_path: Path) -> None:
         if name == "killed":
             _run_and_kill(arguments, "[1/3]")
             assert 0 < KeptAudit(str(tmp_path / name), "one").done() < 3
-        main(["pipeline", *arguments])
+        assert main(["pipeline", *arguments]) == Status.OK
     for table_, columns in {
         "plan": ("table", "part"),
         "audits": ("table", "status"),
@@ -102,20 +103,20 @@ def test_a_run_of_the_corpus(tmp_path: Path) -> None:
         if name == "killed":
             _run_and_kill(arguments, "2 of 8 parts")
             assert not list((tmp_path / name).glob("*.jsonl"))
-        main(["pipeline", *arguments])
+        assert main(["pipeline", *arguments]) == Status.OK
     (one,), (other,) = ((tmp_path / name).glob("*.jsonl") for name in ("whole", "killed"))
     assert one.read_bytes() == other.read_bytes()
 
 
 def test_an_exploration(tmp_path: Path) -> None:
-    asked = ("explore", "--impl=ours", "--seeds=1", "--kind=read", "--wave=1", *HERE)
-    job = Job(("ours",), 0, 1, ("read",))
+    asked = ("explore", "--impl=ours", "--seeds=1", "--kind=write", "--wave=2", *HERE)
+    job = Job(("ours",), 0, 1, ("write",))
     for name in ("whole", "killed"):
         arguments = (*asked, "--output", str(tmp_path / name))
         if name == "killed":
-            _run_and_kill(arguments, f"1 of {job.size} units")
+            _run_and_kill(arguments, f"2 of {job.size} units")
             assert 0 < Kept(tmp_path / name, job).done < job.size
-        main(["pipeline", *arguments])
+        assert main(["pipeline", *arguments]) == Status.OK
     rows = [
         _rows("unit", "seed", "group", "tables", "passed")(tmp_path / x / "units")
         for x in ("whole", "killed")

@@ -6,11 +6,16 @@ so breaks no rule of its schema but one that a column shows. Every other line is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 import pyarrow as pa
 
@@ -84,6 +89,13 @@ _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[s
 }
 """Kind, fields with the types of their values, and fields that have to be there, by action."""
 
+_AT_ONCE: Final = 1024
+"""Lines that are judged together at most."""
+
+_Parsed: TypeAlias = tuple[int, dict[str, Any]]
+"""A line's number among those that are held, and its action."""
+
+_UNESCAPED: Final = re.compile(f"[{re.escape(''.join(sorted(UNESCAPED)))}]")
 _SIGNED: Final = frozenset({"modificationTime", "deletionTimestamp"})
 _TEXTS: Final = frozenset({str, _NONE})
 
@@ -106,41 +118,91 @@ class JsonRows:
         self._keys: list[str] = []
         self._fields: dict[str, list[Any]] = {name: [] for name in COLUMNS}
 
-    def take(self, at: int, text: bytes) -> bool:
-        """Take a line in where it is plain; else it has to be parsed with care."""
-        try:
-            document = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return False
-        if type(document) is not dict or len(document) != 1:
-            return False
-        ((name, body),) = document.items()
-        if name not in _KINDS or type(body) is not dict:
-            return False
-        path = body.get("path")
-        if type(path) is not str or not path or not _plain(name, body):
-            return False
-        escaped = "%" in path
-        values = body.get("partitionValues")
-        spelled = None if values is None else _joined(values)
-        if (escaped and not _escapes(path)) or (values and spelled is None):
-            return False
-        unescaped = not UNESCAPED.isdisjoint(path)
-        self._at.append(at)
-        self.texts.append(text)
-        self._kind.append(_KINDS[name][0])
-        self._odd.append(False)
-        self._rich.append(any(body.get(key) is not None for key in RICH))
-        self._bare.append(not escaped and not unescaped)
-        self._unescaped.append(unescaped)
-        self._change.append(body["dataChange"])
-        self._based.append(body.get("baseRowId") is not None)
-        self._keys.append(key_text(lenient_path(path) if escaped else path, None))
-        fields = self._fields
-        for key in COLUMNS:
-            fields[key].append(body.get(key))
-        fields["partitionValues"][-1] = spelled
-        return True
+    def take(self, held: Sequence[tuple[int, bytes]]) -> list[bool]:
+        """Take in those lines that are plain; the others have to be parsed with care.
+
+        Args:
+            held: places and texts.
+
+        Returns:
+            whether each was taken in.
+
+        """
+        taken = [False] * len(held)
+        # Lines with the same fields are judged together, field by field.
+        alike: dict[tuple[str, ...], list[_Parsed]] = {}
+        for number, (_, text) in enumerate(held):
+            try:
+                document = orjson.loads(text)
+            except orjson.JSONDecodeError:
+                continue
+            if type(document) is not dict or len(document) != 1:
+                continue
+            ((name, body),) = document.items()
+            if name not in _KINDS or type(body) is not dict:
+                continue
+            fields = (name, *body)
+            if fields not in alike:
+                _, known, required = _KINDS[name]
+                if not required <= body.keys() <= known.keys():
+                    continue
+                alike[fields] = []
+            some = alike[fields]
+            some.append((number, body))
+            if len(some) == _AT_ONCE:
+                self._take(name, held, alike.pop(fields), taken)
+        for (name, *_), some in alike.items():
+            self._take(name, held, some, taken)
+        return taken
+
+    def _take(
+        self,
+        name: str,
+        held: Sequence[tuple[int, bytes]],
+        some: Sequence[_Parsed],
+        taken: list[bool],
+    ) -> None:
+        """Take in what is plain of lines that have the same fields."""
+        kind, known, _ = _KINDS[name]
+        columns = _transposed(some)
+        unfit = {n for key, values in columns.items() for n in _unfit(key, values, known[key])}
+        some, columns = _without(unfit | _contradictory(columns), some, columns)
+        nothing = [None] * len(some)
+        values = columns.get("partitionValues", nothing)
+        spelled = _joined(values)
+        if spelled.count(None) > values.count(None):
+            unfit = {n for n, text in enumerate(spelled) if text is None and values[n] is not None}
+            some, columns = _without(unfit, some, columns)
+            spelled = [text for n, text in enumerate(spelled) if n not in unfit]
+            nothing = [None] * len(some)
+        if not some:
+            return
+        for number, _ in some:
+            taken[number] = True
+        paths = columns["path"]
+        none = [False] * len(some)
+        whole = "".join(paths)  # where nothing is in all, nothing is in each
+        escaped = ["%" in path for path in paths] if "%" in whole else none
+        unescaped = (
+            [bool(_UNESCAPED.search(path)) for path in paths] if _UNESCAPED.search(whole) else none
+        )
+        rich = [columns[key] for key in RICH if key in columns]
+        self._at += [held[number][0] for number, _ in some]
+        self.texts += [held[number][1] for number, _ in some]
+        self._kind += [kind] * len(some)
+        self._odd += none
+        self._rich += [any(x is not None for x in of) for of in zip(*rich, strict=True)] or none
+        self._bare += [not (a or b) for a, b in zip(escaped, unescaped, strict=True)]
+        self._unescaped += unescaped
+        self._change += columns["dataChange"]
+        self._based += [each is not None for each in columns.get("baseRowId", nothing)]
+        self._keys += [
+            key_text(lenient_path(path) if escapes else path, None)
+            for path, escapes in zip(paths, escaped, strict=True)
+        ]
+        columns["partitionValues"] = spelled
+        for key, kept in self._fields.items():
+            kept.extend(columns.get(key, nothing))
 
     def odd(self, at: int, text: bytes, action: str, body: Any) -> bool:
         """Take in a line that was parsed with care: no check may pass it over.
@@ -164,60 +226,120 @@ class JsonRows:
         return True
 
     def rows(self) -> Rows:
-        """Return the rows that were taken in."""
+        """Return the rows that were taken in, in the order of their places."""
         if not self._at:
             return Rows.none()
+        by = sorted(range(len(self._at)), key=self._at.__getitem__)
+        if by != list(range(len(by))):
+            for each in (*vars(self).values(), *self._fields.values()):
+                if isinstance(each, list):
+                    each[:] = [each[n] for n in by]
         lists = (self._odd, self._rich, self._bare, self._unescaped, self._change, self._based)
         flags = dict(zip(FLAGS, lists, strict=True))
+        order = np.array(self._at, np.int64)
         return Rows(
             kind=np.array(self._kind, np.uint8),
-            order=np.array(self._at, np.int64),
+            order=order,
             **{name: np.array(values, np.bool_) for name, values in flags.items()},
             keys=pa.chunked_array([pa.array(self._keys, pa.large_string())]),
             columns={
                 name: pa.chunked_array([pa.array(values, COLUMNS[name])])
                 for name, values in self._fields.items()
             },
-            parts=part_of(_Texts(self._at, self.texts, self._read)),
+            parts=part_of(_Texts(order, _packed(self.texts), self._read)),
         )
+
+
+_CODEC: Final = "snappy"
+"""Fast, and there wherever Delta tables are read."""
+
+
+def _packed(texts: Sequence[bytes]) -> list[tuple[bytes, int]]:
+    """Compress lines, some together, as few of them are ever read again; gives sizes as well."""
+    blocks = (
+        b"\n".join(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)
+    )
+    return [(pa.compress(block, _CODEC, asbytes=True), len(block)) for block in blocks]
+
+
+@lru_cache(maxsize=1)
+def _lines(packed: bytes, size: int) -> list[bytes]:
+    block: bytes = pa.decompress(packed, size, _CODEC, asbytes=True)
+    return block.split(b"\n")
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
     """Lines of a file with their places in it, and what makes lines of them again."""
 
-    at: list[int]
-    texts: list[bytes]
+    at: npt.NDArray[np.int64]
+    blocks: list[tuple[bytes, int]]
     make: Callable[[int, bytes], Any]
 
     def read(self, at: Sequence[int]) -> Iterable[Any]:
-        return [self.make(self.at[row], self.texts[row]) for row in at]
+        return [self.make(int(self.at[row]), text) for row, text in self._texts(at)]
 
     def packed(self, at: Sequence[int]) -> bytes:
-        return b"\n".join(self.texts[row] for row in at)
+        return b"\n".join(text for _, text in self._texts(at))
+
+    def _texts(self, at: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        for block, rows in groupby(at, lambda row: row // _AT_ONCE):
+            lines = _lines(*self.blocks[block])
+            yield from ((row, lines[row % _AT_ONCE]) for row in rows)
 
 
-def _plain(name: str, body: Mapping[str, Any]) -> bool:
-    _, fields, required = _KINDS[name]
-    if not body.keys() >= required:
-        return False
-    for key, value in body.items():
-        types = fields.get(key)
-        kind = type(value)
-        if types is None or kind not in types:
-            return False
-        if kind is int:
-            least = -_LONG if key in _SIGNED else 0
-            if not least <= value < _LONG:
-                return False
-        elif kind is dict and not {type(each) for each in value.values()} <= _TEXTS:
-            return False
-    if body.get("extendedFileMetadata") is True:
-        return None not in (body.get("partitionValues"), body.get("size"))
-    return True
+def _transposed(some: Sequence[_Parsed]) -> dict[str, Sequence[Any]]:
+    values = zip(*(body.values() for _, body in some), strict=True)
+    return dict(zip(some[0][1], values, strict=True))
 
 
-def _escapes(path: str) -> bool:
+def _without(
+    unfit: AbstractSet[int], some: Sequence[_Parsed], columns: dict[str, Sequence[Any]]
+) -> tuple[Sequence[_Parsed], dict[str, Sequence[Any]]]:
+    """Leave lines out."""
+    if not unfit:
+        return some, columns
+    left = [n for n in range(len(some)) if n not in unfit]
+    return [some[n] for n in left], {
+        key: [values[n] for n in left] for key, values in columns.items()
+    }
+
+
+def _unfit(name: str, values: Sequence[Any], types: frozenset[type]) -> list[int]:
+    """Return the places of values that a plain line does not have in a field."""
+    kinds = set(map(type, values))
+    found = []
+    if not kinds <= types:
+        found += [n for n, value in enumerate(values) if type(value) not in types]
+    if int in kinds:
+        least = -_LONG if name in _SIGNED else 0
+        found += [
+            n for n, value in enumerate(values)
+            if type(value) is int and not least <= value < _LONG
+        ]  # fmt: skip
+    if dict in kinds:
+        found += [
+            n for n, value in enumerate(values)
+            if type(value) is dict and not _TEXTS.issuperset(map(type, value.values()))
+        ]  # fmt: skip
+    if name == "path":
+        found += [n for n, path in enumerate(values) if not path or not _escapes(path)]
+    return found
+
+
+def _contradictory(columns: Mapping[str, Sequence[Any]]) -> set[int]:
+    """Return the places of removes that promise metadata which they do not have."""
+    promised = columns.get("extendedFileMetadata", ())
+    wanted = [columns.get(key, [None] * len(promised)) for key in ("partitionValues", "size")]
+    return {
+        n for n, promise in enumerate(promised)
+        if promise is True and any(values[n] is None for values in wanted)
+    }  # fmt: skip
+
+
+def _escapes(path: Any) -> bool:
+    if type(path) is not str or "%" not in path:
+        return True
     pieces = path.split("%")[1:]
     return all(len(piece) > 1 and _HEX.issuperset(piece[:2]) for piece in pieces)
 
@@ -225,13 +347,26 @@ def _escapes(path: str) -> bool:
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
-def _joined(values: Mapping[str, str | None]) -> str | None:
-    """Spell partition values as one text, in their order; ``None`` where it could be two."""
+def _joined(values: Iterable[Mapping[str, str | None] | None]) -> list[str | None]:
+    """Spell partition values as one text each, in their order; ``None`` where it could be two."""
+    known: dict[tuple[tuple[str, str | None], ...], str | None] = {}
+    found: list[str | None] = []
+    for each in values:
+        if each is None:
+            found.append(None)
+            continue
+        items = (*each.items(),)
+        if items not in known:
+            known[items] = _spelled(items)
+        found.append(known[items])
+    return found
+
+
+def _spelled(values: Sequence[tuple[str, str | None]]) -> str | None:
     pieces = [
-        f"{name}{NAME_END}{NULL if value is None else value}{VALUE_END}"
-        for name, value in values.items()
+        f"{name}{NAME_END}{NULL if value is None else value}{VALUE_END}" for name, value in values
     ]
     text = "".join(pieces)
-    nulls = sum(value is None for value in values.values())
+    nulls = sum(value is None for _, value in values)
     marks = text.count(NAME_END), text.count(VALUE_END), text.count(NULL)
     return text if marks == (len(pieces), len(pieces), nulls) else None

@@ -63,11 +63,13 @@ class _Dictionary:
         chunks = [*([self.texts] if len(self.texts) else []), *texts.chunks]
         if not texts.length():
             return self, np.zeros(0, np.int64)
-        found = pa.concat_arrays(chunks).dictionary_encode()
-        codes = np.asarray(found.indices, np.int64)[len(self.texts) :]
-        if len(found.dictionary) == len(self.texts):
-            return self, codes
-        return _Dictionary(found.dictionary), codes
+        # All chunks share one dictionary, and nothing is copied into one.
+        found = pa.chunked_array(chunks).dictionary_encode().chunks
+        codes = np.concatenate([np.asarray(chunk.indices, np.int64) for chunk in found])
+        dictionary = found[-1].dictionary
+        if len(dictionary) == len(self.texts):
+            return self, codes[len(self.texts) :]
+        return _Dictionary(dictionary), codes[len(self.texts) :]
 
     def know(self, codes: Codes) -> None:
         """Keep the codes of some texts at hand."""

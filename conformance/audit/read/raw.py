@@ -278,15 +278,16 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
     faults: list[Fault] = []
     rows = JsonRows(lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value))
     held = list(texts)
+    taken = rows.take(held) if len(held) >= FEW else [False] * len(held)
     blank = 0
-    for at, text in held:
+    for (at, text), done in zip(held, taken, strict=True):
         if not text or text.isspace():
             blank += 1
             continue
         if blank:
             faults.append(_blank(path, at + 1 - blank, blank))
             blank = 0
-        if len(held) >= FEW and rows.take(at, text):
+        if done:
             continue
         place = f"{path}:{at + 1}"
         parsed = parse_json(text)
