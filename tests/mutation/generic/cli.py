@@ -137,7 +137,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _lines(copy: Path, arguments: argparse.Namespace) -> Executed:
-    """Give which lines items execute; those that are kept of before, and of other items anew."""
+    """Give which lines items execute: what was kept, and the rest from a run of the other items."""
     kept: Path | None = arguments.lines
     ids = [item.id for item in items()]
     found, code = Executed(), digest_of([*copy.rglob("*.py")])

@@ -147,13 +147,13 @@ class Executed:
         return [number for _, _, number in sorted(ranked)]
 
 
-def executed_by(copy: Path, numbers: Sequence[int], tell: Callable[[int], None]) -> Executed:
+def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None]) -> Executed:
     """Judge the implementation as it is, and keep which lines each item executes.
 
     Args:
         copy: what is imported and watched.
         numbers: of the items.
-        tell: is told the number of each item that is done.
+        done: called with the number of each item that is judged.
 
     """
     adapter = adapter_of(copy, None)
@@ -172,7 +172,7 @@ def executed_by(copy: Path, numbers: Sequence[int], tell: Callable[[int], None])
             found.seconds[number] = time.process_time() - began
             if verdict.outcome in failing(None):
                 found.failed.append(f"{item.id}: {verdict.message}")
-            tell(number)
+            done(number)
             began = time.process_time()
     finally:
         watch.stop()

@@ -21,11 +21,11 @@ LOOKED_INTO = _HOME / "survivors.yaml"
 RESULT = _HOME / "result.yaml"
 
 EQUIVALENT = ("equivalent", "message", "speed")
-KINDS = (*EQUIVALENT, "unreached", "gap")
+KINDS = (*EQUIVALENT, "optional", "unreached", "gap")
 """Why a mutant survives.
 
 Nothing that anybody can see changes; only what is told to people does; only time or memory does;
-the gate cannot bring it about; or a case is missing.
+what is left out or done is free; the gate cannot bring it about; or a case is missing.
 """
 
 

@@ -42,7 +42,7 @@ class _Changed(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds the package in its copy, and the adapter anew."""
+    """Finds the package in its copy, and imports the adapter again."""
 
     def __init__(self, copy: Path, mutant: Mutant | None) -> None:
         self._home = str(copy.parent)

@@ -1,0 +1,45 @@
+"""The figures that are kept are of the survivors that are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from generic.results import KINDS, LOOKED_INTO, RESULT, Reason, Result, read_reasons, tally, told
+
+KEPT = yaml.safe_load(RESULT.read_text())
+
+
+def _result(name: str, killed: str | None) -> Result:
+    return Result(name, "read.py", "read_table", "swap_op", "a", "b", killed, executed=True)
+
+
+def test_every_reason_is_of_a_survivor() -> None:
+    assert read_reasons(LOOKED_INTO).keys() <= set(KEPT["alive"])
+
+
+def test_the_kept_figures_count_the_survivors() -> None:
+    assert KEPT["mutants"] - KEPT["killed"] == len(KEPT["alive"])
+    reasons = read_reasons(LOOKED_INTO)
+    for kind in KINDS:
+        named = [each for each in KEPT["alive"] if each in reasons and reasons[each].kind == kind]
+        assert KEPT["survivors"].get(kind, 0) == len(named), kind
+
+
+def test_a_figure_is_told_both_ways() -> None:
+    results = [_result("1", "a/b/c"), _result("2", None), _result("3", None), _result("4", "x")]
+    reasons = {"2": Reason("message", "an error says it"), "3": Reason("gap", "no case")}
+    found = tally(results, reasons)
+    assert (found["percent"], found["percent_of_others"]) == (50.0, 66.7)
+    assert "2 of 4" in told(results, reasons)
+    assert tally(results, {})["survivors"] == {"not looked into": 2}
+
+
+@pytest.mark.parametrize("change", [{"kind": "luck"}, {"reason": None, "extra": 1}])
+def test_a_list_of_reasons_is_read_strictly(change: dict[str, object], tmp_path: Path) -> None:
+    entry = {"id": "1", "module": "m", "was": "a", "becomes": "b", "kind": "gap", "reason": "r"}
+    path = tmp_path / "survivors.yaml"
+    path.write_text(yaml.safe_dump([{**entry, **change}]))
+    with pytest.raises(ValueError, match=r"survivors\.yaml: 1"):
+        read_reasons(path)
