@@ -70,5 +70,4 @@ _BY_SPELLING: Final[Mapping[str, Feature]] = {
 
 def find(spelling: str) -> Feature | None:
     """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
-    # Obeys FEAT-003.
     return _BY_SPELLING.get(spelling)

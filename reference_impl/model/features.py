@@ -24,6 +24,7 @@ def supported(protocol: Protocol) -> frozenset[str]:
     Aliases are given by their feature's name; unknown names as they are.
     """
     listed = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
+    # Obeys FEAT-003.
     names = {feature.name if (feature := find(name)) else name for name in listed}
     for feature in FEATURES.values():
         by_writer = 0 < feature.legacy_writer <= protocol.min_writer_version < 7
