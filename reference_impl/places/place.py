@@ -165,7 +165,10 @@ class LocalRoot:
                 return None
             folder, _, name = place.address.rstrip("/").rpartition("/")
             if folder not in folders:
-                folders[folder] = self._folder(folder or "/")
+                try:
+                    folders[folder] = self._folder(folder or "/")
+                except ValueError as error:  # a NUL, or half of a surrogate pair
+                    raise _refuse("no folder can have such a name", path) from error
             inside = folders[folder]
             return None if inside is None else f"{inside}/{name}".lstrip("/")
 

@@ -173,7 +173,7 @@ class LocalStorage:
         try:
             with absent():
                 stat = os.stat(self._root.guess(path))  # noqa: PTH116  as _stat
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):  # the latter for what no file can be named
             return None
         return Identity(stat.st_dev, stat.st_ino, S_ISDIR(stat.st_mode))
 

@@ -48,7 +48,10 @@ def file_key(body: Mapping[str, Any]) -> Key | None:
     path = body.get("path")
     if not isinstance(path, str) or not path:
         return None
-    return lenient_path(path), dv_id(body)
+    vector = dv_id(body)
+    # JSON can spell half of a surrogate pair, which no column of texts holds.
+    spelled = vector and vector.encode(errors="backslashreplace").decode()
+    return lenient_path(path), spelled
 
 
 class _Dictionary:

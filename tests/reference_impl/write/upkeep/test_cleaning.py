@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from conformance.audit import audit
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import ConstraintViolation, InvalidMetadata, VersionNotFound
 from reference_impl.write.checkpoints.write import Style
@@ -246,3 +247,24 @@ def test_commits_that_come_to_nothing_get_no_compaction(
 def test_impossible_compactions_are_refused(old: Table, start: int, end: int) -> None:
     with pytest.raises(VersionNotFound):
         old.compact_log(start, end)
+
+
+@pytest.mark.parametrize("prefix", ["a\0b", "\ud800", "a\0b/", "\ud800/", "x" * 300 + "/"])
+def test_a_vector_that_no_file_can_be_named_costs_no_file(table: Table, prefix: str) -> None:
+    table.create(
+        SCHEMA, properties=PROPERTIES | {"delta.deletedFileRetentionDuration": "interval 0 hours"}
+    )
+    table.append(rows(1, 2, 3))
+    before = data(table)
+    (add,) = table.snapshot().adds().slice(0, 1).to_pylist(maps_as_pydicts="strict")
+    name = prefix + "0" * 20
+    vector = {"storageType": "u", "pathOrInlineDv": name, "offset": 1, "sizeInBytes": 34}
+    body = {key: value for key, value in add.items() if value is not None}
+    body["deletionVector"] = vector | {"cardinality": 1}
+    line = json.dumps({"add": body})
+    (root(table) / "_delta_log" / f"{2:020d}.json").write_text(line)
+    age(table, 60)
+    with suppress(DeltaError):
+        table.vacuum()
+    assert data(table) == before
+    assert audit(str(root(table)))
