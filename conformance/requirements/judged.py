@@ -142,7 +142,7 @@ class Judged:
         return _TIME if self.timed else _QUESTIONS[self.question]
 
     def in_revision(self, revision: str, registry: Registry | None = None) -> str | None:
-        """Return the row that is judged under a revision; ``None`` where nothing is."""
+        """Give the row that is judged under a revision; ``None`` where nothing is."""
         if registry is not None:
             return self._find(revision, registry)
         if revision not in self._found:
@@ -178,7 +178,7 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
     timed: bool = False,
     refusing: bool = False,
 ) -> Judged:
-    """Return what a spec is held to.
+    """Give what a spec is held to.
 
     Args:
         question: its type.
@@ -193,7 +193,7 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
 
 
 def judged_step(operation: str, said: str | None = None) -> Judged:
-    """Return what a step of a recipe is held to.
+    """Give what a step of a recipe is held to.
 
     Args:
         operation: the step's name.
@@ -208,7 +208,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
-    """Return whether a row binds who is asked.
+    """Tell whether a row binds who is asked.
 
     A row that binds who writes has a reader refuse what breaks it where the registry has a ruling
     that says so.
@@ -223,7 +223,7 @@ def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
 def judged_by(
     row: Requirement, asked: Asked, revision: str, *, refusing: bool = False, own: bool = False
 ) -> bool:
-    """Return whether a row can be judged: it binds, can be broken, and is in force.
+    """Tell whether a row can be judged: it binds, can be broken, and is in force.
 
     A SHOULD of readers that does not always say what the answer is counts only where a case says
     that it judges it, its ``own``.
@@ -236,5 +236,5 @@ def judged_by(
 
 @cache
 def judged_in(judged: Judged) -> frozenset[str]:
-    """Return the revisions under which something is judged."""
+    """Give the revisions under which something is judged."""
     return frozenset(each for each in SELECTIONS if judged.in_revision(each) is not None)

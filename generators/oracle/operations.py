@@ -306,7 +306,7 @@ History: TypeAlias = Sequence[Operation]
 
 
 def commits(operation: Operation) -> bool:
-    """Return whether an operation makes a version."""
+    """Tell whether an operation makes a version."""
     return not isinstance(operation, Checkpoint) and operation != NoRowChange(version=False)
 
 

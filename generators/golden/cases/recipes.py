@@ -198,7 +198,7 @@ class Recipe:
         return self._take(step, Replace(schema, self.partition_columns, self._kept(rows)))
 
     def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
-        """Do what no reader of rows can see; ``version`` says whether it makes a version.
+        """Do what no reader of rows can see; ``version`` tells whether it makes a version.
 
         An argument that is callable is called with the builder of the table that is given.
         """
@@ -264,7 +264,7 @@ class Recipe:
         return self._do(ReorderColumns(names))
 
     def change_type(self, name: str, spelled: str) -> Recipe:
-        """Return a column a wider type, or one that is void any."""
+        """Give a column a wider type, or one that is void any."""
         return self._do(WidenColumn(name, type_of(spelled)))
 
     def given(self) -> Recipe:
@@ -372,7 +372,7 @@ class Recipe:
         return self
 
     def _at_once(self, done: Sequence[Operation]) -> Create:
-        """Return the table that a history ends with, as it would be created."""
+        """Give the table that a history ends with, as it would be created."""
         converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
         oracle = replay(done[converted[0] :] if converted else done)
         rows = tuple(oracle.rows())
@@ -385,7 +385,7 @@ class Recipe:
         )
 
     def _marked(self, schema: Struct) -> Struct:
-        """Return a schema whose identity columns say how far their values have come."""
+        """Give a schema whose identity columns tell how far their values have come."""
 
         def marked(column: Field) -> Field:
             if column.name not in self._marks:
@@ -396,7 +396,7 @@ class Recipe:
         return Struct(tuple(map(marked, schema)))
 
     def _kept(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """Return rows as the log can keep them: an empty partition value is null."""
+        """Give rows as the log can keep them: an empty partition value is null."""
         return tuple(
             {n: None if n in self.partition_columns and v == "" else v for n, v in row.items()}
             for row in rows
@@ -405,7 +405,7 @@ class Recipe:
     def _input_rows(
         self, rows: Sequence[Row], stored: Sequence[Row] | None = None
     ) -> dict[str, Any]:
-        """Return the arguments that bring rows: those columns alone that the rows have."""
+        """Give the arguments that bring rows: those columns alone that the rows have."""
         given = {name for row in rows for name in row}
         names = [name for name in self.now.names if name in given or not rows]
         columns = self.now.select(*names)
