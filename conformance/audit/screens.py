@@ -91,7 +91,7 @@ def rearranged(step: Step) -> Mask:
 
 
 def renamed(step: Step) -> Mask:
-    """Show adds of a file that was there before, where its size is another one or unknown."""
+    """Show adds of a file that was there before, where its size is another one or not told."""
     rows, before = step.rows, step.before
     held = before.adds.rows[step.codes]
     held = np.where(held >= 0, held, before.removed.rows[step.codes])
@@ -158,7 +158,7 @@ _BOOL: Final[frozenset[type]] = frozenset({bool, type(None)})
 
 
 def _types(layout: Layout) -> Mapping[tuple[str, ...], frozenset[type]]:
-    """Return the types that bounds of each primitive column may have, by its physical path."""
+    """Give the types that bounds of each primitive column may have, by its physical path."""
     found = {}
     for column in layout.columns:
         declared = column.type
@@ -204,7 +204,7 @@ def _fit(
     takes: Callable[[frozenset[type], str, Any], bool],
     types: Mapping[tuple[str, ...], frozenset[type]],
 ) -> bool:
-    """Return whether a tree of values by column has known columns alone, and values that fit."""
+    """Tell whether a tree of values by column has known columns alone, and values that fit."""
     if node is None:
         return True
     if type(node) is not dict:

@@ -23,7 +23,7 @@ _DEFAULT_NAME: Final = "table"
 
 
 def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return what shows whether a folder was touched: path to its inode's facts.
+    """Give what tells whether anything below a folder was touched: path to its inode's facts.
 
     The time of the last change to an inode moves with every write, rename and change of times,
     and nobody can set it; reading leaves it alone.
@@ -84,7 +84,7 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def _below(case: Case, target: Path, name: str) -> Path:
-    """Return a file of a copy that a case names; a copy has no links."""
+    """Give a file of a copy that a case names; a copy has no links."""
     fault = inside(name)
     if fault:
         raise CorpusError(case.table.parent, fault)
@@ -126,7 +126,7 @@ class TableStore:
     _written: Path | None = None
 
     def table(self, case: Case) -> Path:
-        """Return the copy that specs of a case read."""
+        """Give the copy that specs of a case read."""
         if case.id not in self._copies:
             path = self._made_for(case)
             self._copies[case.id] = _Copy(path, fingerprint(path))
@@ -137,7 +137,7 @@ class TableStore:
         self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
 
     def written(self, case: Case | None) -> Path:
-        """Return a folder to write to, as :meth:`fresh` does; it stays until the next is given.
+        """Give a folder to write to, as :meth:`fresh` does; it stays until the next is given.
 
         A bundle keeps what a wrong writer left there.
         """

@@ -159,7 +159,7 @@ def test_a_footer_that_lies_about_its_rows_is_found_out(
     assert found <= {each.requirement for each in lake.audit()}
 
 
-def test_a_checkpoint_beyond_the_limits_is_neither_read_nor_at_fault(tmp_path: Path) -> None:
+def test_a_checkpoint_beyond_the_limits_is_not_unfolded_nor_blamed(tmp_path: Path) -> None:
     bomb = next(each for each in BOMBS if each.id == "checkpoint-of-one-long-path")
     bomb.build(tmp_path / "table")
     found = [each for each in audit(str(tmp_path / "table")) if each.limit]
@@ -167,7 +167,7 @@ def test_a_checkpoint_beyond_the_limits_is_neither_read_nor_at_fault(tmp_path: P
     assert found[0].limit == "checkpoint"
 
 
-def test_a_great_many_repeated_keys_are_reported(lake: Any) -> None:
+def test_a_great_many_repeated_keys_are_told(lake: Any) -> None:
     keys = ",".join(f'"k{number // 2}":1' for number in range(40_000))
     lake.basic().write("_last_checkpoint", f'{{"version":2,"size":1,{keys}}}')
     assert sum("k19999" in found.message for found in lake.audit()) == 1

@@ -145,7 +145,7 @@ class JsonRows:
     def odd(self, at: int, text: bytes, action: str, body: Any) -> bool:
         """Take in a line that was parsed with care: no check may pass it over.
 
-        Gives false for one without a path, which is no file action that could be distinguished.
+        Gives false for one without a path, which is no file action that could be told apart.
         """
         key = file_key(body)
         if key is None:
@@ -164,7 +164,7 @@ class JsonRows:
         return True
 
     def rows(self) -> Rows:
-        """Return the rows that were taken in."""
+        """Give the rows that were taken in."""
         if not self._at:
             return Rows.none()
         lists = (self._odd, self._rich, self._bare, self._unescaped, self._change, self._based)

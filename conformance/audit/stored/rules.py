@@ -121,8 +121,8 @@ class Rules:
                 message = f"{rule.what} is not checked: {error.message}"
                 unread = isinstance(error, InvalidFilter) and rule.requirement == "CHK-005"
                 # It may be SQL that this audit does not know.
-                cited, severity = ("CHK-003", "warning") if unread else (rule.requirement, "info")
-                yield finding(cited, place, message, severity=severity)
+                told, severity = ("CHK-003", "warning") if unread else (rule.requirement, "info")
+                yield finding(told, place, message, severity=severity)
 
     def _schema_string(self) -> str:
         return json.dumps(self._layout.schema)
@@ -156,8 +156,8 @@ class Rules:
             except LimitExceeded as error:
                 yield unchecked(rule.requirement, path, error)
             except (DeltaError, pa.ArrowException, ValueError, KeyError, OverflowError) as error:
-                text = getattr(error, "message", str(error))[:200]
-                message = f"{rule.what} is not checked: {text}"
+                told = getattr(error, "message", str(error))[:200]
+                message = f"{rule.what} is not checked: {told}"
                 yield finding(rule.requirement, path, message, severity="info")
         for column in self._identities:
             place = held.places.get(column.path[0])
@@ -180,7 +180,7 @@ class Rules:
                 yield from _generated(held.path, rule, expression.evaluate(batch, of), batch)
 
     def _values(self, held: _Held, name: str) -> pa.ChunkedArray:
-        """Return the live values of a column by its logical name, of its declared type."""
+        """Give the live values of a column by its logical name, of its declared type."""
         column = self._layout.by_path[name,]
         of = _type_of(column)
         if name in self._layout.partitions:
