@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-__all__ = ["FEATURES", "Feature", "features"]
+__all__ = ["FEATURES", "Feature", "features", "find"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +76,12 @@ def features(make: type[_Feature], **more: Mapping[str, Any]) -> dict[str, _Feat
 
 FEATURES: Final[Mapping[str, Feature]] = features(Feature)
 """Every feature of the protocol by its name."""
+
+_BY_SPELLING: Final = {
+    spelling: name for name, each in FEATURES.items() for spelling in (name, *each.aliases)
+}
+
+
+def find(spelling: str) -> Feature | None:
+    """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
+    return FEATURES.get(_BY_SPELLING.get(spelling, ""))

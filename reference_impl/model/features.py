@@ -42,17 +42,12 @@ FEATURES: Final[Mapping[str, Feature]] = schemas.features.features(
 )
 """Every feature of the protocol by its name."""
 
-_BY_SPELLING: Final[Mapping[str, Feature]] = {
-    spelling: feature
-    for feature in FEATURES.values()
-    for spelling in (feature.name, *feature.aliases)
-}
-
 
 def find(spelling: str) -> Feature | None:
     """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
     # Obeys FEAT-003.
-    return _BY_SPELLING.get(spelling)
+    found = schemas.features.find(spelling)
+    return None if found is None else FEATURES[found.name]
 
 
 def supported(protocol: Protocol) -> frozenset[str]:
