@@ -199,7 +199,7 @@ def _without(history: History, name: str) -> Iterator[Operation]:
 
 
 def _changes_column(operation: Operation, name: str) -> bool:
-    """Tell whether an operation is about a top-level column, and about nothing else."""
+    """Return whether an operation is about a top-level column, and about nothing else."""
     return getattr(operation, "name", None) == name and not getattr(operation, "parent", ())
 
 
