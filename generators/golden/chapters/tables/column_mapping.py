@@ -377,7 +377,7 @@ def _name_taken(case: CaseWriter) -> None:
     before = struct(number, replace(name, metadata={**name.metadata, ID_KEY: 3}))
     table.properties["delta.columnMapping.maxColumnId"] = "3"
     written = table.file([{"id": 1, "name": "of a column of before"}], written_as=before)
-    file = table.register(DataFile(written.body, [{"id": 1, "name": None}], table.schema))
+    file = table.register(DataFile(written.body, ({"id": 1, "name": None},), table.schema))
     table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
     publish(case, table)
 
