@@ -113,7 +113,7 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
 
 
 def unclaimed_features(case: Case, claims: Claims) -> list[str]:
-    """Name the features, or the version, of a case's table that an implementation does not claim."""
+    """Name the features, or the version, of a case's table that are not claimed for reading."""
     # Version 2 implies the feature; version 3 says nothing of a feature that it does not list.
     legacy = {"columnMapping"} if claims.reader_version == 2 else set()
     missing = sorted(case.features - claims.reader_features - legacy)
