@@ -1,4 +1,4 @@
-"""Adapters that lie to a run: the reference implementation with its process or answers bent."""
+"""Adapters that lie to a run: the reference implementation with its process or answers altered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Lie = Callable[[Callable[[Request], Answer], Request, int], Answer]
 
 
 class Lying:
-    """Tell the truth but for one lie."""
+    """Answers right but for one lie."""
 
     def __init__(self, lie: Lie) -> None:
         self.truth = ours.create()
@@ -149,5 +149,5 @@ TRUTHS: dict[str, Callable[[], Lie]] = {
 
 
 def create() -> Lying:
-    """Give the adapter that tells the lie of ``DELTA_TCK_LIE``."""
+    """Give the adapter with the lie of ``DELTA_TCK_LIE``."""
     return Lying({**LIES, **TRUTHS}[os.environ["DELTA_TCK_LIE"]]())

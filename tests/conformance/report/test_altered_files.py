@@ -1,4 +1,4 @@
-"""Results that were cut or altered anywhere, or put together anew, are no results."""
+"""Results that were cut or altered anywhere, or forged, are refused."""
 
 from __future__ import annotations
 
