@@ -48,7 +48,7 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
 
 
 def unclaimed_features(case: Case, claims: Claims) -> list[str]:
-    """Name the features, or the version, of a case's table that nobody claims to read."""
+    """Name the features, or the version, of a case's table that are not claimed for reading."""
     # Version 2 implies the feature; version 3 says nothing of a feature that it does not list.
     legacy = {"columnMapping"} if claims.reader_version == 2 else set()
     missing = sorted(case.features - claims.reader_features - legacy)
@@ -59,7 +59,7 @@ def unclaimed_features(case: Case, claims: Claims) -> list[str]:
 
 
 def _reader_version(case: Case) -> int:
-    """Give what a table without features of readers asks of them; 1 where nothing tells."""
+    """Give what a table without features of readers asks of them; 1 where it is unknown."""
     path = case.table.parent / "table_info.json"
     if not path.is_file():
         return 1

@@ -80,6 +80,18 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe.publish(case, contested=_CLUSTERED)
 
 
+@CLUSTERED.case(
+    "write-restore-before-column",
+    "After a restore the clustering columns are columns of the table",
+    "CLUS-006 CLUS-009",
+)
+def _restored_clusters(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, clustering_columns=("id",)).append(_pairs(1, 2))
+    recipe.add_column(field("later", "string")).append([{"id": 3, "name": "c", "later": "x"}])
+    recipe.keep("cluster_by", columns=["later"])
+    recipe.restore(1).append(_pairs(4)).publish(case)
+
+
 @CLUSTERED.case("write-partitioned", "A partitioned table is not clustered", "CLUS-004")
 def _partitioned(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, ("name",)).append(_pairs(1)).keep("cluster_by", columns=["id"])

@@ -1,0 +1,153 @@
+"""Adapters that lie to a run: the reference implementation with its process or answers altered."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import pyarrow as pa
+
+from conformance.adapter import Answer, Description, Ok, Refused, Request, Scan
+from conformance.adapters import ours
+
+Lie = Callable[[Callable[[Request], Answer], Request, int], Answer]
+"""Gets who tells the truth, the request, and how many there were before."""
+
+
+class Lying:
+    """Answers right but for one lie."""
+
+    def __init__(self, lie: Lie) -> None:
+        self.truth = ours.create()
+        self.lie = lie
+        self.asked = 0
+
+    def describe(self) -> Description:
+        return self.truth.describe()
+
+    def run(self, request: Request) -> Answer:
+        self.asked += 1
+        return self.lie(self.truth.run, request, self.asked - 1)
+
+    def close(self) -> None:
+        self.truth.close()
+
+
+def _shape(tell: Any, request: Request, _: int) -> Answer:
+    """Give as many rows, of the right types, with nothing in them."""
+    answer = tell(request)
+    if isinstance(answer, Ok) and isinstance(answer.payload, pa.Table):
+        table = answer.payload
+        nulls = [pa.nulls(table.num_rows, each.type) for each in table.schema]
+        return Ok(pa.table(nulls, schema=table.schema))
+    return answer  # type: ignore[no-any-return]
+
+
+def _echo(_tell: Any, request: Request, _: int) -> Answer:
+    """Say what the request says, and look at no table."""
+    if isinstance(request, Scan):
+        return Ok(pa.table({name: [None] for name in request.columns or ["id"]}))
+    return Ok({each.name: getattr(request, each.name) for each in fields(request)})
+
+
+def _cached() -> Lie:
+    """Give what was answered to the first request of its kind."""
+    kept: dict[type, Answer] = {}
+    return lambda tell, request, _: kept.setdefault(type(request), tell(request))
+
+
+def _by_version() -> Lie:
+    """Give what was answered for this version, whatever the table."""
+    kept: dict[Any, Answer] = {}
+    return lambda tell, request, _: kept.setdefault(
+        (type(request), getattr(request, "version", None)), tell(request)
+    )
+
+
+def _other_version(tell: Any, request: Request, _: int) -> Answer:
+    return tell(replace(request, version=None)) if isinstance(request, Scan) else tell(request)
+
+
+def _late(tell: Any, request: Request, asked: int) -> Answer:
+    if asked >= 3:
+        time.sleep(600)
+    return tell(request)  # type: ignore[no-any-return]
+
+
+def _gone(tell: Any, request: Request, asked: int) -> Answer:
+    if asked >= 3:
+        os._exit(0)
+    return tell(request)  # type: ignore[no-any-return]
+
+
+def _left(tell: Any, request: Request, asked: int) -> Answer:
+    if asked >= 3:
+        sys.exit(0)
+    return tell(request)  # type: ignore[no-any-return]
+
+
+def _chatty(tell: Any, request: Request, _: int) -> Answer:
+    """Print what looks like an answer, and other things."""
+    os.write(1, b'{"id": 0, "ok": {}}\nloading...\n')
+    return tell(request)  # type: ignore[no-any-return]
+
+
+def _printed(_tell: Any, _request: Request, _: int) -> Answer:
+    """Print what looks like an answer, and give none."""
+    os.write(1, b'{"id": 0, "ok": {"rows": []}}\n')
+    raise RuntimeError("the answer is printed")
+
+
+def _refuse(kind: Any) -> Lie:
+    return lambda *_: Refused(kind, "load", "not today")
+
+
+def _raise(*_: Any) -> Answer:
+    raise RuntimeError("not today")
+
+
+def _tired(tell: Any, request: Request, asked: int) -> Answer:
+    return tell(request) if asked < 3 else Refused("unsupported", "load", "enough")
+
+
+def _nothing(*_: Any) -> Answer:
+    return Ok(None)
+
+
+def _no_rows(tell: Any, request: Request, _: int) -> Answer:
+    return Ok(pa.table({})) if isinstance(request, Scan) else tell(request)
+
+
+LIES: dict[str, Callable[[], Lie]] = {
+    "right-shape": lambda: _shape,
+    "echo": lambda: _echo,
+    "cached": _cached,
+    "cached-by-version": _by_version,
+    "other-version": lambda: _other_version,
+    "late": lambda: _late,
+    "gone": lambda: _gone,
+    "left": lambda: _left,
+    "printed": lambda: _printed,
+    "unsupported": lambda: _refuse("unsupported"),
+    "invalid": lambda: _refuse("invalid_table"),
+    "untold": lambda: _refuse(None),
+    "raising": lambda: _raise,
+    "tired": lambda: _tired,
+    "nothing": lambda: _nothing,
+    "no-rows": lambda: _no_rows,
+}
+
+TRUTHS: dict[str, Callable[[], Lie]] = {
+    "plain": lambda: lambda tell, request, _: tell(request),
+    "chatty": lambda: _chatty,
+}
+"""What is right in every answer, whatever it prints."""
+
+
+def create() -> Lying:
+    """Give the adapter with the lie of ``DELTA_TCK_LIE``."""
+    return Lying({**LIES, **TRUTHS}[os.environ["DELTA_TCK_LIE"]]())

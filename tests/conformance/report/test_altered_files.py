@@ -1,0 +1,131 @@
+"""Results that were cut or altered anywhere, or forged, are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.report.results import ResultsError, ResultsWriter, read_results
+
+Lines = list[dict[str, Any]]
+
+
+def record(identity: str, outcome: str) -> dict[str, Any]:
+    texts = dict.fromkeys(("message", "title", "expected", "actual"), "")
+    none = dict.fromkeys(("hazard", "requirement", "seen", "fault", "stale"))
+    lists: dict[str, list[str]] = {"features": [], "details": [], "unclaimed": []}
+    more = {"requirements": ["REC-001"], "source": "golden", "chapter": "log", "standing": "new"}
+    found = {"id": identity, "outcome": outcome, **texts, **none, **lists, **more}
+    return {**found, "hazard": "cosmetic", "message": "rows"} if outcome == "fail" else found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "results.jsonl"
+    sets = ("reader_features", "writer_features", "operations", "capabilities")
+    claims: dict[str, list[str]] = {name: [] for name in sets}
+    header = {
+        "kit_version": "0.1.0",
+        "corpus_digest": "d",
+        "revision": "upstream",
+        "impl": "mine",
+        "adapter": {"name": "mine", "adapter_version": "1", "engine_version": "1.2"},
+        "claims": {"reader_version": 1, "writer_version": 2, **claims},
+        "selection": {},
+        "cases": 3,
+        "selected": 3,
+    }
+    with ResultsWriter(path) as writer:
+        writer.begin(header)
+        for name, outcome in (("a", "pass"), ("b", "fail"), ("c", "unsupported")):
+            writer.add(record(f"log/{name}/read", outcome))
+        writer.close(1, ())
+    return path
+
+
+def refused(path: Path, data: bytes) -> bool:
+    path.write_bytes(data)
+    try:
+        read_results(path)
+    except ResultsError:
+        return True
+    return False
+
+
+def test_what_was_written_is_read(path: Path) -> None:
+    assert len(read_results(path).records) == 3
+
+
+def test_a_file_that_is_cut_anywhere_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    # A last newline says nothing.
+    ends = range(0, len(whole) - 1, 7)
+    assert [end for end in ends if not refused(path, whole[:end])] == []
+
+
+def test_a_byte_that_is_altered_anywhere_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    altered = (
+        (at, whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        for at in range(0, len(whole) - 1, 5)
+    )
+    assert [at for at, data in altered if not refused(path, data)] == []
+
+
+def _footer(**changes: Any) -> Callable[[Lines], Lines]:
+    return lambda lines: [*lines[:-1], {**lines[-1], **changes}]
+
+
+def _without_failures(lines: Lines) -> Lines:
+    return [line for line in lines if line.get("outcome") != "fail"]
+
+
+FORGED: dict[str, Callable[[Lines], Lines]] = {
+    "failures left out": _without_failures,
+    "failures left out and counted so": lambda lines: _footer(
+        records=2, counts={"pass": 1, "unsupported": 1}, judged=1, status=0
+    )(_without_failures(lines)),
+    "a record doubled": lambda lines: [lines[0], lines[1], *lines[1:]],
+    "a record doubled and counted": lambda lines: _footer(
+        records=4, counts={"pass": 2, "fail": 1, "unsupported": 1}, judged=3
+    )([lines[0], lines[1], *lines[1:]]),
+    "a failure that passes": lambda lines: [
+        {**line, "outcome": "pass", "hazard": None} if line.get("outcome") == "fail" else line
+        for line in lines
+    ],
+    "more judged than there are": _footer(judged=3),
+    "two headers": lambda lines: [lines[0], *lines],
+    "two footers": lambda lines: [*lines, lines[-1]],
+    "a footer in the middle": lambda lines: [*lines[:2], lines[-1], *lines[2:]],
+    "complete and partial": _footer(complete=False),
+}
+"""Forgeries whose digest is right."""
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_file_contradicts_itself(path: Path, name: str) -> None:
+    lines = FORGED[name]([json.loads(line) for line in path.read_text().splitlines()])
+    assert refused(path, _sealed(lines))
+
+
+def test_the_forger_knows_how_to_seal(path: Path) -> None:
+    """Else the test before would hold whatever is forged."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert not refused(path, _sealed(lines))
+
+
+def _sealed(lines: Lines) -> bytes:
+    """Write lines with the digest that a run would give them."""
+    body = b"".join(_line(line) for line in lines[:-1])
+    footer = {key: value for key, value in lines[-1].items() if key != "digest"}
+    digest = hashlib.sha256(body + _line(footer)).hexdigest()
+    return body + _line({**footer, "digest": f"sha256:{digest}"})
+
+
+def _line(document: dict[str, Any]) -> bytes:
+    return (json.dumps(document, ensure_ascii=False) + "\n").encode()
