@@ -216,8 +216,8 @@ def _statistics(rows: Rows, layout: Layout) -> Mask:
     return np.asarray(found, np.bool_)
 
 
-_AT_ONCE: Final = 1024
-"""Statistics that are parsed at once."""
+_AT_ONCE: Final = 100
+"""Statistics that are parsed at once: so few that Python's collector has no work with them."""
 
 _Types: TypeAlias = Mapping[tuple[str, ...], frozenset[type]]
 _Fits: TypeAlias = Callable[[frozenset[type], str, Sequence[Any]], Iterable[int]]

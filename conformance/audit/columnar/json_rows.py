@@ -89,8 +89,11 @@ _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[s
 }
 """Kind, fields with the types of their values, and fields that have to be there, by action."""
 
-_AT_ONCE: Final = 1024
-"""Lines that are judged together at most."""
+_AT_ONCE: Final = 100
+"""Lines that are judged together at most: so few that Python's collector has no work with them."""
+
+_BLOCK: Final = 1024
+"""Lines that are compressed together."""
 
 _Parsed: TypeAlias = tuple[int, dict[str, Any]]
 """A line's number among those that are held, and its action."""
@@ -256,9 +259,7 @@ _CODEC: Final = "snappy"
 
 def _packed(texts: Sequence[bytes]) -> list[tuple[bytes, int]]:
     """Compress lines, some together, as few of them are ever read again; gives sizes as well."""
-    blocks = (
-        b"\n".join(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)
-    )
+    blocks = (b"\n".join(texts[start : start + _BLOCK]) for start in range(0, len(texts), _BLOCK))
     return [(pa.compress(block, _CODEC, asbytes=True), len(block)) for block in blocks]
 
 
@@ -283,9 +284,9 @@ class _Texts:
         return b"\n".join(text for _, text in self._texts(at))
 
     def _texts(self, at: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        for block, rows in groupby(at, lambda row: row // _AT_ONCE):
+        for block, rows in groupby(at, lambda row: row // _BLOCK):
             lines = _lines(*self.blocks[block])
-            yield from ((row, lines[row % _AT_ONCE]) for row in rows)
+            yield from ((row, lines[row % _BLOCK]) for row in rows)
 
 
 def _transposed(some: Sequence[_Parsed]) -> dict[str, Sequence[Any]]:

@@ -21,7 +21,7 @@ from conformance.pipeline.audit.kept import Kept as KeptAudit
 from conformance.pipeline.explore.job import Job, Kept
 from reference_impl import read_table
 
-CASE = Path(__file__).parents[2] / "golden-tables" / "transaction-identifiers"
+CASE = Path(__file__).parents[3] / "golden-tables" / "transaction-identifiers"
 HERE = ("--master=none",)
 
 
