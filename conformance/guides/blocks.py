@@ -110,22 +110,22 @@ def _capabilities() -> str:
 def _operations() -> str:
     lines = ["| Operation | Arguments |", "|--|--|"]
     for entry in OPERATIONS.values():
-        told = [
+        cells = [
             f"`{name}`{'' if each.required or name in entry.either else '?'}"
             + (f" ({each.note})" if each.note else "")
             for name, each in entry.arguments.items()
             if each.seen != "history"
         ]
         says = f": {entry.says}" if entry.says else ""
-        lines.append(f"| `{entry.name}` | {', '.join(told) or 'none'}{says} |")
+        lines.append(f"| `{entry.name}` | {', '.join(cells) or 'none'}{says} |")
     return "\n".join(lines)
 
 
 def _questions() -> str:
     lines = ["| `type` | Parameters | `expected` |", "|--|--|--|"]
     for name, question in QUESTIONS.items():
-        told = ", ".join(f"`{parameter}`" for parameter in question.parameters)
-        lines.append(f"| `{name}` | {told or question.brings} | {question.expects} |")
+        cells = ", ".join(f"`{parameter}`" for parameter in question.parameters)
+        lines.append(f"| `{name}` | {cells or question.brings} | {question.expects} |")
     return "\n".join(lines)
 
 

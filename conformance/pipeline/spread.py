@@ -85,14 +85,16 @@ def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> 
         def run(function: str, units: Sequence[Unit]) -> list[Unit]:
             texts = [json.dumps(unit) for unit in units]
             try:
-                told = context.parallelize(texts, len(texts)).map(partial(work, function)).collect()
+                answers = (
+                    context.parallelize(texts, len(texts)).map(partial(work, function)).collect()
+                )
             except Exception as error:
                 words = str(error).strip().splitlines()
                 cause = next(
                     (each for each in words if "Error: " in each), words[0] if words else ""
                 )
                 raise SpreadError(f"the executors gave up: {cause.strip()}") from error
-            return [json.loads(text) for text in told]
+            return [json.loads(text) for text in answers]
 
         yield Spread(context.defaultParallelism, run, session)
 
@@ -106,8 +108,8 @@ def work(function: str, unit: str) -> str:
 
     """
     module, _, name = function.partition(":")
-    told: Unit = getattr(importlib.import_module(module), name)(json.loads(unit))
-    return json.dumps(told)
+    answer: Unit = getattr(importlib.import_module(module), name)(json.loads(unit))
+    return json.dumps(answer)
 
 
 def in_this_process(function: str, units: Sequence[Unit]) -> list[Unit]:

@@ -128,10 +128,10 @@ def list_log(
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
     if hint is not None and (last is None or hint.version <= last):
-        listing = _settled(storage, hint.version, ratified)
+        listing = _listed(storage, hint.version, ratified)
         if hint.version in listing.checkpoints:
             return listing
-    listing = _settled(storage, 0, ratified)
+    listing = _listed(storage, 0, ratified)
     if listing.latest is None:
         raise TableNotFound(
             f"there is no Delta table at {storage.location}",
@@ -256,7 +256,7 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
     )
 
 
-def _settled(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
+def _listed(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
     """List the log until no commit is missing that is there."""
     listing = _with_ratified(storage, _list(storage, start), ratified)
     if not any(True for _ in _gaps(listing)):

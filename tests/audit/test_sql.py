@@ -173,12 +173,12 @@ def test_what_is_not_certain_is_left_open(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["i < < 3", "i >", "(i", "i = 'x", "", ")", "i = 1; l = 2"])
-def test_what_is_no_sql_is_told(text: str) -> None:
+def test_what_is_no_sql_is_reported(text: str) -> None:
     with pytest.raises(Malformed):
         Expression.of(text, ROWS.column_names)
 
 
-def test_a_name_that_is_no_column_is_told() -> None:
+def test_a_name_that_is_no_column_is_reported() -> None:
     with pytest.raises(NoColumn, match="ghost"):
         Expression.of("i > 0 AND ghost < 1", ROWS.column_names)
 

@@ -37,9 +37,9 @@ class Lying:
         self.truth.close()
 
 
-def _shape(tell: Any, request: Request, _: int) -> Answer:
+def _shape(honest: Any, request: Request, _: int) -> Answer:
     """Give as many rows, of the right types, with nothing in them."""
-    answer = tell(request)
+    answer = honest(request)
     if isinstance(answer, Ok) and isinstance(answer.payload, pa.Table):
         table = answer.payload
         nulls = [pa.nulls(table.num_rows, each.type) for each in table.schema]
@@ -47,7 +47,7 @@ def _shape(tell: Any, request: Request, _: int) -> Answer:
     return answer  # type: ignore[no-any-return]
 
 
-def _echo(_tell: Any, request: Request, _: int) -> Answer:
+def _echo(_honest: Any, request: Request, _: int) -> Answer:
     """Say what the request says, and look at no table."""
     if isinstance(request, Scan):
         return Ok(pa.table({name: [None] for name in request.columns or ["id"]}))
@@ -57,46 +57,46 @@ def _echo(_tell: Any, request: Request, _: int) -> Answer:
 def _cached() -> Lie:
     """Give what was answered to the first request of its kind."""
     kept: dict[type, Answer] = {}
-    return lambda tell, request, _: kept.setdefault(type(request), tell(request))
+    return lambda honest, request, _: kept.setdefault(type(request), honest(request))
 
 
 def _by_version() -> Lie:
     """Give what was answered for this version, whatever the table."""
     kept: dict[Any, Answer] = {}
-    return lambda tell, request, _: kept.setdefault(
-        (type(request), getattr(request, "version", None)), tell(request)
+    return lambda honest, request, _: kept.setdefault(
+        (type(request), getattr(request, "version", None)), honest(request)
     )
 
 
-def _other_version(tell: Any, request: Request, _: int) -> Answer:
-    return tell(replace(request, version=None)) if isinstance(request, Scan) else tell(request)
+def _other_version(honest: Any, request: Request, _: int) -> Answer:
+    return honest(replace(request, version=None)) if isinstance(request, Scan) else honest(request)
 
 
-def _late(tell: Any, request: Request, asked: int) -> Answer:
+def _late(honest: Any, request: Request, asked: int) -> Answer:
     if asked >= 3:
         time.sleep(600)
-    return tell(request)  # type: ignore[no-any-return]
+    return honest(request)  # type: ignore[no-any-return]
 
 
-def _gone(tell: Any, request: Request, asked: int) -> Answer:
+def _gone(honest: Any, request: Request, asked: int) -> Answer:
     if asked >= 3:
         os._exit(0)
-    return tell(request)  # type: ignore[no-any-return]
+    return honest(request)  # type: ignore[no-any-return]
 
 
-def _left(tell: Any, request: Request, asked: int) -> Answer:
+def _left(honest: Any, request: Request, asked: int) -> Answer:
     if asked >= 3:
         sys.exit(0)
-    return tell(request)  # type: ignore[no-any-return]
+    return honest(request)  # type: ignore[no-any-return]
 
 
-def _chatty(tell: Any, request: Request, _: int) -> Answer:
+def _chatty(honest: Any, request: Request, _: int) -> Answer:
     """Print what looks like an answer, and other things."""
     os.write(1, b'{"id": 0, "ok": {}}\nloading...\n')
-    return tell(request)  # type: ignore[no-any-return]
+    return honest(request)  # type: ignore[no-any-return]
 
 
-def _printed(_tell: Any, _request: Request, _: int) -> Answer:
+def _printed(_honest: Any, _request: Request, _: int) -> Answer:
     """Print what looks like an answer, and give none."""
     os.write(1, b'{"id": 0, "ok": {"rows": []}}\n')
     raise RuntimeError("the answer is printed")
@@ -110,16 +110,16 @@ def _raise(*_: Any) -> Answer:
     raise RuntimeError("not today")
 
 
-def _tired(tell: Any, request: Request, asked: int) -> Answer:
-    return tell(request) if asked < 3 else Refused("unsupported", "load", "enough")
+def _tired(honest: Any, request: Request, asked: int) -> Answer:
+    return honest(request) if asked < 3 else Refused("unsupported", "load", "enough")
 
 
 def _nothing(*_: Any) -> Answer:
     return Ok(None)
 
 
-def _no_rows(tell: Any, request: Request, _: int) -> Answer:
-    return Ok(pa.table({})) if isinstance(request, Scan) else tell(request)
+def _no_rows(honest: Any, request: Request, _: int) -> Answer:
+    return Ok(pa.table({})) if isinstance(request, Scan) else honest(request)
 
 
 LIES: dict[str, Callable[[], Lie]] = {
@@ -142,7 +142,7 @@ LIES: dict[str, Callable[[], Lie]] = {
 }
 
 TRUTHS: dict[str, Callable[[], Lie]] = {
-    "plain": lambda: lambda tell, request, _: tell(request),
+    "plain": lambda: lambda honest, request, _: honest(request),
     "chatty": lambda: _chatty,
 }
 """What is right in every answer, whatever it prints."""

@@ -99,24 +99,24 @@ class Disk:
         names, flushed = dict(self.names), dict(self.flushed)
         pending: list[tuple[int, list[tuple[str, int | None]]]] = []
 
-        def settle(group: list[tuple[str, int | None]]) -> None:
+        def flush(group: list[tuple[str, int | None]]) -> None:
             for name, number in group:
                 names.pop(name, None)
                 if number is not None:
                     names[name] = number
 
-        for at, (what, told) in enumerate(self.events[:count]):
+        for at, (what, subject) in enumerate(self.events[:count]):
             if what == "names":
-                pending.append((at, told))
+                pending.append((at, subject))
             elif what == "file":
-                flushed[told[0]] = told[1]
+                flushed[subject[0]] = subject[1]
             else:
-                for _, group in (each for each in pending if _folder(each[1]) == told):
-                    settle(group)
-                pending = [each for each in pending if _folder(each[1]) != told]
+                for _, group in (each for each in pending if _folder(each[1]) == subject):
+                    flush(group)
+                pending = [each for each in pending if _folder(each[1]) != subject]
         for at, group in pending:
             if lives(at):
-                settle(group)
+                flush(group)
         return {
             name: None if number == FOLDER else flushed.get(number, b"")
             for name, number in sorted(names.items())
@@ -133,12 +133,12 @@ class Disk:
                 "everything": lambda _: True,
                 "a part": lambda _, draw=random: draw.random() < 0.5,  # type: ignore[misc]
             }
-            for told, lives in ways.items():
+            for left, lives in ways.items():
                 state = self.after(count, lives)
                 last = count == len(self.events)
                 if last or state not in known:
                     known.append(state)
-                    yield state, count, told
+                    yield state, count, left
 
 
 def _folder(group: list[tuple[str, int | None]]) -> str:
@@ -189,7 +189,7 @@ def cut(trial: Trial, root: Path) -> int:
     for state, count, left in disk.cuts():
         place = _rebuilt(trial.kept, root / "cut", state)
         finished = count == len(disk.events)
-        trial.judge(place, finished=finished, told=f"{left} is left of {disk.events[:count][-3:]}")
+        trial.judge(place, finished=finished, what=f"{left} is left of {disk.events[:count][-3:]}")
         shutil.rmtree(place)
         done += 1
     return done

@@ -80,7 +80,7 @@ def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:
 
 
 def test_a_job_that_ends_its_process_costs_itself_alone() -> None:
-    def leave(_tell: object) -> None:
+    def leave(_report: object) -> None:
         raise SystemExit(3)
 
     found = dict(each_in_a_fork([leave, lambda _: 7], 2))

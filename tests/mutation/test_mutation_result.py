@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from generic.results import KINDS, LOOKED_INTO, RESULT, Reason, Result, read_reasons, tally, told
+from generic.results import KINDS, LOOKED_INTO, RESULT, Reason, Result, figures, read_reasons, tally
 
 KEPT = yaml.safe_load(RESULT.read_text())
 
@@ -27,12 +27,12 @@ def test_the_kept_figures_count_the_survivors() -> None:
         assert KEPT["survivors"].get(kind, 0) == len(named), kind
 
 
-def test_a_figure_is_told_both_ways() -> None:
+def test_a_figure_is_given_both_ways() -> None:
     results = [_result("1", "a/b/c"), _result("2", None), _result("3", None), _result("4", "x")]
     reasons = {"2": Reason("message", "an error says it"), "3": Reason("gap", "no case")}
     found = tally(results, reasons)
     assert (found["percent"], found["percent_of_others"]) == (50.0, 66.7)
-    assert "2 of 4" in told(results, reasons)
+    assert "2 of 4" in figures(results, reasons)
     assert tally(results, {})["survivors"] == {"not looked into": 2}
 
 

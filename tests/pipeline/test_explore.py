@@ -127,26 +127,26 @@ def test_a_unit_judges_each_layout_and_keeps_a_small_bundle(
     monkeypatch.setattr("conformance.items.generated.LAYOUTS", LAYOUTS[:2])
     monkeypatch.setitem(COUNTS, "read", 1)
     unit = {"implementation": "python:work_here:forgetful", "seed": 1, "group": 0, "known": []}
-    told = explore_unit(unit)
-    assert told["outcomes"] == {"fail": 2}
-    (failure, *_) = told["failures"]
-    unpack(told["bundles"][failure["defect"]], tmp_path / "bundle")
+    answer = explore_unit(unit)
+    assert answer["outcomes"] == {"fail": 2}
+    (failure, *_) = answer["failures"]
+    unpack(answer["bundles"][failure["defect"]], tmp_path / "bundle")
     description, about = read_bundle(tmp_path / "bundle")
     first, last = description["shrinking"]["operations"]
     assert len(about.drawn.load()) == last <= first
     # What the driver knows is counted, and not shrunk.
-    known = explore_unit({**unit, "known": [each["defect"] for each in told["failures"]]})
+    known = explore_unit({**unit, "known": [each["defect"] for each in answer["failures"]]})
     assert known["bundles"] == {}
-    assert known["failures"] == told["failures"]
+    assert known["failures"] == answer["failures"]
     assert explore_unit({**unit, "implementation": "ours"})["failures"] == []
 
 
 def test_a_process_that_is_killed_changes_no_answer(tmp_path: Path) -> None:
     units = [{"number": n, "deadly": 3, "mark": str(tmp_path / "mark")} for n in range(6)]
     with processes(2) as spread:
-        told = spread.run("work_here:dies_once", units)
+        answer = spread.run("work_here:dies_once", units)
         assert (tmp_path / "mark").exists()
-        assert [each["number"] for each in told] == [0, 2, 4, 6, 8, 10]
+        assert [each["number"] for each in answer] == [0, 2, 4, 6, 8, 10]
         again = spread.run("work_here:twice", [{"number": 7}])
         assert again[0]["number"] == 14
 

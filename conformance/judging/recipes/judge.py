@@ -321,7 +321,7 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     f"{name} is refused: {message}",
                     Hazard.WRONG_REFUSAL,
                     "the step is carried out",
-                    f"refused ({kind or 'kind not told'}, {stage or 'stage not told'}): {message}",
+                    f"refused ({kind or 'kind not given'}, {stage or 'stage not given'}): {message}",
                     replayed.judged(number),
                 )
             case Ok():
@@ -352,14 +352,14 @@ def _left_behind(replayed: _Replay, name: str, step: Mapping[str, Any]) -> Verdi
     if over is not None or lost is not None:
         return lost if over is None else _broken(name, over)
     try:
-        told, fault = numbered(step, replayed.table, replayed.watch.former)
+        named, fault = numbered(step, replayed.table, replayed.watch.former)
     except DeltaError as error:
         return _unreadable(name, error)
     identity = None if fault is None else _broken(name, fault)
     if identity is not None and not _advises(identity):
         return identity
     # Rows that cannot be read, or are wrong, are no matter of advice.
-    if verdict := _read_after(replayed, name, replayed.advance(told)):
+    if verdict := _read_after(replayed, name, replayed.advance(named)):
         return verdict
     for found in (identity, _traced(replayed, name, step, rows), _cleared(replayed, name, step)):
         if found is not None and not _advises(found):

@@ -48,12 +48,12 @@ def operation_of(
 
 def _landed(step: Mapping[str, Any], schema: Struct) -> Mapping[str, Any]:
     """Say what a step does to the table: as it completes rows, to which it replaces which."""
-    told = dict(step)
-    if "stored" in told:
-        told["rows"] = told.pop("stored")
-        told.pop("columns", None)
-    partition = told.get("partition")
-    if partition and "filter" not in told:
+    arguments = dict(step)
+    if "stored" in arguments:
+        arguments["rows"] = arguments.pop("stored")
+        arguments.pop("columns", None)
+    partition = arguments.get("partition")
+    if partition and "filter" not in arguments:
         types = {name: schema[name].to_json()["type"] for name in partition}
-        told["filter"] = in_partition(partition, types)
-    return told
+        arguments["filter"] = in_partition(partition, types)
+    return arguments

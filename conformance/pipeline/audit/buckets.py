@@ -247,8 +247,8 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             check.run(LogView(storage, log)) for check in CHECKS_OF_LOG if check.whole
         ]
         for version in sorted({version for each in left for version in each.balances}):
-            weighed = [each.balances[version] for each in left if version in each.balances]
-            found.append(unbalanced(log.commits[version].path, reduce(add, weighed)))
+            balances = [each.balances[version] for each in left if version in each.balances]
+            found.append(unbalanced(log.commits[version].path, reduce(add, balances)))
         for version in sorted({version for each in left for version in each.measures}):
             measure = reduce(add, (each.measures[version] for each in left))
             state = State()

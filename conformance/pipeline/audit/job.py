@@ -54,7 +54,7 @@ def run_audit_job(arguments: Sequence[str]) -> int:
     tables = tables_of(options.tables, options.tables_from, options.below)
     if not tables:
         raise SelectionError("no table is named; see --help")
-    told = Options(
+    asked = Options(
         data=not options.no_data,
         limits=Limits(seconds=options.time_limit or None),
         outside=options.outside,
@@ -65,14 +65,14 @@ def run_audit_job(arguments: Sequence[str]) -> int:
     parts = kept.planned() if kept else []
     with _spread(options, tables, dry=options.dry_run) as spread:
         if not parts:
-            sizes = sizes_of(spread.run, told, tables)
+            sizes = sizes_of(spread.run, asked, tables)
             parts = _parts(list(zip(tables, sizes, strict=True)), options, spread.slots)
         _say_plan(parts, options, spread.slots)
         if options.dry_run:
             return CLEAN
         if kept:
             kept.plan(parts)
-        outcomes = _audit(parts, kept, spread, told, options)
+        outcomes = _audit(parts, kept, spread, asked, options)
     _report(sorted(kept.outcomes(), key=lambda each: each.table) if kept else outcomes, options)
     found = [_STATUSES[each.status] for each in (kept.outcomes() if kept else outcomes)]
     return next(s for s in (UNUSABLE, NONCONFORMING, LIMITED, CLEAN) if s in found)
@@ -126,12 +126,12 @@ def _spread(options: argparse.Namespace, tables: Sequence[str], *, dry: bool) ->
         yield spread
 
 
-def _large(table: str, spread: Spread, told: Options, buckets: int | None) -> Outcome:
+def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> Outcome:
     """Audit one table by all that there are."""
     if spread.session is None:
-        return outcomes_of(in_this_process, told, [table])[0]
+        return outcomes_of(in_this_process, asked, [table])[0]
     try:
-        return Outcome(table, on_spark(spread.session, table, told, buckets))
+        return Outcome(table, on_spark(spread.session, table, asked, buckets))
     except (AuditError, DeltaError) as error:
         return Outcome(table, fault=str(error))
 
@@ -170,7 +170,7 @@ def _audit(
     parts: Sequence[Sequence[tuple[str, int]]],
     kept: Kept | None,
     spread: Spread,
-    told: Options,
+    asked: Options,
     options: argparse.Namespace,
 ) -> list[Outcome]:
     done = kept.done() if kept else 0
@@ -182,9 +182,9 @@ def _audit(
             continue
         start = time.monotonic()
         if len(part) == 1 and part[0][1] >= options.large << 20:
-            outcomes = [_large(part[0][0], spread, told, options.buckets)]
+            outcomes = [_large(part[0][0], spread, asked, options.buckets)]
         else:
-            outcomes = outcomes_of(spread.run, told, [table for table, _ in part])
+            outcomes = outcomes_of(spread.run, asked, [table for table, _ in part])
         if kept:
             kept.add(number, outcomes)
         else:

@@ -50,7 +50,7 @@ _FINDINGS: Final = pa.schema(
 )
 
 
-_TOLD: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
+_OF_FINDINGS: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +139,16 @@ class Kept:
         self._findings.add(findings, self._app, part + 1)
         audits = []
         for outcome in outcomes:
-            told = counts(outcome.findings)
+            found_of = counts(outcome.findings)
             audits.append(
                 {
                     "run": self.run,
                     "table": outcome.table,
                     "status": outcome.status,
                     "message": outcome.fault,
-                    "errors": told["error"],
-                    "warnings": told["warning"],
-                    "infos": told["info"],
+                    "errors": found_of["error"],
+                    "warnings": found_of["warning"],
+                    "infos": found_of["info"],
                 }
             )
         self._audits.add(audits, self._app, part + 1)
@@ -159,8 +159,8 @@ class Kept:
         for row in self._findings.read().to_pylist():
             if row["run"] == self.run:
                 places = tuple(row["places"]) if len(row["places"]) > 1 else ()
-                told = {name: row[name] for name in _TOLD}
-                found.setdefault(row["table"], []).append(Finding(**told, places=places))
+                found_of = {name: row[name] for name in _OF_FINDINGS}
+                found.setdefault(row["table"], []).append(Finding(**found_of, places=places))
         for row in self._audits.read().to_pylist():
             if row["run"] == self.run:
                 yield Outcome(row["table"], found.get(row["table"], []), row["message"])

@@ -297,17 +297,17 @@ def on_spark(
         frame = given.mapInArrow(partial(_split, location, options, count), _ddl(_SPLIT))
         return frame.persist(StorageLevel.DISK_ONLY)
 
-    def told(frame: DataFrame) -> list[Small]:
+    def collected(frame: DataFrame) -> list[Small]:
         chosen = frame.where(f"bucket = {_SMALL}").select("data")
         return [unpacked(bytes(row[0])) for row in chosen.toLocalIterator()]
 
     held = read(_units(listing))
-    small = {each.path: each for each in told(held)}
+    small = {each.path: each for each in collected(held)}
     more = _sidecars(location, options, small.values())
     frames = [held]
     if more:
         frames.append(read(more))
-        small |= {each.path: each for each in told(frames[1])}
+        small |= {each.path: each for each in collected(frames[1])}
     # Every bucket is audited, those that no file action is in as well.
     nothing = [(bucket, "", 0, bytearray(), bytearray()) for bucket in range(count)]
     all_ = session.createDataFrame(nothing, _ddl(_SPLIT))

@@ -37,8 +37,8 @@ def tables_of(named: Sequence[str], files: Sequence[Path], folders: Sequence[str
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise SelectionError(f"{file} cannot be read: {error}") from error
-        told = (line.strip() for line in lines)
-        found.update(dict.fromkeys(x for x in told if x and not x.startswith("#")))
+        stripped = (line.strip() for line in lines)
+        found.update(dict.fromkeys(x for x in stripped if x and not x.startswith("#")))
     for folder in folders:
         below = sorted(_below(folder))
         if not below:

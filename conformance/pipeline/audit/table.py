@@ -1,6 +1,6 @@
 """What one process does for a fleet: audit a table, or look up the size of its log.
 
-A unit names the table and what the audit is told; both go and come as JSON.
+A unit names the table and what the audit is asked for; both go and come as JSON.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SIZE = "conformance.pipeline.audit.table:size_unit"
 _AUDIT = "conformance.pipeline.audit.table:audit_unit"
 
 
-def sizes_of(run: Run, told: Options, tables: Sequence[str]) -> list[int]:
+def sizes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[int]:
     """Give the bytes of the logs of tables; -1 where there is none."""
-    return [answer["size"] for answer in run(_SIZE, _units(told, tables))]
+    return [answer["size"] for answer in run(_SIZE, _units(asked, tables))]
 
 
-def outcomes_of(run: Run, told: Options, tables: Sequence[str]) -> list[Outcome]:
+def outcomes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[Outcome]:
     """Audit tables, each by one process."""
     return [
         Outcome(
@@ -37,12 +37,12 @@ def outcomes_of(run: Run, told: Options, tables: Sequence[str]) -> list[Outcome]
             [Finding(**{**each, "places": tuple(each["places"])}) for each in answer["findings"]],
             answer["fault"],
         )
-        for table, answer in zip(tables, run(_AUDIT, _units(told, tables)), strict=True)
+        for table, answer in zip(tables, run(_AUDIT, _units(asked, tables)), strict=True)
     ]
 
 
-def _units(told: Options, tables: Sequence[str]) -> list[dict[str, Any]]:
-    options = asdict(told)
+def _units(asked: Options, tables: Sequence[str]) -> list[dict[str, Any]]:
+    options = asdict(asked)
     return [{"table": table, "options": options} for table in tables]
 
 
@@ -61,14 +61,14 @@ def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
 
 def audit_unit(unit: dict[str, Any]) -> dict[str, Any]:
     """Audit the unit's table; gives its ``findings``, or the ``fault`` that keeps from it."""
-    told = _options(unit)
+    asked = _options(unit)
     try:
         found = audit(
             unit["table"],
-            data=told.data,
-            limits=told.limits,
-            outside=told.outside,
-            revision=told.revision,
+            data=asked.data,
+            limits=asked.limits,
+            outside=asked.outside,
+            revision=asked.revision,
         )
     except (AuditError, DeltaError) as error:
         return {"findings": [], "fault": str(error)}

@@ -259,12 +259,12 @@ def explore(job: Job, kept: Kept, spread: Spread, wave: int | None = None) -> It
         known = sorted(kept.defects())
         # What takes longest begins first, so that no slot waits for another at the end.
         order = sorted(range(len(units)), key=lambda n: GROUPS[units[n]["group"]].kind)
-        told = spread.run(_WORK, [{**units[place], "known": known} for place in order])
-        answers = dict(zip(order, told, strict=True))
+        answered = spread.run(_WORK, [{**units[place], "known": known} for place in order])
+        answers = dict(zip(order, answered, strict=True))
         kept.keep([(units[place], answers[place]) for place in range(len(units))])
         done += len(units)
         left = (time.monotonic() - begun) / (done - first) * (job.size - done)
-        tables = sum(sum(answer["outcomes"].values()) for answer in told)
+        tables = sum(sum(answer["outcomes"].values()) for answer in answered)
         defects = len(kept.defects())
         yield (
             f"{done} of {job.size} units; {tables} tables judged; {defects} defects; "

@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     ingest = commands.add_parser("ingest", help="take results files in; again changes nothing")
     ingest.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
-    ingest.add_argument("--label", help="tells runs apart that are else the same, as builds")
+    ingest.add_argument("--label", help="distinguishes runs that are otherwise the same, as builds")
     ingest.add_argument("--dry-run", action="store_true", help="say what is new, and write nothing")
     asked = {
         "runs": "list the runs",

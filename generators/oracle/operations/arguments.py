@@ -127,7 +127,7 @@ def _type_of(document: Any) -> DataType:
 
 
 def _single(data_type: DataType) -> bool:
-    """Tell whether a filter tree has literals of a type."""
+    """Return whether a filter tree has literals of a type."""
     return isinstance(data_type, Decimal) or (
         isinstance(data_type, Primitive) and data_type.name != "variant"
     )

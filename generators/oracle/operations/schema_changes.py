@@ -73,8 +73,8 @@ def _changing(name: str, change: Callable[[Field], Field]) -> Callable[[Struct],
 
 def _with_default(column: Field, expression: str | None) -> Field:
     kept = {key: value for key, value in column.metadata.items() if key != DEFAULT_KEY}
-    told = {} if expression is None else {DEFAULT_KEY: expression}
-    return replace(column, metadata={**kept, **told})
+    given = {} if expression is None else {DEFAULT_KEY: expression}
+    return replace(column, metadata={**kept, **given})
 
 
 @operation(
@@ -194,11 +194,11 @@ class SetComment(Operation):
 
     def change(self, schema: Struct) -> Struct:
         """Give the schema with the comment in the column's metadata."""
-        told = {"comment": self.comment}
+        given = {"comment": self.comment}
         return _at(
             schema,
             (),
-            _changing(self.name, lambda of: replace(of, metadata={**of.metadata, **told})),
+            _changing(self.name, lambda of: replace(of, metadata={**of.metadata, **given})),
         )
 
 

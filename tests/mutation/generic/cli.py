@@ -28,9 +28,9 @@ from generic.results import (
     RESULT,
     Result,
     digest_of,
+    figures,
     read_reasons,
     render,
-    told,
 )
 from generic.tree import copied
 
@@ -45,19 +45,19 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _watch(copy: Path, numbers: Sequence[int], tell: Callable[[Any], None]) -> Executed:
+def _watch(copy: Path, numbers: Sequence[int], report: Callable[[Any], None]) -> Executed:
     prepare()
-    return executed_by(copy, numbers, tell)
+    return executed_by(copy, numbers, report)
 
 
 def _judge(
-    copy: Path, mutant: Mutant, numbers: Sequence[int], tell: Callable[[Any], None]
+    copy: Path, mutant: Mutant, numbers: Sequence[int], report: Callable[[Any], None]
 ) -> str | None:
     prepare()
 
     def asked() -> Iterator[Any]:
         for number in numbers:
-            tell(number)
+            report(number)
             yield items()[number]
 
     return killer(copy, mutant, asked())
@@ -173,7 +173,7 @@ def _end(found: list[Result], arguments: argparse.Namespace) -> int:
     unknown = [each for each in survivors if each.id not in reasons]
     for each in unknown:
         _say(f"not looked into: {each.id} {each.module} {each.operator}: {each.becomes}")
-    _say(told(found, reasons))
+    _say(figures(found, reasons))
     if arguments.out:
         arguments.out.write_text(json.dumps([each.as_document() for each in found]))
     if arguments.write:

@@ -14,7 +14,7 @@ import yaml
 from conformance.golden.corpus import load_corpus
 from generic.mutant import PACKAGE, Mutant
 
-__all__ = ["LOOKED_INTO", "RESULT", "Reason", "Result", "read_reasons", "render", "told"]
+__all__ = ["LOOKED_INTO", "RESULT", "Reason", "Result", "figures", "read_reasons", "render"]
 
 _HOME = Path(__file__).parent.parent
 LOOKED_INTO = _HOME / "survivors.yaml"
@@ -24,7 +24,7 @@ EQUIVALENT = ("equivalent", "message", "speed")
 KINDS = (*EQUIVALENT, "optional", "unreached", "gap")
 """Why a mutant survives.
 
-Nothing that anybody can see changes; only what is told to people does; only time or memory does;
+Nothing that anybody can see changes; only what people read does; only time or memory does;
 what is left out or done is free; the gate cannot bring it about; or a case is missing.
 """
 
@@ -102,7 +102,7 @@ def read_reasons(path: Path) -> dict[str, Reason]:
     return found
 
 
-def told(results: Sequence[Result], reasons: Mapping[str, Reason]) -> str:
+def figures(results: Sequence[Result], reasons: Mapping[str, Reason]) -> str:
     """Say the figure both ways, and why survivors survive."""
     figures = tally(results, reasons)
     why = ", ".join(f"{count} {kind}" for kind, count in figures["survivors"].items())

@@ -56,13 +56,13 @@ def _wait_for_end(session: int) -> None:
 
 
 def _running(session: int) -> bool:
-    told = subprocess.run(
+    listed = subprocess.run(
         ["ps", "-A", "-o", "sess=,stat="],  # noqa: S607  of the system
         check=True,
         capture_output=True,
         text=True,
     )
-    fields = (line.split() for line in told.stdout.splitlines())
+    fields = (line.split() for line in listed.stdout.splitlines())
     return any(int(each[0]) == session and not each[1].startswith("Z") for each in fields)
 
 

@@ -32,7 +32,7 @@ ASKED: Mapping[str, Callable[[str], object]] = {
 def untyped(root: Path, number: int, seed: int) -> list[str]:
     """Build a damaged table, and name what ends otherwise than in rows or a typed error."""
     damage = damage_at(number, seed)
-    _, told = damage.build(root)
+    _, what = damage.build(root)
     found = []
     for name, ask in ASKED.items():
         try:
@@ -40,7 +40,7 @@ def untyped(root: Path, number: int, seed: int) -> list[str]:
         except (DeltaError, AuditError):
             continue
         except Exception as error:  # noqa: BLE001  it is what is looked for
-            found.append(f"{damage.id}, {told}: {name} raises {error!r}")
+            found.append(f"{damage.id}, {what}: {name} raises {error!r}")
     return found
 
 

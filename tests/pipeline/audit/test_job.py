@@ -20,7 +20,7 @@ from conformance.pipeline.audit.places import tables_of
 
 
 def _lake(root: Path) -> Any:
-    path = Path(__file__).parents[1] / "audit" / "conftest.py"
+    path = Path(__file__).parents[2] / "audit" / "conftest.py"
     spec = importlib.util.spec_from_file_location("audit_conftest", path)
     assert spec is not None
     assert spec.loader is not None

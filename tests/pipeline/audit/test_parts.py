@@ -14,7 +14,7 @@ from conformance.audit import AuditError, Finding, audit
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import in_parts
 
-AUDIT = Path(__file__).parents[1] / "audit"
+AUDIT = Path(__file__).parents[2] / "audit"
 CORPUS = AUDIT.parents[1] / "golden-tables"
 CHAPTERS = sorted({path.parent.name for path in CORPUS.glob("*/*/") if path.is_dir()})
 FAULTS = {name: plant for name, _, plant in planted()}
