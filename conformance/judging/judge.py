@@ -211,7 +211,7 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 f"refused a valid table: {message}",
                 Hazard.WRONG_REFUSAL,
                 describe_expected(spec.type, expected),
-                f"refused ({kind or 'kind not given'}, {stage or 'stage not given'}): {message}",
+                f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}",
             )
         case Ok(payload):
             found = verify(spec.type, expected, payload)
@@ -298,7 +298,7 @@ def _decide_contested(
                 f"refused what every reading of the text gives: {message}",
                 Hazard.WRONG_REFUSAL,
                 wanted,
-                f"refused ({kind or 'kind not given'}, {stage or 'stage not given'}): {message}",
+                f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}",
             )
         case Ok():
             summary = found.summary if found else "answered where every reading refuses"

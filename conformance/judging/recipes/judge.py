@@ -321,7 +321,7 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     f"{name} is refused: {message}",
                     Hazard.WRONG_REFUSAL,
                     "the step is carried out",
-                    f"refused ({kind or 'kind not given'}, {stage or 'stage not given'}): {message}",
+                    f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}",
                     replayed.judged(number),
                 )
             case Ok():
