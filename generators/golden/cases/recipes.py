@@ -159,8 +159,8 @@ class Recipe:
         """Merge rows where a tree over ``target`` and ``source`` is true."""
         merge = Merge(self._kept(rows), on, clauses)
         step = recipe_step(merge, self.now)
-        clauses = {name: step.pop(name) for name in ("on", "when")}
-        return self._take({"operation": "merge", **self._input_rows(rows), **clauses}, merge)
+        others = {name: step.pop(name) for name in ("on", "when")}
+        return self._take({"operation": "merge", **self._input_rows(rows), **others}, merge)
 
     def checkpoint(
         self, kind: CheckpointKind | None = None, sidecars: int = 0, parts: int = 0
