@@ -189,7 +189,7 @@ def cut(trial: Trial, root: Path) -> int:
     for state, count, left in disk.cuts():
         place = _rebuilt(trial.kept, root / "cut", state)
         finished = count == len(disk.events)
-        trial.judge(place, finished=finished, what=f"{left} is left of {disk.events[:count][-3:]}")
+        trial.judge(place, finished=finished, note=f"{left} is left of {disk.events[:count][-3:]}")
         shutil.rmtree(place)
         done += 1
     return done

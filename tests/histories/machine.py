@@ -51,7 +51,9 @@ class WriterMachine(TableRules):
 
     @initialize(
         features=st.sets(
-            st.sampled_from((*sorted(CREATED_WITH), "iceberg 1", "times")), min_size=3, max_size=7
+            st.sampled_from((*sorted(CREATED_WITH), "iceberg 1", "iceberg 1", "times")),
+            min_size=3,
+            max_size=7,
         ),
         listed=st.sets(st.sampled_from(_LISTED), max_size=2),
         special=st.sets(st.sampled_from(_SPECIAL), min_size=1, max_size=3),

@@ -19,6 +19,7 @@ from generators.oracle.operations import (
     DropColumn,
     RenameColumn,
     ReorderColumns,
+    SetComment,
     SetDefault,
     SetNullable,
     SetProperties,
@@ -204,6 +205,12 @@ class ColumnRules(RowRules):
         self.attempt(
             lambda: self.table.set_nullable(name, nullable=nullable), SetNullable(name, nullable)
         )
+
+    @operation(data=st.data())
+    def set_comment(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(list(self.schema.names)))
+        comment = data.draw(st.sampled_from(("", "of two words", 'a "quote"')))
+        self.attempt(lambda: self.table.set_comment(name, comment), SetComment(name, comment))
 
     @operation(data=st.data())
     def set_default(self, data: st.DataObject) -> None:
