@@ -134,10 +134,11 @@ class Checkpoint:
     @cached_property
     def sidecars(self) -> Mapping[str, Lines]:
         """The rows of each sidecar that the checkpoint refers to, by the path of its action."""
-        found = {}
+        found: dict[str, Lines] = {}
+        read: dict[str, Lines] = {}
         for line in self.top.of("sidecar"):
             path = line.body.get("path")
-            if isinstance(path, str) and path:
+            if isinstance(path, str) and path and path not in found:
                 try:
                     where = sidecar_path(self._storage, path)
                     self._storage.head(where)
@@ -152,7 +153,10 @@ class Checkpoint:
                         fault = Fault(line.place, "lies in the log, not in _sidecars", "elsewhere")
                     found[path] = Lines(faults=(fault,))
                 else:
-                    found[path] = self.read(where, sidecar=True)
+                    # A file that is named often is read once.
+                    if where not in read:
+                        read[where] = self.read(where, sidecar=True)
+                    found[path] = read[where]
         return found
 
     def _is_there(self, path: str) -> bool:

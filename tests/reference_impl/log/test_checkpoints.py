@@ -10,13 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from conformance.audit import audit
 from reference_impl.errors import (
     CheckpointFileNotFound,
+    DuplicateAction,
     InvalidAction,
     InvalidCheckpoint,
     InvalidTableError,
     LimitExceeded,
 )
+from reference_impl.storage import LocalStorage
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 
@@ -218,6 +221,33 @@ def test_a_sidecar_may_be_named_by_an_absolute_path(log: Any) -> None:
     log.raw(f"{0:020d}.checkpoint.{UUID}.json", log.lines(*rows))
     _forget(log, 0)
     assert log.paths() == ["f"]
+
+
+def test_a_sidecar_that_is_named_often_is_not_read_as_often(
+    log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata)
+    size = log.parquet("_sidecars/s.parquet", log.add("f"))
+    uri = (log.directory / "_sidecars/s.parquet").as_uri()
+    named = [
+        {"sidecar": {"path": path, "sizeInBytes": size, "modificationTime": 1}}
+        for path in ("s.parquet", "%73.parquet", uri)
+    ]
+    rows = [_identity(0), protocol, metadata, *named * 500]
+    log.raw(f"{0:020d}.checkpoint.{UUID}.json", log.lines(*rows))
+    _forget(log, 0)
+    opened: list[str] = []
+    opens = LocalStorage.open_input
+    monkeypatch.setattr(
+        LocalStorage, "open_input", lambda self, path: opened.append(path) or opens(self, path)
+    )
+    with pytest.raises(DuplicateAction):
+        log.paths()
+    assert 0 < len(opened) < 10
+    opened.clear()
+    audit(str(log.directory.parent), data=False)
+    assert 0 < len(opened) < 10
 
 
 def test_a_classic_name_may_hold_v2_content(log: Any) -> None:
