@@ -34,7 +34,10 @@ _STAMPS: Final = (
 _VARYING: Final = (
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
     (re.compile(r"\b1[6-9]\d{8}(\d{3}){0,3}\b"), "<time>"),
-    (re.compile(r"\S*-tck-[a-z0-9_]{8}/\d+/"), "<path>/"),
+    (re.compile(r"\S*-tck-(run-)?[a-z0-9_]{8}/\d+/"), "<path>/"),
+    # The rest of such a path, where an engine shows the end of it alone.
+    (re.compile(r"\.\.\.[\w-]*/\d+/"), "<path>/"),
+    (re.compile(r"\bId\(\d+\)"), "<thread>"),
     (re.compile(r"(/tmp|/dev/shm|/var/folders)/[^\s'\",;:)]*"), "<path>"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uuid>"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
