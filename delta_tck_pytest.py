@@ -32,6 +32,7 @@ __all__ = [
     "pytest_cmdline_main",
     "pytest_configure",
     "seconds",
+    "shard",
 ]
 
 PACKAGES: Final = ("schemas", "reference_impl", "generators", "conformance")
@@ -85,7 +86,13 @@ def _percent(text: str) -> float:
     return value
 
 
-def _shard(text: str) -> tuple[int, int]:
+def shard(text: str) -> tuple[int, int]:
+    """Read which part, from 1, of how many.
+
+    Raises:
+        ArgumentTypeError: it is not K/N with K from 1 to N.
+
+    """
     number, slash, of = text.partition("/")
     if not slash or not number.isdecimal() or not of.isdecimal() or not 0 < int(number) <= int(of):
         raise ArgumentTypeError(f"{text!r} is not K/N with K from 1 to N")
@@ -141,7 +148,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "--tck-chapter": _repeatable("SLUG", "only cases of this chapter"),
     "--tck-case": _repeatable("ID", "only this case or spec, * stands for any text"),
     "--tck-shard": {
-        "type": _shard,
+        "type": shard,
         "metavar": "K/N",
         "help": "only the K-th of N parts of the selection; delta-tck merge makes one file of the "
         "results of all",

@@ -22,7 +22,12 @@ from conformance.judging.compare import Difference
 from conformance.judging.questions import ask, lacking, unclaimed_features
 from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe
 from conformance.judging.tables import TableStore
-from conformance.judging.verify import count_rows, describe_expected, verify
+from conformance.judging.verify import (
+    count_rows,
+    describe_expected,
+    describe_refusal,
+    verify,
+)
 from conformance.judging.witness import Witness
 from conformance.questions import QUESTIONS
 from conformance.requirements.levels import ROWS_WRITTEN
@@ -211,7 +216,7 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 f"refused a valid table: {message}",
                 Hazard.WRONG_REFUSAL,
                 describe_expected(spec.type, expected),
-                f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}",
+                describe_refusal(kind, stage, message),
             )
         case Ok(payload):
             found = verify(spec.type, expected, payload)
@@ -298,7 +303,7 @@ def _decide_contested(
                 f"refused what every reading of the text gives: {message}",
                 Hazard.WRONG_REFUSAL,
                 wanted,
-                f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}",
+                describe_refusal(kind, stage, message),
             )
         case Ok():
             summary = found.summary if found else "answered where every reading refuses"

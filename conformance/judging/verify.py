@@ -12,7 +12,7 @@ from conformance.golden.cases import Expected
 from conformance.judging.compare import Difference
 from conformance.questions import QUESTIONS
 
-__all__ = ["count_rows", "describe_expected", "verify"]
+__all__ = ["count_rows", "describe_expected", "describe_refusal", "verify"]
 
 
 def verify(kind: str, expected: Expected, payload: Any) -> Difference | None:
@@ -38,6 +38,11 @@ def verify(kind: str, expected: Expected, payload: Any) -> Difference | None:
 def count_rows(number: int) -> str:
     """Say how many rows there are."""
     return "1 row" if number == 1 else f"{number} rows"
+
+
+def describe_refusal(kind: str | None, stage: str | None, message: str) -> str:
+    """Say what a refusal was, and what it leaves open."""
+    return f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}"
 
 
 def describe_expected(kind: str, expected: Expected) -> str:

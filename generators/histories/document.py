@@ -107,7 +107,7 @@ def history_of(document: Any) -> tuple[Operation, ...]:
         same = document_of(history) == document
         replay(history)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise HistoryError(f"the operations do not fit each other: {_given(error)}") from error
+        raise HistoryError(f"the operations do not fit each other: {_described(error)}") from error
     if not same:
         raise HistoryError("a value is spelled otherwise than its type has it")
     return history
@@ -130,11 +130,11 @@ def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
             ValueError,
         ) as error:
             place = f"/operations/{number} ({step['operation']})"
-            raise HistoryError(f"{place}: {_given(error)}") from error
+            raise HistoryError(f"{place}: {_described(error)}") from error
         yield operation
 
 
-def _given(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
@@ -150,5 +150,5 @@ def read_history(text: str) -> tuple[Operation, ...]:
     try:
         document = json.loads(text)
     except (RecursionError, ValueError) as error:
-        raise HistoryError(f"no JSON: {_given(error)}") from error
+        raise HistoryError(f"no JSON: {_described(error)}") from error
     return history_of(document)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any, Final, TypeAlias
@@ -37,6 +37,7 @@ __all__ = [
     "field",
     "from_json",
     "map_of",
+    "map_structs",
     "struct",
     "type_of",
 ]
@@ -372,17 +373,22 @@ def assign_column_mapping(
             name = uuid.uuid5(uuid.NAMESPACE_OID, f"{seed}/{counter}")
             metadata[PHYSICAL_NAME_KEY] = column.name if keep_names else f"col-{name}"
         highest = max(highest, int(metadata[ID_KEY]))
-        return replace(column, type=mapped_type(column.type), metadata=metadata)
+        return replace(column, type=map_structs(column.type, mapped_fields), metadata=metadata)
 
-    def mapped_type(data_type: DataType) -> DataType:
-        match data_type:
-            case Struct(fields):
-                return Struct(tuple(mapped(each) for each in fields))
-            case Array(element):
-                return replace(data_type, element=mapped_type(element))
-            case Map(key, value):
-                return replace(data_type, key=mapped_type(key), value=mapped_type(value))
-            case _:
-                return data_type
+    def mapped_fields(of: Struct) -> Struct:
+        return Struct(tuple(mapped(each) for each in of))
 
-    return Struct(tuple(mapped(each) for each in schema)), highest
+    return mapped_fields(schema), highest
+
+
+def map_structs(of: DataType, change: Callable[[Struct], Struct]) -> DataType:
+    """Give a type with its structs changed, through arrays and maps down to the next struct."""
+    match of:
+        case Struct():
+            return change(of)
+        case Array(element):
+            return replace(of, element=map_structs(element, change))
+        case Map(key, value):
+            return replace(of, key=map_structs(key, change), value=map_structs(value, change))
+        case _:
+            return of

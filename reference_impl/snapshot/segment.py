@@ -259,7 +259,7 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
 def _listed(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
     """List the log until no commit is missing that is there."""
     listing = _with_ratified(storage, _list(storage, start), ratified)
-    if not any(True for _ in _gaps(listing)):
+    if next(_gaps(listing), None) is None:
         return listing
     # What was there before the second listing began is in it; only later ones may be missing.
     listing = _with_ratified(storage, _list(storage, start), ratified)
@@ -282,8 +282,8 @@ def _gaps(listing: Listing) -> Iterator[int]:
     if not commits:
         return
     first, last = min(commits), max(commits)
-    start = max((v + 1 for v in listing.checkpoints if v < first), default=first)
-    start = start if listing.checkpoints else 0
+    older = (v + 1 for v in listing.checkpoints if v < first)
+    start = max(older, default=first) if listing.checkpoints else 0
     if last - start + 1 > len(commits):
         yield from (version for version in range(start, last) if version not in commits)
 

@@ -265,7 +265,7 @@ def list_log(storage: Storage) -> Listing:
             raise AuditError(storage.location, f"cannot be listed: {error}") from error
         files = tuple((file, entry) for entry in entries if (file := name_of(entry.name)))
         versions = [file.version for file, _ in files if file.kind == "commit"]
-        if versions and len(versions) == max(versions) - min(versions) + 1:
+        if not versions or len(versions) == max(versions) - min(versions) + 1:
             break
     if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
         raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")

@@ -35,6 +35,7 @@ from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.steps import arguments_of, operation_of
 from conformance.judging.recipes.traces import Traces, misdeclared
+from conformance.judging.verify import describe_refusal
 from conformance.requirements.judged import judged_step
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
@@ -321,7 +322,7 @@ def _followed(replayed: _Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     f"{name} is refused: {message}",
                     Hazard.WRONG_REFUSAL,
                     "the step is carried out",
-                    f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}",
+                    describe_refusal(kind, stage, message),
                     replayed.judged(number),
                 )
             case Ok():

@@ -7,7 +7,6 @@ version for as long as it is not changed; and no commit, and no checksum, is eve
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
+from conformance.audit.read.raw import read_lines
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import compare_rows, moved_rows
 from conformance.judging.recipes.checks import Fault
@@ -25,6 +25,7 @@ from generators.oracle.model import TrackedRow, Version
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active
 from reference_impl.scan import scan
+from reference_impl.storage import LocalStorage
 
 __all__ = ["Traces", "misdeclared"]
 
@@ -47,13 +48,14 @@ def misdeclared(table: Path, versions: range, rows: tuple[pa.Table, pa.Table]) -
 
     """
     before, after = rows
-    paths = [table / LOG_DIR / commit_name(version) for version in versions]
-    if before.schema != after.schema or not all(path.exists() for path in paths):
+    paths = [f"{LOG_DIR}/{commit_name(version)}" for version in versions]
+    if before.schema != after.schema or not all((table / path).exists() for path in paths):
         return None  # rows of other columns are not comparable; a catalog has other commits
     gone, new = moved_rows(before, after)
-    lines = [json.loads(line) for path in paths for line in path.read_bytes().splitlines() if line]
+    storage = LocalStorage(table)
+    commits = [read_lines(storage, path) for path in paths]
     for kind, count, requirement in (("remove", gone, "REM-005"), ("add", new, "ADD-009")):
-        bodies = [line[kind] for line in lines if line.get(kind)]
+        bodies = [line.body for lines in commits for line in lines.of(kind)]
         if count and bodies and all(body.get("dataChange") is False for body in bodies):
             what = "gone" if kind == "remove" else "new"
             return requirement, f"{count} rows are {what}, and every {kind} has dataChange false"

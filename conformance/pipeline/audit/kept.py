@@ -50,7 +50,7 @@ _FINDINGS: Final = pa.schema(
 )
 
 
-_OF_FINDINGS: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
+_FIELDS: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +139,16 @@ class Kept:
         self._findings.add(findings, self._app, part + 1)
         audits = []
         for outcome in outcomes:
-            found_of = counts(outcome.findings)
+            counted = counts(outcome.findings)
             audits.append(
                 {
                     "run": self.run,
                     "table": outcome.table,
                     "status": outcome.status,
                     "message": outcome.fault,
-                    "errors": found_of["error"],
-                    "warnings": found_of["warning"],
-                    "infos": found_of["info"],
+                    "errors": counted["error"],
+                    "warnings": counted["warning"],
+                    "infos": counted["info"],
                 }
             )
         self._audits.add(audits, self._app, part + 1)
@@ -159,8 +159,8 @@ class Kept:
         for row in self._findings.read().to_pylist():
             if row["run"] == self.run:
                 places = tuple(row["places"]) if len(row["places"]) > 1 else ()
-                found_of = {name: row[name] for name in _OF_FINDINGS}
-                found.setdefault(row["table"], []).append(Finding(**found_of, places=places))
+                fields = {name: row[name] for name in _FIELDS}
+                found.setdefault(row["table"], []).append(Finding(**fields, places=places))
         for row in self._audits.read().to_pylist():
             if row["run"] == self.run:
                 yield Outcome(row["table"], found.get(row["table"], []), row["message"])

@@ -177,7 +177,7 @@ class SetNullable(Operation):
 
     def change(self, schema: Struct) -> Struct:
         """Give the schema with the column's declaration."""
-        return _at(schema, (), _changing(self.name, lambda of: replace(of, nullable=self.nullable)))
+        return _changing(self.name, lambda of: replace(of, nullable=self.nullable))(schema)
 
 
 @operation(
@@ -195,11 +195,8 @@ class SetComment(Operation):
     def change(self, schema: Struct) -> Struct:
         """Give the schema with the comment in the column's metadata."""
         given = {"comment": self.comment}
-        return _at(
-            schema,
-            (),
-            _changing(self.name, lambda of: replace(of, metadata={**of.metadata, **given})),
-        )
+        change = _changing(self.name, lambda of: replace(of, metadata={**of.metadata, **given}))
+        return change(schema)
 
 
 @operation(
@@ -218,4 +215,4 @@ class SetDefault(Operation):
 
     def change(self, schema: Struct) -> Struct:
         """Give the schema with the default in the column's metadata."""
-        return _at(schema, (), _changing(self.name, lambda of: _with_default(of, self.expression)))
+        return _changing(self.name, lambda of: _with_default(of, self.expression))(schema)

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from delta_tck_pytest import shard
 from generic.crew import Ended, each_in_a_fork
 from generic.judging import Executed, executed_by, items, killer, prepare
 from generic.mutant import Mutant
@@ -98,7 +99,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=COUNT, help="mutants drawn (%(default)s)")
     parser.add_argument("--skip", type=int, default=0, metavar="N", help="leave out the first N")
     parser.add_argument("--only", action="append", metavar="ID", help="of those drawn, these")
-    parser.add_argument("--shard", metavar="K/N", help="every Nth mutant, from the Kth on")
+    parser.add_argument(
+        "--shard", type=shard, metavar="K/N", help="every Nth mutant, from the Kth on"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
         "--lines", type=Path, help="keep there which lines items execute, or take it"
@@ -160,9 +163,7 @@ def _chosen(arguments: argparse.Namespace) -> list[Mutant]:
     if arguments.only:
         mutants = [each for each in mutants if each.id in arguments.only]
     if arguments.shard:
-        which, count = map(int, arguments.shard.split("/"))
-        if not 1 <= which <= count:
-            raise SystemExit(f"--shard={arguments.shard} is not one of {count}")
+        which, count = arguments.shard
         mutants = mutants[which - 1 :: count]
     return mutants
 

@@ -32,6 +32,7 @@ from conformance.requirements.proofs import (
     render_proofs,
 )
 from conformance.requirements.registry import load_registry
+from delta_tck_pytest import shard
 
 _ROOT = Path(__file__).parent.parent.parent.parent
 _CODE = ("conformance", "generators", "reference_impl", "schemas")
@@ -93,9 +94,7 @@ def chosen(arguments: argparse.Namespace) -> list[int]:
         )
         numbers = sorted(ranked[: arguments.sample])
     if arguments.shard:
-        which, count = map(int, arguments.shard.split("/"))
-        if not 1 <= which <= count:
-            raise SystemExit(f"--shard={arguments.shard} is not one of {count}")
+        which, count = arguments.shard
         numbers = numbers[which - 1 :: count]
     return numbers
 
@@ -124,7 +123,9 @@ def main(argv: Sequence[str]) -> int:
         "--only", action="append", help="ids of breaches or requirements, * allowed"
     )
     parser.add_argument("--kind", choices=("reader", "writer", "fault"))
-    parser.add_argument("--shard", metavar="K/N", help="every Nth task, from the Kth on")
+    parser.add_argument(
+        "--shard", type=shard, metavar="K/N", help="every Nth task, from the Kth on"
+    )
     parser.add_argument(
         "--sample", type=int, metavar="N", help="N tasks, chosen by the code's digest"
     )

@@ -21,12 +21,12 @@ from generators.materialise.log.checkpoints import CheckpointStyle, write_classi
 from generators.oracle.delta_schema import (
     ID_KEY,
     PHYSICAL_NAME_KEY,
-    DataType,
     Field,
     Struct,
     array,
     field,
     map_of,
+    map_structs,
     struct,
 )
 
@@ -56,20 +56,12 @@ def _turned(columns: Struct) -> Struct:
             ID_KEY: counter,
             PHYSICAL_NAME_KEY: _TURNED.get(column.name, column.name),
         }
-        return replace(column, metadata=metadata, type=inner(column.type))
+        return replace(column, metadata=metadata, type=map_structs(column.type, turned))
 
-    def inner(kind: DataType) -> Any:
-        match kind:
-            case Struct(fields):
-                return Struct(tuple(mapped(each) for each in fields))
-            case _ if hasattr(kind, "element"):
-                return replace(kind, element=inner(kind.element))
-            case _ if hasattr(kind, "value"):
-                return replace(kind, value=inner(kind.value))
-            case _:
-                return kind
+    def turned(of: Struct) -> Struct:
+        return Struct(tuple(mapped(each) for each in of))
 
-    return Struct(tuple(mapped(each) for each in columns))
+    return turned(columns)
 
 
 def _table(case: CaseWriter, mode: str, columns: Struct, **options: Any) -> GoldenTable:

@@ -35,6 +35,7 @@ from generators.oracle.delta_schema import (
     assign_column_mapping,
     field,
     map_of,
+    map_structs,
     struct,
 )
 
@@ -323,24 +324,15 @@ _PAIRED_ROWS: list[dict[str, Any]] = [
 def _crossed_inside(schema: Struct, key: str) -> Struct:
     """Give nested fields what their sibling has under a key of column mapping."""
 
-    def inner(kind: Any) -> Any:
-        match kind:
-            case Struct((first, second)):
-                ours, theirs = first.metadata[key], second.metadata[key]
-                return Struct(
-                    (
-                        replace(first, metadata={**first.metadata, key: theirs}),
-                        replace(second, metadata={**second.metadata, key: ours}),
-                    )
-                )
-            case _ if hasattr(kind, "element"):
-                return replace(kind, element=inner(kind.element))
-            case _ if hasattr(kind, "value"):
-                return replace(kind, value=inner(kind.value))
-            case _:
-                return kind
+    def crossed(of: Struct) -> Struct:
+        first, second = of
+        ours, theirs = first.metadata[key], second.metadata[key]
+        return struct(
+            replace(first, metadata={**first.metadata, key: theirs}),
+            replace(second, metadata={**second.metadata, key: ours}),
+        )
 
-    return Struct(tuple(replace(each, type=inner(each.type)) for each in schema))
+    return Struct(tuple(replace(each, type=map_structs(each.type, crossed)) for each in schema))
 
 
 def _crossed(case: CaseWriter, mode: str, key: str) -> None:

@@ -177,6 +177,21 @@ def test_a_writer_that_lies_is_caught(
     assert re.search(message, verdict.message)
 
 
+def _declare_no_change(request: Write) -> Answer | None:
+    if request.operation != "append":
+        return None
+    version = Table(request.table).append(request.rows)
+    path = Path(request.table) / "_delta_log" / f"{version:020d}.json"
+    path.write_text(path.read_text().replace('"dataChange":true', '"dataChange":false'))
+    return Ok({"version": version})
+
+
+def test_rows_that_no_action_declares_are_found(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, recipe(CREATE, APPEND), _declare_no_change)
+    assert verdict.outcome is Outcome.FAIL
+    assert "every add has dataChange false" in verdict.message
+
+
 def _not_yet(_: Request) -> Answer:
     return Refused("unsupported", "commit", "not yet")
 
