@@ -59,7 +59,7 @@ def unclaimed_features(case: Case, claims: Claims) -> list[str]:
 
 
 def _reader_version(case: Case) -> int:
-    """Give what a table without features of readers asks of them; 1 where it is unknown."""
+    """Return what a table without features of readers asks of them; 1 where it is unknown."""
     path = case.table.parent / "table_info.json"
     if not path.is_file():
         return 1

@@ -135,7 +135,7 @@ def write_history(
     seed: str = "history",
     **options: Any,
 ) -> TableBuilder:
-    """Write the table of a history below ``root`` and give its builder.
+    """Write the table of a history below ``root`` and return its builder.
 
     Args:
         root: the table root, not there yet.

@@ -172,7 +172,7 @@ class FileStage(ABC):
     def stage_rows(
         self, rows: Iterable[Mapping[str, Any]], options: StageOptions | None = None
     ) -> list[_Action]:
-        """Write new rows and give their ``add`` actions, row-tracking domain included."""
+        """Write new rows and return their ``add`` actions, row-tracking domain included."""
         options = options or StageOptions()
         actions: list[_Action] = []
         for chunk in self._chunks(rows, options):

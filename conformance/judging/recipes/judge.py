@@ -148,7 +148,7 @@ class _Replay:
         return answer
 
     def advance(self, step: Mapping[str, Any]) -> pa.Table | None:
-        """Let the oracle do a step, and give the rows that there have to be.
+        """Let the oracle do a step, and return the rows that there have to be.
 
         On a given table the oracle does not know what was there: the last version alone is
         compared, with the rows of the case.
@@ -173,7 +173,7 @@ class _Replay:
         return unclaimed_by_writer(self.claims, protocol, features_asked(step))
 
     def judged(self, number: int) -> str | None:
-        """Give the requirement that a step judges."""
+        """Return the requirement that a step judges."""
         step = judged_step(self.steps[number]["operation"], self.said.get(str(number)))
         return step.in_revision(self.revision)
 
@@ -186,7 +186,7 @@ class _Replay:
         return sum(each.commits for each in self.history[: step + 1]) - 1
 
     def _schema(self, step: Mapping[str, Any]) -> Struct:
-        """Give the schema in force before a step."""
+        """Return the schema in force before a step."""
         if OPERATIONS[step["operation"]].defines:
             found = from_json(dict(step["schema"]))
             assert isinstance(found, Struct)
@@ -278,7 +278,7 @@ def _carried_out(replayed: _Replay, accepted: Sequence[Accepted]) -> Verdict | N
 
 
 def _schema_string(table: Path) -> str:
-    """Give the schema of a table that is given; no catalog is asked."""
+    """Return the schema of a table that is given; no catalog is asked."""
     commits = open_log(LocalStorage(table)).commits.values()
     found = [line.body for commit in commits for line in commit.content.of("metaData")]
     return (
@@ -537,7 +537,7 @@ def _as_claimed(
 
 
 def _latest(table: Path) -> int | None:
-    """Give the latest version; ``None`` where there is no table."""
+    """Return the latest version; ``None`` where there is no table."""
     try:
         return Table(table).latest_version()
     except NotFoundError:
@@ -571,7 +571,7 @@ def _unreadable(place: str, error: DeltaError) -> Verdict:
 
 
 def _arrow(schema: Struct, rows: Sequence[Row]) -> pa.Table:
-    """Give rows as Arrow; columns that must not be null and are, lose their declaration."""
+    """Return rows as Arrow; columns that must not be null and are, lose their declaration."""
     loose = [
         Field(each.name, each.type, nullable=True)
         if any(row[each.name] is None for row in rows)

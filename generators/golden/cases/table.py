@@ -244,7 +244,7 @@ class GoldenTable:
         return file
 
     def register_vector(self, descriptor: Mapping[str, Any], rows: Iterable[int]) -> dict[str, Any]:
-        """Take a deletion vector into the ledger; gives the descriptor for actions."""
+        """Take a deletion vector into the ledger; returns the descriptor for actions."""
         identity = dv_unique_id(dict(descriptor))
         if identity is None:
             raise ValueError("a deletion vector has a descriptor")
@@ -286,7 +286,7 @@ class GoldenTable:
         with_info: bool = True,
         version: int | None = None,
     ) -> int:
-        """Commit the next version; gives its number.
+        """Commit the next version; returns its number.
 
         Args:
             actions: wrapped actions; text is written as a line of its own and not understood.

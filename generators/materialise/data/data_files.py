@@ -96,7 +96,7 @@ class _File:
 
 
 def write_parquet(path: Path, table: pa.Table, layout: FileLayout | None = None) -> int:
-    """Write an Arrow table as a Parquet file; gives its size in bytes.
+    """Write an Arrow table as a Parquet file; returns its size in bytes.
 
     Arrow's own schema is not stored, so that every reader sees plain Parquet types.
     """
@@ -200,7 +200,7 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
     with_statistics: bool = True,
     data_change: bool = True,
 ) -> dict[str, Any]:
-    """Write one data file and give the body of its ``add`` action.
+    """Write one data file and return the body of its ``add`` action.
 
     Args:
         root: the table root on disk.

@@ -98,7 +98,7 @@ def last_checkpoint_document(
 def write_last_checkpoint(
     root: Path, written: Written, *, checksum: bool = True, v2: Mapping[str, Any] | None = None
 ) -> Path:
-    """Write ``_last_checkpoint`` for a checkpoint and give its path."""
+    """Write ``_last_checkpoint`` for a checkpoint and return its path."""
     path = root / LOG_DIRECTORY / "_last_checkpoint"
     document = last_checkpoint_document(written, checksum=checksum, v2=v2)
     path.write_bytes(json_text(document).encode("utf-8"))
@@ -174,7 +174,7 @@ def version_checksum_document(
 
 
 def write_version_checksum(root: Path, version: int, document: Mapping[str, Any]) -> Path:
-    """Write the checksum file of a version and give its path."""
+    """Write the checksum file of a version and return its path."""
     path = root / LOG_DIRECTORY / checksum_name(version)
     path.write_bytes(json_text(document).encode("utf-8"))
     return path
