@@ -11,8 +11,7 @@ from pathlib import Path
 from conformance.adapter import Claims, Request
 from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
-from conformance.judging.recipes.judge import unclaimed_operations
-from conformance.judging.recipes.needs import capabilities_of
+from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
 from conformance.questions import CAPABILITY_PARAMETERS, QUESTIONS
 
 __all__ = ["ask", "lacking", "unclaimed_features"]

@@ -161,7 +161,7 @@ class Crew:
             target=self._judge, args=(there, foreign), daemon=True
         )
         with warnings.catch_warnings():
-            # Python warns of threads, which libraries of numbers have: they are ready for a fork.
+            # Python warns of threads, which numeric libraries start: they are ready for a fork.
             warnings.simplefilter("ignore", DeprecationWarning)
             process.start()
         there.close()
