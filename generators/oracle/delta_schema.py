@@ -340,9 +340,9 @@ def arrow_field(column: Field, *, physical: bool = False) -> pa.Field[Any]:
     return pa.field(name, column_type, nullable=column.nullable, metadata=metadata)
 
 
-def arrow_schema(schema: Struct, *, physical: bool = False) -> pa.Schema:
+def arrow_schema(schema: Struct) -> pa.Schema:
     """Return the Arrow schema of a table schema in Delta's own types and nullability."""
-    return pa.schema([arrow_field(each, physical=physical) for each in schema])
+    return pa.schema([arrow_field(each) for each in schema])
 
 
 def assign_column_mapping(
