@@ -154,7 +154,7 @@ def _usage() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit status.
+    """Run one command and return its exit status.
 
     Args:
         arguments: the command and its own arguments; the process's when ``None``.

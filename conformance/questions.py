@@ -110,7 +110,7 @@ class Question:
         return None if self.request is None else operation_of(self.request)
 
     def build(self, table: str, given: Mapping[str, Any]) -> Request:
-        """Give the request about a table, by the parameters of a spec."""
+        """Return the request about a table, by the parameters of a spec."""
         assert self.request is not None
         values: dict[str, Any] = {
             of: milliseconds(given[name]) if name == "timestamp" else given[name]

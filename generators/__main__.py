@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives 0, or what those two commands give, or 2 for a wrong request."""
+    """Run the command; returns 0, or what those two commands give, or 2 for a wrong request."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["golden"]:
         return golden.main(arguments[1:])

@@ -89,7 +89,7 @@ def _ask_every_version(case: CaseWriter, laid: LaidOut) -> None:
 def export_histories(
     directory: Path, *, count: int, number: int, features: Sequence[str] = ()
 ) -> Iterable[str]:
-    """Write histories, one layout after the other, and give the ids of their cases.
+    """Write histories, one layout after the other, and return the ids of their cases.
 
     Args:
         directory: the corpus folder; cases of the same id are replaced.
@@ -127,7 +127,7 @@ def _mutation_case(directory: Path, mutation: Mutation) -> str:
 
 
 def export_mutations(directory: Path, mutations: Iterable[Mutation] = MUTATIONS) -> Iterable[str]:
-    """Write a case for every mutation that has one right answer, and give their ids.
+    """Write a case for every mutation that has one right answer, and return their ids.
 
     What a ruling leaves open has no place in a corpus that other harnesses judge by.
     """

@@ -28,7 +28,7 @@ _BY_CLASS: Final = {
 def step_of(
     operation: Operation, schema: Struct, step_of_version: Callable[[int], int] | None = None
 ) -> dict[str, Any]:
-    """Give the step of an operation, which :func:`operation_of` reads back.
+    """Return the step of an operation, which :func:`operation_of` reads back.
 
     Args:
         operation: any but :class:`NoRowChange`, which has no step of its own.
@@ -49,7 +49,7 @@ def step_of(
 
 
 def recipe_step(operation: Operation, schema: Struct) -> dict[str, Any]:
-    """Give the step that asks an implementation for an operation; its layout is left out.
+    """Return the step that asks an implementation for an operation; its layout is left out.
 
     Raises:
         ValueError: no step of a recipe asks for it, as for fields inside of structs.
@@ -63,7 +63,7 @@ def recipe_step(operation: Operation, schema: Struct) -> dict[str, Any]:
 
 
 def operation_of(step: Step, schema: Struct, version_of: Callable[[int], int]) -> Operation:
-    """Give the operation of a step.
+    """Return the operation of a step.
 
     Args:
         step: the step, of the shape that its schema demands.

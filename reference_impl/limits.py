@@ -186,7 +186,7 @@ class Account:
 
     @contextmanager
     def holding(self) -> Iterator[Callable[[int, str], None]]:
-        """Return what counts bytes, as :meth:`take` does, as held until the block ends."""
+        """Yield a function that counts bytes as held until the block ends."""
         sizes: list[int] = []
 
         def hold(size: int, what: str) -> None:

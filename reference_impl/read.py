@@ -54,7 +54,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         stores: options of other stores, as there.
 
     Raises:
-        LimitExceeded: it takes more, whether the table is valid or not.
+        LimitExceeded: it takes more than ``limits``, whether the table is valid or not.
         DeltaError: a subclass that says what is wrong with the table, or with the request.
         ValueError: both ``version`` and ``timestamp`` are given.
 

@@ -64,8 +64,12 @@ def load(name: str) -> dict[str, Any]:
         UnknownSchemaError: no schema has this name.
 
     """
+    return copy.deepcopy(_document(name))
+
+
+def _document(name: str) -> dict[str, Any]:
     try:
-        return copy.deepcopy(_documents()[name])
+        return _documents()[name]
     except KeyError:
         raise UnknownSchemaError(name) from None
 
@@ -85,7 +89,7 @@ def requirements(name: str) -> tuple[str, ...]:
         current = pending.pop()
         if current not in seen:
             seen.add(current)
-            nodes: list[Any] = [load(current)]
+            nodes: list[Any] = [_document(current)]
             while nodes:
                 node = nodes.pop()
                 if isinstance(node, list):

@@ -142,7 +142,7 @@ def _declared(table: str, version: int | None) -> dict[str, pa.DataType]:
 
 
 def create() -> EngineAdapter:
-    """Give the adapter of the installed chDB."""
+    """Return the adapter of the installed chDB."""
     engine = _Engine()
     version = engine.query("SELECT version()", "TSV").decode().strip()
     return EngineAdapter(

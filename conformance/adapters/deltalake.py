@@ -363,7 +363,7 @@ _WRITES: Final[Mapping[str, Callable[[Write], dict[str, Any]]]] = {
 
 
 def create() -> EngineAdapter:
-    """Give the adapter of the installed ``deltalake``."""
+    """Return the adapter of the installed ``deltalake``."""
     return EngineAdapter(
         name="deltalake",
         engine_version=deltalake.__version__,

@@ -162,7 +162,7 @@ def _call(function: str, table: str, version: int | None) -> str:
 
 
 def create() -> EngineAdapter:
-    """Give the adapter of the installed DuckDB.
+    """Return the adapter of the installed DuckDB.
 
     Raises:
         FileNotFoundError: there is no extension file for this DuckDB.

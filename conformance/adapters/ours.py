@@ -158,7 +158,7 @@ def _create(table: Table, request: Write) -> int:
 
 
 def _filter(request: Write) -> Any:
-    """Give the filter of a write, of a partition where it is given so."""
+    """Return the filter of a write, or that of the partition which it names."""
     given = request.arguments
     if given.get("partition"):
         schema = Table(request.table).snapshot().schema
@@ -167,7 +167,7 @@ def _filter(request: Write) -> Any:
 
 
 def _values(nodes: Mapping[str, Any]) -> dict[str, Any]:
-    """Give values to set: a constant as it is, another node as SQL."""
+    """Return values to set: constants as they are, other nodes as SQL."""
     return {
         name: decode(type_of(node["type"]), node["literal"])
         if "literal" in node
@@ -200,13 +200,13 @@ def _convert(table: Table, request: Write) -> int:
 
 
 def _keeping_version(table: Table, work: Callable[[], object]) -> int:
-    """Do what commits nothing, and give the version."""
+    """Run an operation that commits nothing, and return the version."""
     work()
     return table.latest_version()
 
 
 def _calling(method: str, *names: str, **keywords: str) -> Callable[[Table, Write], int]:
-    """Give what calls a method of the table with arguments of the request, by their names."""
+    """Return a function that calls a method of the table with arguments of the request."""
 
     def call(table: Table, request: Write) -> int:
         given = request.arguments
@@ -267,7 +267,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
 
 
 def _style(given: Mapping[str, Any]) -> Style | None:
-    """Give the kind of checkpoint that is asked for; ``None`` leaves it to the table."""
+    """Return the kind of checkpoint that is asked for; ``None`` leaves it to the table."""
     kind, sidecars = given.get("kind"), given.get("sidecars", 0)
     match kind:
         case None:
@@ -286,7 +286,7 @@ class _Ours:
     """The reference implementation behind the contract; holds nothing between requests."""
 
     def describe(self) -> Description:
-        """Claim what the feature registry says that is implemented."""
+        """Claim the features that the feature registry says are implemented."""
         reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer"}
         claims = Claims(
             reader_version=_READER_VERSION,
@@ -316,5 +316,5 @@ class _Ours:
 
 
 def create() -> _Ours:
-    """Give the adapter."""
+    """Return the adapter."""
     return _Ours()

@@ -83,7 +83,7 @@ _VALUES: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def expression(tree: Mapping[str, Any]) -> pl.Expr:
-    """Give a filter tree of ``docs/formats.md`` as a Polars expression.
+    """Return a filter tree of ``docs/formats.md`` as a Polars expression.
 
     Raises:
         FilterError: the tree is malformed.
@@ -162,7 +162,7 @@ def _write(mode: str) -> Callable[[Write], dict[str, Any]]:
 
 
 def create() -> EngineAdapter:
-    """Give the adapter of the installed Polars."""
+    """Return the adapter of the installed Polars."""
     return EngineAdapter(
         name="polars",
         engine_version=f"{pl.__version__} (deltalake {deltalake.__version__})",

@@ -61,9 +61,8 @@ def _table(table: str, findings: Sequence[Finding], out: TextIO) -> None:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.severity, finding.requirement), []).append(finding)
-    registry = load_registry()
     for (severity, requirement), members in groups.items():
-        row = registry[requirement]
+        row = load_registry()[requirement]
         emit(out, f"{severity}: {requirement} ({row.section}): {row.statement}\n")
         left = _SHOWN
         for member in members:
@@ -100,18 +99,18 @@ def _sarif(reports: Sequence[Report], out: TextIO) -> None:
 
 
 def _run(table: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    registry = load_registry()
     rules = sorted({finding.requirement for finding in findings})
+    rows = [load_registry()[rule] for rule in rules]
     driver = {
         "name": "delta-tck audit",
         "semanticVersion": kit_version(),
         "rules": [
             {
-                "id": rule,
-                "shortDescription": {"text": registry[rule].section},
-                "fullDescription": {"text": registry[rule].statement},
+                "id": row.id,
+                "shortDescription": {"text": row.section},
+                "fullDescription": {"text": row.statement},
             }
-            for rule in rules
+            for row in rows
         ],
     }
     return {

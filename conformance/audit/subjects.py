@@ -49,7 +49,7 @@ class Layouts:
         return self._layout
 
     def verdicts(self, old: Layout, new: Layout) -> dict[Any, bool]:
-        """Keep what was found of values that come again, as long as the layouts stay."""
+        """Return the verdicts about values that come again, cached as long as the layouts."""
         if self._of is None or self._of[0] is not old or self._of[1] is not new:
             self._of, self._verdicts = (old, new), {}
         if len(self._verdicts) > _VERDICTS:
@@ -58,7 +58,7 @@ class Layouts:
 
 
 _VERDICTS: Final = 100_000
-"""Values of which it is kept what was found."""
+"""Values whose verdicts are cached, at most."""
 
 
 class Step:

@@ -111,7 +111,7 @@ def _memory() -> Path | None:
 
 
 def _locked(folder: Path) -> int | None:
-    """Open a folder and lock it; gives ``None`` when somebody else has it."""
+    """Open a folder and lock it; returns ``None`` when somebody else has it."""
     if sys.platform == "win32":
         raise OSError("copies of tables need a POSIX file system")
     try:

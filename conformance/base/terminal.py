@@ -1,4 +1,4 @@
-"""The one way of text to a terminal.
+"""Write text to a terminal.
 
 Paths and messages out of tables, corpora, results and adapters are untrusted: an escape sequence
 in one would steer the terminal of whoever reads it, a lone surrogate has no encoding, and not

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
 __all__ = ["kit_version"]
 
 
 def kit_version() -> str:
     """Return the version of the installed kit."""
+    # An audit in text does not say it, and the import takes as long as a small log.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
     try:
         return version("delta-tck")
     except PackageNotFoundError:

@@ -124,7 +124,7 @@ class _Loader:
             yield self._whole(path, self._case)
 
     def _whole(self, path: Path, load: Callable[[Path], _T]) -> _T:
-        """Load one file, a field that is missing or bent being the file's fault."""
+        """Load one file; a missing or malformed field is reported with the file."""
         try:
             return load(path)
         except (KeyError, TypeError, AttributeError, RecursionError) as error:

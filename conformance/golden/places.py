@@ -18,7 +18,7 @@ __all__ = ["below"]
 
 
 def below(table: Path, name: str, document: Path, pointer: str = "") -> Path:
-    """Give the file of a table that a document names, which need not exist.
+    """Return the file of a table that a document names, which need not exist.
 
     Args:
         table: the table root.

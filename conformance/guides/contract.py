@@ -24,7 +24,7 @@ _WIDTH: Final = 100
 
 
 def _step(entry: Entry) -> dict[str, Any]:
-    """Give what a step of one operation has to look like."""
+    """Return what a step of one operation has to look like."""
     required = [n for n, a in entry.arguments.items() if a.required and n not in entry.either]
     needed: dict[str, Any] = {"required": required}
     if entry.either:
@@ -64,7 +64,7 @@ _WRAPPED: Final = ("contested", "catalog", "located")
 
 
 def _spec(word: str) -> list[dict[str, Any]]:
-    """Give the shape of specs of each type, by the field that says it."""
+    """Return the shape of specs of each type, by the field that says it."""
     return [
         {
             "if": {"properties": {word: {"const": name}}},
@@ -107,7 +107,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def with_parts(name: str, text: str) -> str:
-    """Give the text of a schema with every part as the code gives it."""
+    """Return the text of a schema with every part as the code gives it."""
     document = json.loads(text)
     for place, part in SCHEMAS[name].items():
         *folders, last = place.split("/")

@@ -20,7 +20,8 @@ from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.compare import Difference
 from conformance.judging.questions import ask, lacking, unclaimed_features
-from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe
+from conformance.judging.recipes.judge import replay_recipe
+from conformance.judging.recipes.replay import AdapterFaultError
 from conformance.judging.tables import TableStore
 from conformance.judging.verify import (
     count_rows,

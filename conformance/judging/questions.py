@@ -11,8 +11,7 @@ from pathlib import Path
 from conformance.adapter import Claims, Request
 from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
-from conformance.judging.recipes.judge import unclaimed_operations
-from conformance.judging.recipes.needs import capabilities_of
+from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
 from conformance.questions import CAPABILITY_PARAMETERS, QUESTIONS
 
 __all__ = ["ask", "lacking", "unclaimed_features"]
@@ -59,7 +58,7 @@ def unclaimed_features(case: Case, claims: Claims) -> list[str]:
 
 
 def _reader_version(case: Case) -> int:
-    """Give what a table without features of readers asks of them; 1 where it is unknown."""
+    """Return what a table without features of readers asks of them; 1 where it is unknown."""
     path = case.table.parent / "table_info.json"
     if not path.is_file():
         return 1

@@ -2,7 +2,7 @@
 
 Serves the section "Write recipes" of ``docs/formats.md``. A witness decides nothing: where it
 reads otherwise than the reference implementation, or refuses what it claims to read, people have
-to look who is right.
+to find out who is right.
 """
 
 from __future__ import annotations

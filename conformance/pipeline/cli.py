@@ -28,7 +28,7 @@ JOBS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def run_pipeline_cli(arguments: Sequence[str]) -> int:
-    """Run a job and give its exit status.
+    """Run a job and return its exit status.
 
     Args:
         arguments: the job and its own arguments.

@@ -91,7 +91,7 @@ _runs: Final[dict[str, Run]] = {}
 
 
 def _run(document: str) -> Run:
-    """Give the whole run that parts are taken of; a process keeps it for its next part."""
+    """Return the whole run that parts are taken of; a process keeps it for its next part."""
     if document not in _runs:
         _close()
         _runs[document] = Run(_settings(json.loads(document)))
@@ -136,7 +136,7 @@ class _Part:
     path: Path
 
     def kept(self) -> Results | None:
-        """Give its results, where they are there and of this kit."""
+        """Return its results, where they are there and of this kit."""
         try:
             found = read_results(self.path)
         except ResultsError:
@@ -155,7 +155,7 @@ class _Part:
 
 
 def run_judge_job(arguments: Sequence[str]) -> int:
-    """Run the job; gives the first status of its runs that is not 0.
+    """Run the job; returns the first status of its runs that is not 0.
 
     Args:
         arguments: of the job.

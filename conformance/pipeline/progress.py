@@ -6,7 +6,7 @@ __all__ = ["hours"]
 
 
 def hours(seconds: float) -> str:
-    """Give a time as people say it."""
+    """Return a time as people say it."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 90 * 60:

@@ -83,7 +83,7 @@ class StoredTable:
         raise StoreError(f"{self.location}: others are always faster")
 
     def progress(self) -> dict[str, int]:
-        """Give what is recorded: who added rows, and how far each is."""
+        """Return what is recorded: who added rows, and how far each is."""
         try:
             txns = Table(self.location).snapshot().txns
         except NotFoundError:
@@ -93,7 +93,7 @@ class StoredTable:
         return {app: txn.version for app, txn in txns.items()}
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give all rows, with the columns that this kit knows; those of a later kit are left out.
+        """Return all rows, with the columns that this kit knows; those of a later kit are left out.
 
         Raises:
             StoreError: the table cannot be read.

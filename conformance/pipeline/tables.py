@@ -14,7 +14,7 @@ __all__ = ["run_tables_job"]
 
 
 def run_tables_job(arguments: Sequence[str]) -> int:
-    """Run the job; gives 0, or 2 where the request names nothing.
+    """Run the job; returns 0, or 2 where the request names nothing.
 
     Args:
         arguments: of the job.

@@ -112,7 +112,7 @@ class _WorkerPlugin:
             metafunc.parametrize("delta_tck_item", items, ids=[item.id for item in items])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Keep the collector of garbage from going through thousands of items again and again."""
+        """Exclude the thousands of collected items from garbage collection."""
         del session
         gc.freeze()
 
@@ -246,7 +246,7 @@ class _MainPlugin(_WorkerPlugin):
         return True
 
     def _leave_to_the_first(self, config: pytest.Config) -> None:
-        """Be a copy, which neither gathers records nor sums them up."""
+        """Become a fork, which neither gathers records nor sums them up."""
         config.pluginmanager.unregister(self)
 
     def _end_if_broken(self, reason: str | None) -> None:

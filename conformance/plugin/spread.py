@@ -50,7 +50,7 @@ def processes_for(session: pytest.Session) -> int:
     """Say in how many processes the items of a session are worth judging.
 
     One where ``-n`` leaves it to pytest-xdist, a debugger or a measure of coverage looks on, or
-    there are threads, whose locks a copy would find closed for ever.
+    there are threads, whose locks a fork would find closed for ever.
     """
     config = session.config
 
@@ -161,7 +161,7 @@ class Crew:
             target=self._judge, args=(there, foreign), daemon=True
         )
         with warnings.catch_warnings():
-            # Python warns of threads, which libraries of numbers have: they are ready for a fork.
+            # Python warns of threads, which numeric libraries start: they are ready for a fork.
             warnings.simplefilter("ignore", DeprecationWarning)
             process.start()
         there.close()
@@ -227,10 +227,10 @@ class Crew:
                 each.process.join()
 
     def _judge(self, link: Connection, foreign: Sequence[Connection]) -> None:
-        """Be a copy: judge what comes until no more does."""
+        """Run as a fork: judge the items that are sent until none follows."""
         for each in foreign:
             each.close()
-        plugin = _Teller(self._session.config)
+        plugin = _ReportCollector(self._session.config)
         # The first process went away, or was interrupted as this one is.
         with suppress(EOFError, OSError, KeyboardInterrupt):
             try:
@@ -257,8 +257,8 @@ def _upcoming(link: Connection) -> Iterator[tuple[int, bool]]:
             yield index, index == portion[-1]
 
 
-class _Teller:
-    """Takes what is reported in a copy, where nobody else has anything to say."""
+class _ReportCollector:
+    """Collects the reports of a fork, whose terminal output is switched off."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.reports: _Reports = []
@@ -271,7 +271,7 @@ class _Teller:
             capture.stop_global_capturing()
             capture.start_global_capturing()
             capture.suspend_global_capture()
-        plugins.register(self, "delta-tck-teller")
+        plugins.register(self, "delta-tck-report-collector")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep a report."""

@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def run_replay_cli(arguments: Sequence[str]) -> int:
-    """Replay a bundle; gives 0 when it passes, and otherwise the status of a run."""
+    """Replay a bundle; returns 0 when it passes, and otherwise the status of a run."""
     options = _parser().parse_args(list(arguments))
     limits = Limits(options.time_limit, options.start_limit)
     try:

@@ -127,7 +127,7 @@ class BaselineFile:
             temporary.unlink(missing_ok=True)
 
     def write(self, outcomes: Outcomes, claims: Mapping[str, Any], share: Share | None) -> int:
-        """Write the entries after a run, and give how many there are.
+        """Write the entries after a run, and return how many there are.
 
         Args:
             outcomes: what was asked and how it ended.

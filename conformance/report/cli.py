@@ -28,7 +28,7 @@ class DiffStatus(IntEnum):
 
 
 def run_report_cli(argv: Sequence[str]) -> int:
-    """Write one page over some results files; gives 0, or 2 when a file is not usable."""
+    """Write one page over some results files; returns 0, or 2 when a file is not usable."""
     parser = argparse.ArgumentParser(
         prog="delta-tck report", description="Draw results files as one page of HTML."
     )
@@ -47,7 +47,7 @@ def run_report_cli(argv: Sequence[str]) -> int:
 
 
 def run_diff_cli(argv: Sequence[str]) -> int:
-    """Name what changed between two runs; gives a :class:`DiffStatus`."""
+    """Name what changed between two runs; returns a :class:`DiffStatus`."""
     parser = argparse.ArgumentParser(
         prog="delta-tck diff",
         description="Name the cases that two runs judge differently. "

@@ -122,7 +122,7 @@ def sentences(document: str) -> Mapping[str, str]:
 
 
 def quotes(document: str, digests: Iterable[str]) -> Mapping[str, str]:
-    """Find the sentences of some digests in a text, and give them as they are spelled there.
+    """Find the sentences of some digests in a text, and return them as they are spelled there.
 
     Args:
         document: the text, Markdown or its plain rendering.

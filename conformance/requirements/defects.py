@@ -7,28 +7,14 @@ leaves open in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from conformance.base.home import PACKAGE
-from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.requirements.documents import Node, read_yaml
-from conformance.requirements.registry import Registry
-from generators.mutations import Mutation
 
-__all__ = [
-    "READER_RULINGS",
-    "WRITER_RULINGS",
-    "Defect",
-    "load_defects",
-    "ruling_of_case",
-    "ruling_of_findings",
-    "ruling_of_mutation",
-    "ruling_of_recipe",
-    "spec_of_case",
-]
+__all__ = ["READER_RULINGS", "WRITER_RULINGS", "Defect", "load_defects"]
 
 READER_RULINGS: Final = ("refused", "read", "contested")
 """What a reader has to do: refuse the table, read it, or follow one of several readings."""
@@ -102,68 +88,3 @@ def _defect(node: Node) -> Defect:
         mutations,
         recipes,
     )
-
-
-def spec_of_case(case: Case) -> Spec | None:
-    """Return the read of a case's latest version; ``None`` where none is asked."""
-    reads = [spec for spec in case.specs if spec.type == "read"]
-    latest = [spec for spec in reads if spec.id.endswith("/read-latest")]
-    return next(reversed(latest or sorted(reads, key=lambda spec: spec.id)), None)
-
-
-def ruling_of_case(case: Case) -> str | None:
-    """Return what a read of a case's latest version has to give; ``None`` where none is asked."""
-    spec = spec_of_case(case)
-    if spec is None:
-        return None
-    match spec.expectation:
-        case ExpectedError():
-            return "refused"
-        case Contested():
-            return "contested"
-        case _:
-            return "read"
-
-
-def ruling_of_mutation(mutation: Mutation) -> str:
-    """Return what a read of a mutated table has to come to."""
-    if mutation.expect == "refused":
-        return "refused"
-    return "contested" if mutation.expect == "contested" or mutation.tolerated else "read"
-
-
-def ruling_of_recipe(spec: Spec, registry: Registry) -> tuple[str | None, str | None]:
-    """Return what a recipe has of a writer: the ruling, and the row that a refusal obeys.
-
-    Args:
-        spec: a spec of type ``write``.
-        registry: has the level of the row.
-
-    """
-    match spec.expectation:
-        case Contested():
-            return "contested", None
-        case ExpectedError(requirement=str(name)):
-            return "forbidden" if registry[name].level == "MUST" else "advised", name
-        case ExpectedError() | Expected():
-            return None, None
-
-
-class _Finding(Protocol):
-    """What the audit says of a table."""
-
-    @property
-    def severity(self) -> str:
-        """``error``, ``warning`` or ``info``."""
-
-    @property
-    def requirement(self) -> str:
-        """The row that is broken."""
-
-
-def ruling_of_findings(findings: Iterable[_Finding], breaks: str | None) -> str:
-    """Return what the audit makes of a table with a defect, by the row that it breaks."""
-    severities = {each.severity for each in findings if breaks in (None, each.requirement)}
-    if "error" in severities:
-        return "forbidden"
-    return "advised" if "warning" in severities else "allowed"

@@ -230,32 +230,6 @@ class Registry:
         """Return the heading of a chapter."""
         return self._titles[chapter]
 
-    def in_chapter(self, chapter: str) -> tuple[Requirement, ...]:
-        """Return the rows of a chapter.
-
-        Raises:
-            ValueError: there is no such chapter.
-
-        """
-        if chapter not in self._titles:
-            raise ValueError(_unknown("chapter", chapter, self._titles))
-        return tuple(row for row in self if row.chapter == chapter)
-
-    def in_section(self, section: str) -> tuple[Requirement, ...]:
-        """Return the rows under a heading of the text; none for an unknown heading."""
-        return tuple(row for row in self if row.section == section)
-
-    def for_feature(self, feature: str) -> tuple[Requirement, ...]:
-        """Return the rows of a table feature.
-
-        Raises:
-            ValueError: the feature is not in :data:`FEATURES`.
-
-        """
-        if feature not in FEATURES:
-            raise ValueError(_unknown("feature", feature, FEATURES))
-        return tuple(row for row in self if row.feature == feature)
-
     def for_revision(self, revision: str) -> tuple[Requirement, ...]:
         """Return the rows that bind under a selection out of :data:`SELECTIONS`.
 
@@ -265,17 +239,6 @@ class Registry:
         """
         _selection(revision)
         return tuple(row for row in self if row.holds_in(revision))
-
-    def of_level(self, level: str) -> tuple[Requirement, ...]:
-        """Return the rows of a level.
-
-        Raises:
-            ValueError: the level is not in :data:`LEVELS`.
-
-        """
-        if level not in LEVELS:
-            raise ValueError(_unknown("level", level, LEVELS))
-        return tuple(row for row in self if row.level == level)
 
 
 def load_registry(folder: Path | None = None) -> Registry:

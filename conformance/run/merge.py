@@ -101,7 +101,7 @@ def write_merged(results: Results, path: Path) -> None:
 
 
 def run_merge_cli(arguments: Sequence[str]) -> int:
-    """Merge results files of parts; gives the status of the whole run."""
+    """Merge results files of parts; returns the status of the whole run."""
     parser = argparse.ArgumentParser(
         prog="delta-tck merge",
         description="Make one results file out of those of --tck-shard=K/N. "

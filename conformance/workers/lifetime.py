@@ -55,7 +55,7 @@ def can_supervise() -> bool:
 
 
 def supervised(run: Callable[[], int]) -> int:
-    """Run something in a child process and give the status that it reports.
+    """Run something in a child process and return the status that it reports.
 
     Args:
         run: gives an exit status.
@@ -97,7 +97,7 @@ def supervised(run: Callable[[], int]) -> int:
 
 
 def _go_on(run: Callable[[], int], parent: int, writing: int) -> None:
-    """Be the child: run, report, and end without returning to whoever called."""
+    """Run in the child: run, report, and exit without returning to the caller."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
         if os.getppid() != parent:

@@ -57,7 +57,7 @@ class Drift:
 
 
 def build_case(definition: Definition, corpus: Path, *, observed: Path | None = None) -> Path:
-    """Build one case below an empty corpus folder and give its directory.
+    """Build one case below an empty corpus folder and return its directory.
 
     Args:
         definition: the case.
@@ -79,7 +79,7 @@ def build_case(definition: Definition, corpus: Path, *, observed: Path | None = 
 def build_corpus(
     definitions: Iterable[Definition], corpus: Path = CORPUS, *, force: bool = False
 ) -> list[str]:
-    """Build cases into the corpus; gives the ids of those whose files changed.
+    """Build cases into the corpus; returns the ids of those whose files changed.
 
     Args:
         definitions: what to build.
@@ -102,7 +102,7 @@ def build_corpus(
 
 
 def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> list[Drift]:
-    """Rebuild cases beside the corpus and compare; gives what drifted.
+    """Rebuild cases beside the corpus and compare; returns what drifted.
 
     Every case of the corpus is held against the digest in the manifest, so a table that cannot
     be rebuilt here (another engine wrote it) is still known to be the one that was committed.
@@ -131,7 +131,7 @@ def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> li
 
 
 def check_written(definitions: Sequence[Definition], corpus: Path = CORPUS) -> list[Drift]:
-    """Replay tables that another engine wrote and compare; gives what drifted.
+    """Replay tables that another engine wrote and compare; returns what drifted.
 
     Args:
         definitions: cases whose tables need no feature to be replayed.
@@ -160,7 +160,7 @@ def read_manifest(corpus: Path = CORPUS) -> dict[str, Any]:
 
 
 def write_manifest(corpus: Path = CORPUS) -> Path:
-    """Write the manifest of the corpus as it is on disk and give its path."""
+    """Write the manifest of the corpus as it is on disk and return its path."""
     cases = {}
     for case_id in _case_ids(corpus):
         case = json.loads((corpus / case_id / "case.json").read_text(encoding="utf-8"))

@@ -40,7 +40,7 @@ def _matches(definition: Definition, name: str) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives 0, 1 when the corpus drifted, 2 when the request is wrong."""
+    """Run the command; returns 0, 1 when the corpus drifted, 2 when the request is wrong."""
     parser = argparse.ArgumentParser(prog="python -m generators golden", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="write golden tables, or prove that they are right")

@@ -25,7 +25,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; gives 0, or 1 where a check finds something."""
+    """Run the command; returns 0, or 1 where a check finds something."""
     options = _parser().parse_args(list(arguments))
     if options.check:
         wrong = check_gate(options.folder)

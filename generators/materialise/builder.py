@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.data.partition_values import TimestampStyle
 from generators.materialise.log import checkpoints, hints
 from generators.materialise.log.checkpoints import CheckpointStyle, Written
 from generators.materialise.log.files import Action, write_commit
@@ -23,7 +22,6 @@ from generators.materialise.staging import (
     FileStage,
     LiveFile,
     Predicate,
-    StageOptions,
     VectorStorage,
 )
 from generators.oracle.delta_schema import Struct, assign_column_mapping
@@ -74,10 +72,8 @@ class TableBuilder(FileStage):
         protocol: Protocol | None = None,
         seed: str = "table",
         start: int = START,
-        step: int = STEP,
         layout: FileLayout | None = None,
         hive: bool = True,
-        timestamp_style: TimestampStyle = "iso",
     ) -> None:
         """Begin a table; nothing is written before :meth:`create`.
 
@@ -91,10 +87,8 @@ class TableBuilder(FileStage):
             protocol: the exact protocol to declare instead of the derived one.
             seed: fixes every identifier.
             start: time of version 0 in milliseconds since the epoch.
-            step: milliseconds from one commit to the next.
             layout: the layout of data files where a method gets no other.
             hive: put partitioned data files into directories by the old convention.
-            timestamp_style: spelling of timestamp partition values.
 
         """
         super().__init__(
@@ -104,7 +98,6 @@ class TableBuilder(FileStage):
             seed=seed,
             layout=layout or FileLayout(),
             hive=hive,
-            timestamp_style=timestamp_style,
         )
         self.properties = dict(properties or {})
         if self.mapping_mode != "none":
@@ -117,7 +110,7 @@ class TableBuilder(FileStage):
         self.commits: list[list[dict[str, Any]]] = []
         self._row_ids: list[dict[int, int]] = []
         self._live: list[dict[FileKey, LiveFile]] = []
-        self._start, self._step = start, step
+        self._start = start
         self.root.mkdir(parents=True, exist_ok=True)
 
     def _name_hidden_columns(self) -> None:
@@ -139,7 +132,7 @@ class TableBuilder(FileStage):
 
     def time_of(self, version: int) -> int:
         """Return the time of a commit in milliseconds since the epoch."""
-        return self._start + version * self._step
+        return self._start + version * STEP
 
     def next_time(self) -> int:
         """Return the time of the commit under way in milliseconds since the epoch."""
@@ -210,34 +203,31 @@ class TableBuilder(FileStage):
     def create(
         self,
         rows: Iterable[Mapping[str, Any]] = (),
-        options: StageOptions | None = None,
         *,
+        rows_per_file: int | None = None,
         actions: Iterable[Action] = (),
     ) -> int:
         """Commit version 0: protocol, metadata and, if given, first rows and further actions."""
         first = [{"protocol": self.protocol.body()}, {"metaData": self.metadata()}]
-        adds = self.stage_rows(rows, options)
+        adds = self.stage_rows(rows, rows_per_file)
         return self.commit([*first, *actions, *adds], operation="CREATE TABLE")
 
     def append(
         self,
         rows: Iterable[Mapping[str, Any]],
-        options: StageOptions | None = None,
         *,
+        rows_per_file: int | None = None,
         actions: Iterable[Action] = (),
     ) -> int:
-        """Commit new rows; see :class:`StageOptions`."""
-        return self.commit([*self.stage_rows(rows, options), *actions])
+        """Commit new rows; see :meth:`stage_rows`."""
+        return self.commit([*self.stage_rows(rows, rows_per_file), *actions])
 
     def overwrite(
-        self,
-        rows: Iterable[Mapping[str, Any]],
-        predicate: Predicate | None = None,
-        options: StageOptions | None = None,
+        self, rows: Iterable[Mapping[str, Any]], predicate: Predicate | None = None
     ) -> int:
         """Replace the rows for which ``predicate`` is true (all when ``None``) by others."""
         gone = self.oracle.matching(predicate or (lambda _row: True))
-        return self.commit(self.stage_edits(dict.fromkeys(gone), rows, options), operation="WRITE")
+        return self.commit(self.stage_edits(dict.fromkeys(gone), rows), operation="WRITE")
 
     def delete(self, predicate: Predicate | None = None) -> int:
         """Delete rows by rewriting the files that hold some of them and dropping whole ones."""
@@ -305,7 +295,7 @@ class TableBuilder(FileStage):
         body = {"domain": domain, "configuration": configuration, "removed": removed}
         return self.commit([{"domainMetadata": body}], operation="SET DOMAIN")
 
-    def change_table(  # noqa: PLR0913  a table changes in this many independent ways
+    def change_table(
         self,
         *,
         schema: Struct | None = None,
@@ -313,7 +303,6 @@ class TableBuilder(FileStage):
         parent: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         features: Iterable[str] = (),
-        protocol: Protocol | None = None,
     ) -> int:
         """Commit another schema, other properties or further features.
 
@@ -323,7 +312,6 @@ class TableBuilder(FileStage):
             parent: path to the struct whose fields those are; the table itself by default.
             properties: properties to set on top of those in force.
             features: features to support beyond those in force.
-            protocol: the exact protocol to declare.
 
         Raises:
             ValueError: row tracking is turned on over files that have no row ids.
@@ -355,17 +343,16 @@ class TableBuilder(FileStage):
         former = self.protocol
         self._name_hidden_columns()
         kept = {*(former.writer_features or ()), *features}
-        needed = protocol or protocol_for(self.schema, self.properties, kept)
+        needed = protocol_for(self.schema, self.properties, kept)
         actions: list[Action] = []
         if needed != former:
             self.protocol = needed
             actions.append({"protocol": needed.body()})
         return self.commit([*actions, {"metaData": self.metadata()}], operation="ALTER TABLE")
 
-    def compact(self, files: Iterable[LiveFile] | None = None) -> int:
-        """Rewrite files into fewer without any change to rows; all files when ``None``."""
-        chosen = list(self.files.values() if files is None else files)
-        return self.commit(self.stage_compaction(chosen), operation="OPTIMIZE")
+    def compact(self) -> int:
+        """Rewrite all files into fewer without any change to rows."""
+        return self.commit(self.stage_compaction([*self.files.values()]), operation="OPTIMIZE")
 
     # What stands beside the commits
 

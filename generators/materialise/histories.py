@@ -11,7 +11,7 @@ from typing import Any
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.staging import Predicate, StageOptions
+from generators.materialise.staging import Predicate
 from generators.oracle.filters import keep
 from generators.oracle.operations import (
     AddColumn,
@@ -83,7 +83,7 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
                 raise ValueError("the table is already there")
             builder.create(rows)
         case Append(rows, rows_per_file):
-            builder.append(rows, StageOptions(rows_per_file=rows_per_file))
+            builder.append(rows, rows_per_file=rows_per_file)
         case Overwrite(rows, where):
             builder.overwrite(rows, _predicate(where))
         case Delete(where, None):
@@ -135,7 +135,7 @@ def write_history(
     seed: str = "history",
     **options: Any,
 ) -> TableBuilder:
-    """Write the table of a history below ``root`` and give its builder.
+    """Write the table of a history below ``root`` and return its builder.
 
     Args:
         root: the table root, not there yet.

@@ -22,7 +22,7 @@ from generators.materialise.data.deletion_vectors import (
     inline_descriptor,
     write_vector_file,
 )
-from generators.materialise.data.partition_values import TimestampStyle, hive_directory, serialize
+from generators.materialise.data.partition_values import hive_directory, serialize
 from generators.materialise.log.files import json_text
 from generators.materialise.log.protocols import Protocol
 from generators.materialise.log.state import FileKey, file_key
@@ -34,7 +34,6 @@ __all__ = [
     "FileStage",
     "LiveFile",
     "Predicate",
-    "StageOptions",
     "VectorStorage",
 ]
 
@@ -78,30 +77,6 @@ class LiveFile:
 
 
 @dataclass(frozen=True, slots=True)
-class StageOptions:
-    """How new rows become files.
-
-    Attributes:
-        rows_per_file: split after this many rows; one file per partition when ``None``.
-        path: raw path of the only file, instead of a generated one.
-        layout: physical layout; the builder's own when ``None``.
-        statistics: whether adds carry statistics.
-        data_change: the flag of the actions.
-        tags: the ``tags`` of the adds.
-        clustering_provider: the ``clusteringProvider`` of the adds.
-
-    """
-
-    rows_per_file: int | None = None
-    path: str | None = None
-    layout: FileLayout | None = None
-    statistics: bool = True
-    data_change: bool = True
-    tags: Mapping[str, str] | None = None
-    clustering_provider: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Chunk:
     """Rows that go into one file, with the partition values that they share."""
 
@@ -136,7 +111,6 @@ class FileStage(ABC):
         seed: str,
         layout: FileLayout,
         hive: bool,
-        timestamp_style: TimestampStyle,
     ) -> None:
         """Begin with no file; see :class:`~generators.materialise.builder.TableBuilder`."""
         self.root = Path(root)
@@ -152,7 +126,6 @@ class FileStage(ABC):
         self._counter = 0
         self._layout = layout
         self._hive = hive
-        self._timestamp_style: TimestampStyle = timestamp_style
 
     def identifier(self, what: str) -> uuid.UUID:
         """Return the UUID that the seed gives to a name."""
@@ -170,17 +143,21 @@ class FileStage(ABC):
     # New rows
 
     def stage_rows(
-        self, rows: Iterable[Mapping[str, Any]], options: StageOptions | None = None
+        self, rows: Iterable[Mapping[str, Any]], rows_per_file: int | None = None
     ) -> list[_Action]:
-        """Write new rows and give their ``add`` actions, row-tracking domain included."""
-        options = options or StageOptions()
+        """Write new rows and return their ``add`` actions, row-tracking domain included.
+
+        Files are split after ``rows_per_file`` rows; by default there is one per partition.
+        """
         actions: list[_Action] = []
-        for chunk in self._chunks(rows, options):
+        for chunk in self._chunks(rows, rows_per_file):
             tracked = self.oracle.insert(chunk.rows)
-            actions.append({"add": self._write(chunk.values, tracked, options, copied=False)})
+            actions.append({"add": self._write(chunk.values, tracked)})
         return [*actions, *self._high_water_action(actions)]
 
-    def _chunks(self, rows: Iterable[Mapping[str, Any]], options: StageOptions) -> Iterator[_Chunk]:
+    def _chunks(
+        self, rows: Iterable[Mapping[str, Any]], rows_per_file: int | None
+    ) -> Iterator[_Chunk]:
         groups: dict[tuple[str | None, ...], list[Row]] = {}
         for row in rows:
             key = tuple(
@@ -190,7 +167,7 @@ class FileStage(ABC):
             groups.setdefault(key, []).append(dict(row))
         for group in groups.values():
             values = {name: group[0].get(name) for name in self.partition_columns}
-            step = options.rows_per_file or len(group)
+            step = rows_per_file or len(group)
             for start in range(0, len(group), step):
                 yield _Chunk(values, group[start : start + step])
 
@@ -207,11 +184,11 @@ class FileStage(ABC):
         self,
         values: Mapping[str, Any],
         rows: Sequence[TrackedRow],
-        options: StageOptions,
         *,
-        copied: bool,
+        copied: bool = False,
+        data_change: bool = True,
     ) -> dict[str, Any]:
-        layout = options.layout or self._layout
+        layout = self._layout
         tracking = self.protocol.supports("rowTracking")
         if copied and self.properties.get("delta.enableRowTracking") == "true":
             layout = replace(layout, extra=(*layout.extra, *self._materialized(rows)))
@@ -219,25 +196,19 @@ class FileStage(ABC):
             self.root,
             self.schema,
             [each.values for each in rows],
-            path=options.path or self._new_path(values),
+            path=self._new_path(values),
             modification_time=self.next_time(),
             partition_columns=self.partition_columns,
             partition_values=values,
             layout=layout,
-            timestamp_style=self._timestamp_style,
-            with_statistics=options.statistics,
-            data_change=options.data_change,
+            data_change=data_change,
         )
-        if options.tags is not None:
-            add["tags"] = dict(options.tags)
         if tracking:
             add["baseRowId"] = self.high_water_mark + 1
             add["defaultRowCommitVersion"] = self.oracle.next_version
             for index, row in enumerate(rows):
                 self.row_id_of.setdefault(row.identity, add["baseRowId"] + index)
             self.high_water_mark += len(rows)
-        if options.clustering_provider is not None:
-            add["clusteringProvider"] = options.clustering_provider
         self.files[file_key(add)] = LiveFile(add, tuple(each.identity for each in rows))
         return add
 
@@ -299,14 +270,12 @@ class FileStage(ABC):
         self,
         edits: Mapping[int, Mapping[str, Any] | None],
         inserts: Iterable[Mapping[str, Any]] = (),
-        options: StageOptions | None = None,
     ) -> list[_Action]:
         """Rewrite the files of rows that change, and add rows, in one commit.
 
         Args:
             edits: identity of each row that changes to what is set of it, ``None`` where it goes.
             inserts: rows that are new.
-            options: how those become files.
 
         """
         actions: list[_Action] = []
@@ -333,7 +302,7 @@ class FileStage(ABC):
             kept = [current[identity] for identity in file.live if identity in current]
             actions += self._copies(kept)
         known = len(self.oracle.open_changes)
-        actions += self.stage_rows(inserts, options)
+        actions += self.stage_rows(inserts)
         if self.properties.get("delta.enableChangeDataFeed") == "true" and changes:
             # Where a commit has change files, its added files say nothing of changes.
             fresh = self.oracle.open_changes[known:]
@@ -365,14 +334,13 @@ class FileStage(ABC):
                 for name in self.partition_columns
             )
             groups.setdefault(key, []).append(row)
-        options = StageOptions(data_change=data_change)
         return [
             {
                 "add": self._write(
                     {name: group[0].values[name] for name in self.partition_columns},
                     group,
-                    options,
                     copied=True,
+                    data_change=data_change,
                 )
             }
             for group in groups.values()
@@ -398,7 +366,6 @@ class FileStage(ABC):
                 partition_columns=self.partition_columns,
                 partition_values=values,
                 with_statistics=False,
-                timestamp_style=self._timestamp_style,
                 data_change=False,
             )
             del body["modificationTime"]

@@ -7,7 +7,6 @@ from typing import Final
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import drop_commits
-from generators.materialise.staging import StageOptions
 from generators.mutations.mutation import Base
 from generators.oracle.delta_schema import Primitive, Struct, array, field, map_of, struct
 from generators.oracle.operations import widened_field
@@ -151,7 +150,7 @@ def _mapped_table(root: Path, mode: str) -> TableBuilder:
     builder.create()
     builder.append(
         [{"id": n, "s": {"a": n, "b": "x"}, "l": [n, None], "m": {"k": n}} for n in range(3)],
-        StageOptions(rows_per_file=2),
+        rows_per_file=2,
     )
     return builder
 

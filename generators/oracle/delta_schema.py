@@ -144,7 +144,7 @@ class Field:
         return None if value is None else int(value)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the field as the schema string spells it."""
+        """Return the field as the schema string spells it."""
         return {
             "name": self.name,
             "type": _type_to_json(self.type),
@@ -166,11 +166,11 @@ class Struct:
             raise ValueError(f"two fields of one name (ignoring case) in {names}")
 
     def __iter__(self) -> Iterator[Field]:
-        """Give the fields in order."""
+        """Return the fields in order."""
         return iter(self.fields)
 
     def __getitem__(self, name: str) -> Field:
-        """Give the field of a logical name; raises :class:`KeyError` when there is none."""
+        """Return the field of a logical name; raises :class:`KeyError` when there is none."""
         for each in self.fields:
             if each.name == name:
                 return each
@@ -182,23 +182,23 @@ class Struct:
         return tuple(each.name for each in self.fields)
 
     def select(self, *names: str) -> Struct:
-        """Give the schema of some columns, in the order asked for."""
+        """Return the schema of some columns, in the order asked for."""
         return Struct(tuple(self[name] for name in names))
 
     def without(self, *names: str) -> Struct:
-        """Give the schema less some columns."""
+        """Return the schema less some columns."""
         return Struct(tuple(each for each in self.fields if each.name not in names))
 
     def with_fields(self, *fields: Field) -> Struct:
-        """Give the schema with columns appended."""
+        """Return the schema with columns appended."""
         return Struct((*self.fields, *fields))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the schema as the JSON document that ``schemaString`` holds."""
+        """Return the schema as the JSON document that ``schemaString`` holds."""
         return {"type": "struct", "fields": [each.to_json() for each in self.fields]}
 
     def schema_string(self) -> str:
-        """Give the text of ``metaData.schemaString``."""
+        """Return the text of ``metaData.schemaString``."""
         return json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=False)
 
 
@@ -206,7 +206,7 @@ DataType: TypeAlias = Primitive | Decimal | Array | Map | Struct
 
 
 def type_of(spelled: str | DataType) -> DataType:
-    """Give the type that a text names, as ``long`` or ``decimal(10,2)``; types pass through."""
+    """Return the type that a text names, as ``long`` or ``decimal(10,2)``; types pass through."""
     if not isinstance(spelled, str):
         return spelled
     match = _DECIMAL_TEXT.fullmatch(spelled)
@@ -222,27 +222,27 @@ def field(
     nullable: bool = True,
     metadata: Mapping[str, Any] | None = None,
 ) -> Field:
-    """Give a column; the type may be spelled as text."""
+    """Return a column; the type may be spelled as text."""
     return Field(name, type_of(type), nullable, dict(metadata or {}))
 
 
 def struct(*fields: Field) -> Struct:
-    """Give a table schema or a struct type of the fields."""
+    """Return a table schema or a struct type of the fields."""
     return Struct(tuple(fields))
 
 
 def array(element: str | DataType, *, contains_null: bool = True) -> Array:
-    """Give an array type."""
+    """Return an array type."""
     return Array(type_of(element), contains_null)
 
 
 def map_of(key: str | DataType, value: str | DataType, *, value_contains_null: bool = True) -> Map:
-    """Give a map type."""
+    """Return a map type."""
     return Map(type_of(key), type_of(value), value_contains_null)
 
 
 def decimal(precision: int, scale: int) -> Decimal:
-    """Give a decimal type."""
+    """Return a decimal type."""
     return Decimal(precision, scale)
 
 
@@ -300,7 +300,7 @@ def from_json(document: Mapping[str, Any]) -> Struct:
 
 
 def arrow_type(data_type: DataType, *, physical: bool = False) -> pa.DataType:
-    """Give the Arrow type of a Delta type.
+    """Return the Arrow type of a Delta type.
 
     Args:
         data_type: the Delta type.
@@ -329,7 +329,7 @@ def arrow_type(data_type: DataType, *, physical: bool = False) -> pa.DataType:
 
 
 def arrow_field(column: Field, *, physical: bool = False) -> pa.Field[Any]:
-    """Give the Arrow field of a column, by logical name or, if ``physical``, as in data files."""
+    """Return the Arrow field of a column, by logical name or, if ``physical``, as in data files."""
     name = column.physical_name if physical else column.name
     metadata = (
         {"PARQUET:field_id": str(column.field_id)}
@@ -340,9 +340,9 @@ def arrow_field(column: Field, *, physical: bool = False) -> pa.Field[Any]:
     return pa.field(name, column_type, nullable=column.nullable, metadata=metadata)
 
 
-def arrow_schema(schema: Struct, *, physical: bool = False) -> pa.Schema:
-    """Give the Arrow schema of a table schema in Delta's own types and nullability."""
-    return pa.schema([arrow_field(each, physical=physical) for each in schema])
+def arrow_schema(schema: Struct) -> pa.Schema:
+    """Return the Arrow schema of a table schema in Delta's own types and nullability."""
+    return pa.schema([arrow_field(each) for each in schema])
 
 
 def assign_column_mapping(
@@ -382,7 +382,7 @@ def assign_column_mapping(
 
 
 def map_structs(of: DataType, change: Callable[[Struct], Struct]) -> DataType:
-    """Give a type with its structs changed, through arrays and maps down to the next struct."""
+    """Return a type with its structs changed, through arrays and maps down to the next struct."""
     match of:
         case Struct():
             return change(of)

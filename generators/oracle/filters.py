@@ -24,17 +24,17 @@ class FilterError(ValueError):
 
 
 def column(*parts: str) -> dict[str, Any]:
-    """Give a column node by its logical name parts."""
+    """Return a column node by its logical name parts."""
     return {"column": list(parts)}
 
 
 def node(op: str, *args: Any) -> dict[str, Any]:
-    """Give an operation node."""
+    """Return an operation node."""
     return {"op": op, "args": list(args)}
 
 
 def columns_of(tree: Mapping[str, Any]) -> set[str]:
-    """Give the top-level columns that a tree looks at."""
+    """Return the top-level columns that a tree looks at."""
     if "column" in tree:
         return {tree["column"][0]}
     return {name for each in tree.get("args", ()) for name in columns_of(each)}
@@ -127,7 +127,7 @@ _OPERATIONS: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
 
 
 def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
-    """Give the value of a tree for a row: true, false or null for a filter.
+    """Return the value of a tree for a row: true, false or null for a filter.
 
     A tree that gives a value, and no truth, may add, subtract and multiply; what overflows its
     type is for the caller to notice.
@@ -152,5 +152,5 @@ def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
 
 
 def keep(tree: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool]:
-    """Give the predicate that keeps the rows for which a tree is true."""
+    """Return the predicate that keeps the rows for which a tree is true."""
     return lambda row: evaluate(tree, row) is True

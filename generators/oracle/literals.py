@@ -76,7 +76,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def encode(data_type: DataType, value: Any) -> Any:
-    """Give a value as JSON; raises :class:`ValueError` for a type that has no spelling."""
+    """Return a value as JSON; raises :class:`ValueError` for a type that has no spelling."""
     if value is None:
         return None
     match data_type:
@@ -122,7 +122,7 @@ def decode(data_type: DataType, document: Any) -> Any:
 
 
 def literal(data_type: str | DataType, value: Any) -> dict[str, Any]:
-    """Give a literal node of a filter tree."""
+    """Return a literal node of a filter tree."""
     typed = type_of(data_type)
     match typed:
         case Primitive(name):

@@ -91,7 +91,7 @@ class Version:
 def normalized(  # noqa: C901, PLR0911  one branch per kind of type
     data_type: DataType, value: Any
 ) -> Any:
-    """Give a value as its type holds it: single precision, full scale, every nested field.
+    """Return a value as its type holds it: single precision, full scale, every nested field.
 
     Maps become lists of pairs, for their keys need not be hashable.
 
@@ -172,7 +172,7 @@ def _known(data_type: DataType, value: Any) -> Any:
 
 
 def normalized_row(schema: Struct, row: Mapping[str, Any], partitions: Sequence[str] = ()) -> Row:
-    """Give a row with a value for every column, each as its type holds it.
+    """Return a row with a value for every column, each as its type holds it.
 
     An empty string or binary in a partition column is null: the log has no other spelling.
 
@@ -228,7 +228,7 @@ class Oracle:
         return tuple(self._changes)
 
     def insert(self, rows: Iterable[Mapping[str, Any]]) -> list[TrackedRow]:
-        """Put rows in and give them with their identities."""
+        """Put rows in and return them with their identities."""
         inserted = []
         for row in rows:
             values = normalized_row(self.schema, row, self.partition_columns)
@@ -256,7 +256,7 @@ class Oracle:
         return after
 
     def row(self, identity: int) -> Row:
-        """Give a row as it stands; raises :class:`KeyError` for one that is not there."""
+        """Return a row as it stands; raises :class:`KeyError` for one that is not there."""
         return self._rows[identity].values
 
     def restore(self, number: int) -> None:
@@ -274,7 +274,7 @@ class Oracle:
         self.properties = dict(earlier.properties)
 
     def matching(self, predicate: Callable[[Row], bool | None]) -> list[int]:
-        """Give the identities of the rows for which a predicate is true, not null."""
+        """Return the identities of the rows for which a predicate is true, not null."""
         return [each.identity for each in self._rows.values() if predicate(each.values) is True]
 
     def change_schema(
@@ -307,7 +307,7 @@ class Oracle:
         ]
 
     def fork(self) -> Oracle:
-        """Give a table of its own that goes on from here."""
+        """Return an independent copy of the table."""
         other = Oracle(self.schema, self.partition_columns)
         other.properties, other.domains = dict(self.properties), dict(self.domains)
         other.transactions, other.versions = dict(self.transactions), list(self.versions)
@@ -316,7 +316,7 @@ class Oracle:
         return other
 
     def commit(self) -> Version:
-        """Close the open version and give it."""
+        """Close the open version and return it."""
         version = Version(
             self.next_version,
             self.schema,
@@ -332,5 +332,5 @@ class Oracle:
         return version
 
     def rows(self, version: int | None = None) -> list[Row]:
-        """Give the rows of a version, the latest when ``None``."""
+        """Return the rows of a version, the latest when ``None``."""
         return [each.values for each in self.versions[-1 if version is None else version].rows]

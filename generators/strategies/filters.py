@@ -39,8 +39,8 @@ def _leaves(
                 continue
 
 
-def _literals(data_type: DataType, known: Sequence[Any], *, null: bool) -> st.SearchStrategy[Tree]:
-    drawn = values(data_type, nullable=null)
+def _literals(data_type: DataType, known: Sequence[Any]) -> st.SearchStrategy[Tree]:
+    drawn = values(data_type, nullable=True)
     near = st.sampled_from(known) if known else drawn
     return st.one_of(near, drawn).map(lambda value: literal(data_type, value))
 
@@ -57,10 +57,10 @@ def _known(path: Sequence[str], rows: Sequence[Any]) -> list[Any]:
 
 
 def _tests(
-    path: tuple[str, ...], data_type: DataType, rows: Sequence[Any], *, null: bool
+    path: tuple[str, ...], data_type: DataType, rows: Sequence[Any]
 ) -> st.SearchStrategy[Tree]:
     target = column(*path)
-    constants = _literals(data_type, _known(path, rows), null=null)
+    constants = _literals(data_type, _known(path, rows))
     choices: list[st.SearchStrategy[Tree]] = [
         st.builds(
             lambda op, value: node(op, target, value), st.sampled_from(_COMPARISONS), constants
@@ -77,24 +77,18 @@ def _tests(
     return st.one_of(*choices)
 
 
-def filters(
-    schema: Struct, *, rows: Sequence[Any] = (), null_literals: bool = True, max_leaves: int = 4
-) -> st.SearchStrategy[Tree]:
+def filters(schema: Struct, *, rows: Sequence[Any] = ()) -> st.SearchStrategy[Tree]:
     """Filter trees over the columns of a schema that compare.
 
     Args:
         schema: the table schema.
         rows: rows whose values make likely literals, so that filters cut between rows.
-        null_literals: whether null is a valid literal.
-        max_leaves: the most tests in one tree.
 
     Raises:
         ValueError: the schema has no column that compares.
 
     """
-    tests = [
-        _tests(path, data_type, rows, null=null_literals) for path, data_type in _leaves(schema)
-    ]
+    tests = [_tests(path, data_type, rows) for path, data_type in _leaves(schema)]
     if not tests:
         raise ValueError("no column of the schema compares")
     return st.recursive(
@@ -104,5 +98,5 @@ def filters(
             st.lists(inner, min_size=2, max_size=3).map(lambda each: node("or", *each)),
             inner.map(lambda each: node("not", each)),
         ),
-        max_leaves=max_leaves,
+        max_leaves=4,
     )

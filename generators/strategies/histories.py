@@ -201,7 +201,7 @@ _BY_FEATURE: Final[Mapping[str, tuple[Callable[[_Drawing], Operation | None], ..
 }
 
 _GOING_ON: Final = 5
-"""Against how many to one a history goes on after each operation."""
+"""The odds to one that a history goes on after an operation."""
 
 
 @st.composite

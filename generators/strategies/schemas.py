@@ -150,10 +150,8 @@ def schemas(
     return _structs(types, max_columns=max_columns, awkward=awkward_names)
 
 
-def partition_choices(
-    schema: Struct, *, max_columns: int = 2
-) -> st.SearchStrategy[tuple[str, ...]]:
-    """Partition columns of a schema, none among the choices; one column stays unpartitioned."""
+def partition_choices(schema: Struct) -> st.SearchStrategy[tuple[str, ...]]:
+    """At most two partition columns of a schema, or none; one column stays unpartitioned."""
     able = [
         each.name
         for each in schema
@@ -162,7 +160,7 @@ def partition_choices(
             isinstance(each.type, Primitive) and each.type.name not in ("void", "variant", "binary")
         )
     ]
-    most = min(max_columns, len(able), len(schema.fields) - 1)
+    most = min(2, len(able), len(schema.fields) - 1)
     if most == 0:
         return st.just(())
     return st.lists(st.sampled_from(able), max_size=most, unique=True).map(tuple)

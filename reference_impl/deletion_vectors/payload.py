@@ -49,7 +49,7 @@ _RUNS = 1 << 20
 """Runs that are checked together, about."""
 
 _LEAST = 12
-"""Bytes of a bucket at least: its key or size, and a bitmap without containers."""
+"""Fewest bytes of a bucket: its key or size, and a bitmap without containers."""
 
 _Column: TypeAlias = npt.NDArray[np.int64]
 
@@ -148,7 +148,7 @@ def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[_Bu
 def _bucket(
     payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int, before: int
 ) -> _Bucket:
-    """Parse one standard 32-bit bitmap that starts at byte ``at``, after so many containers."""
+    """Parse one standard 32-bit bitmap that starts at byte ``at``, after ``before`` others."""
     begin = at
     (cookie,) = _unpack("<I", payload, at)
     runs = cookie & 0xFFFF == _WITH_RUNS
@@ -287,7 +287,7 @@ def _runs_fit(
 
 
 def _shorts(data: npt.NDArray[np.uint8], at: Any) -> Any:
-    """Return the 16-bit numbers at places."""
+    """Return the 16-bit numbers at byte offsets."""
     return data[at].astype(np.int64) + 256 * data[at + 1].astype(np.int64)
 
 

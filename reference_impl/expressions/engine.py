@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["connect", "not_evaluated", "run"]
 
 _GROWTH: Final = 16
-"""A result up to so many times the size of the rows that it is computed from is let pass."""
+"""A result may always have this many times the bytes of the rows that it is computed from."""
 
 _BATCH: Final = 100_000
 """Rows of a batch of the result."""
@@ -53,7 +53,7 @@ _UNUSED: Final = (
     "regex_range",
     "statistics_propagation",
 )
-"""Rules that take time with the square of a long condition, or rewrite what matches text."""
+"""Optimizers that take quadratic time on a long condition, or rewrite how text is matched."""
 
 _AFTERWARDS: Final = (
     "SET GLOBAL TimeZone = 'UTC'",
@@ -93,7 +93,7 @@ class _Query:
     stopped: bool = False
 
     def work(self) -> None:
-        """Evaluate, and keep what came of it."""
+        """Evaluate, and keep the result or the error."""
         try:
             with self.connection as connection:
                 for name, rows in self.relations.items():

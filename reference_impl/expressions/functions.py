@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["CASTS", "FUNCTIONS", "TYPES", "Function"]
 
 _ANY: Final = 50_000
-"""More arguments than a text has tokens."""
+"""More arguments than an expression can have tokens: no limit."""
 
 
 @dataclass(frozen=True, slots=True)

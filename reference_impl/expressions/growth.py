@@ -24,7 +24,7 @@ _VECTOR: Final = 2048
 """Rows that the database evaluates at once."""
 
 _NUMBER: Final = 64
-"""Bytes of a value that is no text, spelled."""
+"""Bytes that a value of another type takes as text."""
 
 
 @dataclass(frozen=True, slots=True)

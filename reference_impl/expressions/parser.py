@@ -86,13 +86,13 @@ class _Parser:
         return token
 
     def _sign(self, *signs: str) -> bool:
-        """Step over a sign, if it is one of those."""
+        """Consume the next token if it is one of these signs."""
         found = self._token.kind == "sign" and self._token.text in signs
         self._at += found
         return found
 
     def _word(self, word: str) -> bool:
-        """Step over a word, if it is that one."""
+        """Consume the next token if it is this word."""
         found = self._token.upper == word
         self._at += found
         return found

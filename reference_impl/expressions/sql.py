@@ -29,7 +29,7 @@ __all__ = ["Expression", "PairExpression", "Sql", "conjuncts", "parse_expression
 _ROWS: Final = "rows_"
 _AT: Final = "#at"
 _NOTHING: Final = "#nothing"
-"""Names of helper columns, which a table hardly has."""
+"""Names of helper columns, unlikely to be those of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class PairExpression:
 
 
 def _only(rows: pa.Table, columns: tuple[str, ...]) -> pa.Table:
-    """Return the columns that are used; one of nulls without any, to keep the length."""
+    """Return the columns that are used; a column of nulls where none is, to keep the length."""
     if columns:
         return rows.select(list(columns))
     return pa.table({_NOTHING: pa.nulls(rows.num_rows, pa.int8())})
@@ -251,7 +251,7 @@ def conjuncts(text: str) -> list[str]:
 
 
 def _parse(text: str, find: Find) -> tuple[list[tuple[str, str]], str, Texts]:
-    """Return the columns that a text looks at, each with its relation, and the text for DuckDB."""
+    """Return the columns that a text uses, each with its relation, and the text for DuckDB."""
     tree = parse(text)
     rendered = render(tree, text, find)
     places = [find(node.value) for node in walk(tree) if node.kind == "column"]

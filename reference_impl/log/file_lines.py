@@ -38,7 +38,6 @@ _MAX_KEYS: Final = 32
 """Map keys at most: each becomes a column."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
-_NONE: Final = {name: kind.schema.empty_table() for name, kind in FILE_ACTIONS.items()}
 _NOWHERE: Final = Place("", 0)
 
 _Rows: TypeAlias = npt.NDArray[np.int64]
@@ -57,7 +56,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     """
     runs = [(place, lines) for place, lines in runs if lines]
     if not runs:
-        return _NONE[action]
+        return FILE_ACTIONS[action].schema.empty_table()
     table = _read_with_arrow(action, [lines for _, lines in runs])
     if table is not None:
         return table

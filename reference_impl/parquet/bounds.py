@@ -36,10 +36,10 @@ _SMALL_BATCHES: Final = 1 << 26
 """Bytes at which small batches are yielded as one, however few rows they have."""
 
 _PAGES_GROWTH: Final = 8
-"""Pages that are held at once may take so many times what they take in the file."""
+"""How many times their size in the file pages may take that are held at once."""
 
 _MAX_STRING: Final = 1 << 24
-"""Bytes of a string in a footer at most."""
+"""Most bytes of a string in a footer."""
 
 _FEW: Final = 256
 """Rows of a batch below which it pays to look how long the strings of a dictionary are."""
@@ -195,7 +195,7 @@ class Bounded:
 
     @property
     def most(self) -> int:
-        """Bytes that are there at once while the columns are decoded, about."""
+        """About the most bytes in memory at once while the columns are decoded."""
         rows = max(min(self._batch, max(self._decompressed, self._listed)), self._longest)
         # Small batches wait to be concatenated, which copies them.
         return self._largest + rows + (3 * self._small_bytes if self._risks else 0)
@@ -320,7 +320,7 @@ class Bounded:
             raise self._too_large(f"{at_once} bytes of pages at once", "pages")
 
     def _longest_string(self, chunk: Chunk, pages: Sequence[Page]) -> int:
-        """Return the length of the longest string that may come again and again."""
+        """Return the length of the longest string that may be repeated at little cost."""
         found = [longest_string(self._read, chunk, page) for page in pages if page.dictionary]
         return max(_longest([page for page in pages if not page.dictionary]), *found, 0)
 

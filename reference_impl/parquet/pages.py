@@ -21,15 +21,15 @@ from reference_impl.parquet.thrift import INTEGER, LIST, RECORD, Wanted, read_re
 __all__ = ["Chunk", "Page", "Read", "read_footer", "read_pages", "reading", "refuse_large_footer"]
 
 Read: TypeAlias = Callable[[int, int], bytes]
-"""Gives so many bytes of a file from a place on; fewer where it ends."""
+"""Reads a number of bytes from an offset of a file; fewer where it ends."""
 
 _TAIL: Final = 1 << 13
 _RECENT: Final = 128
 _SHORT: Final = 1 << 15
-"""Footers that are remembered, and the bytes that one of them has at most."""
+"""Footers that are cached, and the most bytes of one of them."""
 
 _RECENT_HEADERS: Final = 4096
-"""Page headers that are remembered."""
+"""Page headers that are cached."""
 
 _MAX_HEADER: Final = 1 << 24
 _MOST_HEADERS: Final = 128
@@ -149,7 +149,7 @@ def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
 
 
 _recent = lru_cache(_RECENT)(_chunks)
-"""The same, remembered by the bytes: whoever looks at a table again meets the same footers."""
+"""The same, cached by the bytes: a table that is read again has the same footers."""
 
 
 def _chunk(stated: dict[int, int] | None) -> Chunk:
@@ -216,7 +216,7 @@ def _header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
 
 
 _recent_header = lru_cache(_RECENT_HEADERS)(_header)
-"""The same, remembered by the bytes."""
+"""The same, cached by the bytes."""
 
 
 def reading(source: pa.NativeFile) -> Read:

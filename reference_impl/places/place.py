@@ -35,8 +35,7 @@ class Place:
     Attributes:
         address: what the store is asked for: an absolute local path, or a key.
         within: the path relative to the table root, without empty segments and ``.``, when it
-            lies in there; ``None`` when it does not. It holds no symlink's target unless it is
-            asked of ``within`` of a root.
+            lies in there; ``None`` when it does not. Symlinks are not resolved.
         store: another store than the table's own; ``None`` for that.
 
     """

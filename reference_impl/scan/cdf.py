@@ -61,7 +61,7 @@ CHANGE_COLUMNS = (
 """The columns that a change reader adds to those of the table."""
 
 _MAX_MILLISECONDS = 2**63 // 1000 - 1
-_TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
+_TYPES = ["insert", "update_preimage", "update_postimage", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +351,7 @@ def _labelled(batch: pa.RecordBatch, change: _Change, schema: pa.Schema) -> pa.R
 
 
 def _refuse_unknown(kinds: pa.Array, path: str) -> None:
-    known = pc.is_in(kinds, value_set=_TYPES)
+    known = pc.is_in(kinds, value_set=pa.array(_TYPES))
     if not pc.all(known, min_count=0).as_py():
         raise InvalidDataFile(
             "_change_type holds a value that is no type of change",

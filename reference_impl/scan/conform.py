@@ -52,7 +52,7 @@ _REINTERPRETED = {(BINARY, STRING), (STRING, BINARY)}
 
 
 def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> int | None:
-    """Find a column, or a nested field, among the fields of a file; ``None`` where it lacks.
+    """Find a column, or a nested field, among the fields of a file; ``None`` for none.
 
     Raises:
         InvalidDataFile: the file has the column twice.

@@ -160,7 +160,7 @@ class _Columns:
 
     Attributes:
         names: the file's columns that they come from.
-        nulls: bytes that those take in a row which the file lacks.
+        nulls: bytes of a row that the columns which the file lacks take.
 
     """
 

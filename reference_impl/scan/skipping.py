@@ -54,8 +54,8 @@ __all__ = ["may_match"]
 _NEGATED: Mapping[str, str] = {
     "=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
 }  # fmt: skip
-_CUT = pa.scalar(999, pa.duration("us"))
-"""Difference that truncating a timestamp to milliseconds can make, in either direction."""
+_CUT = 999
+"""Microseconds that truncating a timestamp to milliseconds can take, in either direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _of_statistics(
 
 
 def _shifted(shift: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
-    moved = shift(bounds, _CUT)
+    moved = shift(bounds, pa.scalar(_CUT, pa.duration("us")))
     # Beyond the ends of 64 bits the sum wraps: such a bound is unknown.
     sound = compare("<", bounds, moved) if shift is pc.add else compare(">", bounds, moved)
     return pc.if_else(sound, moved, pa.scalar(None, bounds.type))

@@ -284,6 +284,7 @@ def _check_commits(
     committed: CommittedFiles, paths: pa.Array, keys: _Numbers, orders: _Numbers, kinds: _Numbers
 ) -> None:
     """Refuse contradicting actions of one commit."""
+    # Obeys FA-011.
     per_path = (orders * 2 + kinds) * len(paths) + _codes(paths)
     per_key = orders * len(paths) + keys
     every = np.arange(len(paths))
@@ -291,7 +292,7 @@ def _check_commits(
     plain = every[~np.isin(orders, list(committed.compacted))] if committed.compacted else every
     for numbers, rows, message, requirement in (
         (per_path[plain], plain, "two {} actions of one path", "FA-012"),
-        (per_key, every, "two file actions of one logical file", "FA-013"),
+        (per_key, every, "two file actions of one logical file", "WLOG-001"),
     ):
         ordered = np.sort(numbers)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -180,7 +180,7 @@ class LocalStorage:
 
 @contextmanager
 def _unobstructed(path: str) -> Iterator[None]:
-    """Refuse to write where something that is no folder, or a folder, has the name."""
+    """Refuse to write where a folder has the name, or something else that of a folder above."""
     try:
         yield
     except (NotADirectoryError, IsADirectoryError) as error:

@@ -48,7 +48,7 @@ class Identity(NamedTuple):
 
 
 _NO_FILE: Final = frozenset({errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO})
-"""Errors for which no file is there either: what a path meets on its way, or at its end."""
+"""Further errors that say that there is no file of a path."""
 
 
 @dataclass(frozen=True, slots=True)

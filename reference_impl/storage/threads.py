@@ -24,7 +24,7 @@ _AHEAD: Final = 4
 
 
 def in_order(work: Callable[[_T], _R], items: Iterable[_T], threads: int) -> Iterator[_R]:
-    """Do work on threads and give the results in the order of the items.
+    """Do work on threads and return the results in the order of the items.
 
     The first error ends it: what has not begun is dropped. One thread is the caller's own.
 

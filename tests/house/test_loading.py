@@ -42,3 +42,18 @@ def test_every_public_name_is_there() -> None:
 )
 def test_an_audit_loads_what_it_uses(name: str) -> None:
     assert name not in _loaded(AUDIT)
+
+
+@pytest.mark.parametrize("package", ["reference_impl", "generators.mutations", "conformance.audit"])
+def test_no_module_makes_arrays_when_it_is_loaded(package: str, tmp_path: Path) -> None:
+    # pyarrow imports pandas, where it is installed, for the first array that it makes of a list.
+    for name in ("pandas", "polars"):
+        (tmp_path / f"{name}.py").write_text(f"raise RuntimeError('{name} is imported')")
+    code = (
+        f"import importlib, pkgutil, sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        f"package = importlib.import_module({package!r})\n"
+        "for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)"
+    )
+    assert package in _loaded(code)

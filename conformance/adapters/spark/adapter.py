@@ -112,11 +112,11 @@ _REFUSALS: Final = Refusals(
 
 
 _LOST: Final = re.compile(r"java\.lang\.(\w+Error\b)|Py4JNetworkError|SparkContext was shut down")
-"""What a JVM does not get over: errors of its own, or its end."""
+"""Errors after which the JVM cannot be used: its own, or its end."""
 
 
 def create() -> EngineAdapter:
-    """Start Spark and give its adapter.
+    """Start Spark and return its adapter.
 
     Raises:
         FileNotFoundError: the folder of JARs holds none.
@@ -135,7 +135,7 @@ def create() -> EngineAdapter:
     reader = SparkReader(spark)
 
     def renew(error: BaseException) -> bool:
-        """Go on with a session that knows nothing of what was; a JVM outlives its exceptions."""
+        """Start a new session in the same JVM, which survives exceptions."""
         if not isinstance(error, _REFUSALS.errors) or _LOST.search(f"{type(error)} {error}"):
             return False
         reader.renew()

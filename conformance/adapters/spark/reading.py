@@ -43,13 +43,13 @@ class SparkReader:
         self.spark = self.spark.newSession()
 
     def _share(self, table: str) -> None:
-        """Let questions of one table share what was loaded for it, until its log changes."""
+        """Share what was loaded for a table between requests, until its log changes."""
         opened = (table, _state_of(Path(table, "_delta_log")))
         if opened != self._opened:
             self._opened, self._frames, self._snapshots = opened, {}, {}
 
     def operations(self) -> dict[str, Callable[[Any], Any]]:
-        """Give the reading operations by name."""
+        """Return the reading operations by name."""
         return {
             "snapshot": self._snapshot,
             "files": self._files,
@@ -108,12 +108,12 @@ class SparkReader:
         ]
 
     def log(self, table: str) -> Any:
-        """Give Delta's log of a table, in the JVM."""
+        """Return Delta's log of a table, in the JVM."""
         deltas = self.spark._jvm.org.apache.spark.sql.delta  # noqa: SLF001  the only way in
         return deltas.DeltaLog.forTable(self.spark._jsparkSession, table)  # noqa: SLF001  as above
 
     def _version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
-        """Give Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
+        """Return Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
         self.frame(request.table, versionAsOf=request.version)
         if request.version not in self._snapshots:
             self._snapshots[request.version] = self._snapshot_at(request.table, request.version)

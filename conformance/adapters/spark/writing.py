@@ -68,7 +68,7 @@ def _properties(properties: Mapping[str, str]) -> str:
 
 
 def _feature(name: str) -> str:
-    """Give the property that makes Spark support a table feature."""
+    """Return the property that makes Spark support a table feature."""
     return f"delta.feature.{name}"
 
 
@@ -95,7 +95,7 @@ class SparkWriter:
         return self.reader.spark
 
     def operations(self) -> dict[str, Callable[[Write], Any]]:
-        """Give the writing operations by name."""
+        """Return the writing operations by name."""
         calls: dict[str, Callable[[Write], Any]] = {
             "create": self._create,
             "convert": self._convert,

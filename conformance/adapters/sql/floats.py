@@ -56,5 +56,5 @@ def number_of(node: Mapping[str, Any]) -> Number | None:
 
 
 def flipped(sign: str) -> str:
-    """Give the sign that says the same with the operands exchanged."""
+    """Return the sign that says the same with the operands exchanged."""
     return _FLIPPED.get(sign, sign)

@@ -93,7 +93,7 @@ class Dialect:
         return reference
 
     def type_name(self, delta_type: str) -> str:
-        """Give the engine's name of a Delta primitive type, as ``decimal(10,2)``."""
+        """Return the engine's name of a Delta primitive type, as ``decimal(10,2)``."""
         if delta_type.startswith("decimal"):
             return self.decimal.format(args=delta_type.removeprefix("decimal").strip("()"))
         return self.types[delta_type]

@@ -63,7 +63,7 @@ def schema_findings(
 def line_findings(
     name: str, documents: Iterable[tuple[Any, str]], fallback: str, within: str = ""
 ) -> Findings:
-    """Do the same for documents of one file with their places; of many that fail most are counted.
+    """Turn the violations of many documents of one file into findings; most are only counted.
 
     Args:
         name: of the schema.

@@ -21,7 +21,7 @@ __all__ = ["HIGH_WATER_MARK_CHECKS", "fallen", "row_id_mark"]
 _ROW: Final = ("RT-037", "row ids")
 _COLUMN: Final = ("CM-022", "column ids")
 _VALUE: Final = "IDN-016"
-"""Requirement of each mark, and its name where a table has one alone."""
+"""Requirement of each kind of mark, and its name in messages; identity columns have their own."""
 
 _ROW_IDS: Final = "delta.rowTracking"
 _ROW_ID_KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")

@@ -94,7 +94,7 @@ _LIKE: Final = tuple(
         ),
     )
 )
-"""Names that look like log files and are none, most special first."""
+"""Names that look like log files and are none, most specific first."""
 
 
 def misnamed(view: LogView) -> Findings:

@@ -180,7 +180,7 @@ def _rows(store: Store, numbers: Codes) -> int | None:
 
 
 def unbalanced(place: str, balance: Balance | None) -> Findings:
-    """Report the rows that a commit at a place adds or loses though it changes no data."""
+    """Report the rows that a commit adds or loses though it declares no change of data."""
     if balance is None or balance.changes:
         return
     (new, old), (add, remove) = balance.rows, balance.first
@@ -192,7 +192,7 @@ def unbalanced(place: str, balance: Balance | None) -> Findings:
 
 
 def rearrangements_keep_rows(step: Step) -> Findings:
-    """Report rows that a commit adds or loses though all it says is that it rearranges."""
+    """Report rows that a commit adds or loses though all its actions have ``dataChange`` false."""
     yield from unbalanced(step.place, balance_of(step))
 
 

@@ -29,7 +29,7 @@ _REMOVES: Final = ("deletionTimestamp", "baseRowId", "defaultRowCommitVersion",
 
 
 def resized(numbers: Codes, count: int) -> Codes:
-    """Extend numbers for more codes, which have none."""
+    """Extend row numbers by code to more codes; the new ones have no row, -1."""
     if len(numbers) >= count:
         return numbers
     return np.concatenate([numbers, np.full(count - len(numbers), -1, np.int64)])

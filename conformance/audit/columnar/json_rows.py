@@ -258,7 +258,7 @@ _CODEC: Final = "snappy"
 
 
 def _packed(texts: Sequence[bytes]) -> list[tuple[bytes, int]]:
-    """Compress lines, some together, as few of them are ever read again; gives sizes as well."""
+    """Compress lines, some together, as few of them are ever read again; returns sizes as well."""
     blocks = (b"\n".join(texts[start : start + _BLOCK]) for start in range(0, len(texts), _BLOCK))
     return [(pa.compress(block, _CODEC, asbytes=True), len(block)) for block in blocks]
 

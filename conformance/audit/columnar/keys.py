@@ -91,9 +91,6 @@ class _Dictionary:
         return found
 
 
-_EMPTY: Final = pa.array([], pa.large_string())
-
-
 class Store:
     """The rows of some files, numbered through, with codes for their keys and paths.
 
@@ -102,7 +99,7 @@ class Store:
 
     def __init__(self) -> None:
         """Begin with no rows."""
-        self._keys = _Dictionary(_EMPTY)
+        self._keys = _Dictionary(pa.nulls(0, pa.large_string()))
         self._paths = self._keys
         self._path_of: Codes | None = None
         self._rows: list[Rows] = []

@@ -43,13 +43,13 @@ FLAGS: Final = ("odd", "rich", "bare", "unescaped", "change", "based")
 NAME_END: Final = "\1"
 VALUE_END: Final = "\2"
 NULL: Final = "\3"
-"""What parts the text of partition values, and what stands for a null in it."""
+"""Separators in the text of partition values, and what stands for a null."""
 
 RICH: Final = ("tags", "clusteringProvider", "extendedFileMetadata")
 """Fields that are none of :data:`COLUMNS`, and make a row rich."""
 
 VECTOR: Final = "\0\2"
-"""What parts the path and the vector in the text of a key."""
+"""Separator of path and vector id in the text of a key."""
 
 _NUL: Final = "\0"
 _ESCAPED: Final = "\0\1"
@@ -165,7 +165,7 @@ class Rows:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether any row is of the plain form, so that it is worth to screen."""
+        """Whether any row is of the plain form, so that a screen is worth its time."""
         return not bool(self.odd.all())
 
     @cached_property
@@ -193,7 +193,7 @@ class Rows:
         yield from [part.shown[row] for row in wanted]
 
     def forget(self) -> None:
-        """Let go of the lines that were read again."""
+        """Drop the lines that were read again."""
         for part in self.parts:
             part.shown.clear()
 

@@ -167,7 +167,7 @@ class Checkpoint:
         return True
 
     def forget(self) -> None:
-        """Let go of what was read; it is read again when it is asked for again."""
+        """Drop what was read; it is read again when it is asked for again."""
         for name in ("top", "sidecars", "all"):
             self.__dict__.pop(name, None)
 
@@ -242,7 +242,7 @@ class Listing:
 
     @property
     def size(self) -> int:
-        """Bytes of all files of the log that are named so."""
+        """Bytes of all files of the log."""
         return sum(entry.size for _, entry in self.files)
 
     def of(self, kind: str) -> list[tuple[LogFile, Entry]]:

@@ -118,7 +118,7 @@ _IGNORED: Final = frozenset({"safe", "coalesce", "ignore_nulls", "is_string", "n
 
 
 def _parts(node: exp.Expression) -> list[exp.Expression]:
-    """Give the operands of a node, in the order in which its meaning takes them."""
+    """Return the operands of a node, in the order in which its meaning takes them."""
     if name_of(node):
         return []
     if isinstance(node, exp.Case):

@@ -37,7 +37,7 @@ _PARTING: Final = frozenset({
     TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.WHEN, TokenType.THEN, TokenType.ELSE,
     TokenType.SEMICOLON,
 })  # fmt: skip
-"""Between two of these one predicate binds as it does for everybody."""
+"""Tokens between which a single predicate has one meaning for every parser."""
 
 _WITHOUT_BRACKETS: Final = frozenset({
     "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "USER", "SESSION_USER",
@@ -123,7 +123,7 @@ def _joined_alike(tree: exp.Expression) -> None:
 
 
 def name_of(node: exp.Expression) -> tuple[str, ...]:
-    """Give the parts of a name, from the column inward; empty where the node is no name."""
+    """Return the parts of a name, from the column inward; empty where the node is no name."""
     if isinstance(node, exp.Dot):
         outer = name_of(node.this)
         return (*outer, node.expression.name) if outer else ()
@@ -133,7 +133,7 @@ def name_of(node: exp.Expression) -> tuple[str, ...]:
 
 
 def used(tree: exp.Expression, columns: Iterable[str]) -> tuple[str, ...]:
-    """Give the top-level columns that an expression names, as the schema spells them.
+    """Return the top-level columns that an expression names, as the schema spells them.
 
     Raises:
         NoColumn: one is in no table.

@@ -38,7 +38,7 @@ _WHOLE: Final = r"^-?[0-9]{1,18}$"
 
 
 def arrow_of(declared: Any) -> pa.DataType:
-    """Give the Arrow type of the values of a declared type.
+    """Return the Arrow type of the values of a declared type.
 
     Raises:
         Uncertain: it is none of the primitive types, nor an array, map or struct of them.
@@ -143,7 +143,7 @@ def as_type(value: Value, target: pa.DataType) -> Value:
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Give the type that two values are compared as, and one of a choice has."""
+    """Return the type that two values are compared as, and one of a choice has."""
     if one == other or at.is_null(other):
         return one
     if at.is_null(one):
@@ -201,7 +201,7 @@ def equal(one: Value, other: Value) -> Value:
 
 
 def number(spelled: str) -> pa.Scalar:
-    """Give the value of a number as it is spelled.
+    """Return the value of a number as it is spelled.
 
     Raises:
         Uncertain: it is spelled as Spark spells none, or is too long.

@@ -1,7 +1,7 @@
 """What features ask of a data file that is written while they are on.
 
 Serves "Writer Requirements for IcebergCompatV2" and "Variant Shredding". A table may have files
-that are older than the feature, so that only who saw the file come can report its writer.
+that are older than the feature: a file is reported only where the log shows that it is not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIELD_ID: Final = b"PARQUET:field_id"
 
 
 def of_iceberg(file: pq.ParquetFile, layout: Layout) -> Iterator[tuple[str, str]]:
-    """Yield requirement and message for what Iceberg compatibility V2 wants otherwise."""
+    """Yield requirement and message for each rule of Iceberg compatibility V2 that is broken."""
     if not layout.active("icebergCompatV2", "delta.enableIcebergCompatV2"):
         return
     for column in map(file.schema.column, range(len(file.schema))):

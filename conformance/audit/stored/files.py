@@ -92,7 +92,7 @@ def live_files(view: VersionView) -> Findings:
 
 
 def _change_data(path: str) -> Any:
-    """Go easy on a data file among the change files: a cdc action may name it as well."""
+    """Return the severity for a data file among the change files: a cdc action may name it, too."""
     return "info" if path.startswith("_change_data/") else None
 
 

@@ -26,7 +26,7 @@ _MOST: Final = 1 << 24
 """Materialised ids that are held at once to look for doubles."""
 
 _FARTHEST: Final = 1 << 62
-"""An id that no table comes to, and numbers of 64 bits still add up to."""
+"""An id beyond those of any table; sums with it still fit 64 bits."""
 
 _Ids = npt.NDArray[np.int64]
 

@@ -29,7 +29,7 @@ _PLAIN: Final = {
     pa.binary_view(): pa.large_binary(),
     pa.date64(): pa.date32(),
 }
-"""Types that a footer may carry from its writer, and not every kernel takes."""
+"""Types that Arrow may restore from its schema in a footer, to those that every kernel takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
 
 
 def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
-    """Give the type of the one field of a name; ``None`` where there is none, or several."""
+    """Return the type of the one field of a name; ``None`` where there is none, or several."""
     if of is None or not pa.types.is_struct(of):
         return None
     index = of.get_field_index(name)

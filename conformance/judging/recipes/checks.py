@@ -93,7 +93,7 @@ class Watch:
         return now
 
     def after(self, step: Mapping[str, Any]) -> Fault | None:
-        """Give the first fault that a step left in the table that was looked at."""
+        """Return the first fault that a step left in the table that was looked at."""
         assert self.now is not None
         return next(self._faults(step, self.now), None)
 
@@ -264,7 +264,7 @@ def _providers(snapshot: Snapshot) -> dict[str, str | None]:
 
 
 def _parts(checkpoint: Checkpoint) -> list[list[str]]:
-    """Give the files that each part of a checkpoint names."""
+    """Return the files that each part of a checkpoint names."""
     found: dict[str, list[str]] = {entry.path: [] for entry in checkpoint.entries}
     for line in checkpoint.top.of("add", "remove"):
         place = line.place.partition("#")[0]

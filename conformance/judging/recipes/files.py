@@ -77,7 +77,7 @@ def _versions(files: Iterable[str]) -> set[int]:
 
 
 def _added(table: Path, version: int) -> Iterator[str]:
-    """Give the paths that a commit adds, as far as its lines can be read."""
+    """Return the paths that a commit adds, as far as its lines can be read."""
     for line in (table / LOG_DIR / f"{version:020}.json").read_bytes().splitlines():
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             yield decode_path(json.loads(line)["add"]["path"])

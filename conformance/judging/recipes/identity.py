@@ -27,7 +27,7 @@ _PREFIX: Final = "delta.identity."
 def numbered(
     step: Mapping[str, Any], table: Path, former: Snapshot | None
 ) -> tuple[Mapping[str, Any], Fault | None]:
-    """Give a step with the rows that landed, and what is wrong with the values that they got.
+    """Return a step with the rows that landed, and what is wrong with the values that they got.
 
     Args:
         step: a step; the same is given back where it names no identity column.

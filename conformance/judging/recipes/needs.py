@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from conformance.adapter import Claims
+from conformance.golden.cases import Spec
 from generators.oracle.operations import OPERATIONS
 from schemas.features import FEATURES, find
 
-__all__ = ["capabilities_of", "features_asked"]
+__all__ = ["capabilities_of", "features_asked", "unclaimed_operations"]
 
 _BY_SCHEMA: Final[Mapping[str, str]] = {
     **{f'"{of}"': feature.name for feature in FEATURES.values() for of in feature.types},
@@ -68,3 +70,9 @@ def capabilities_of(step: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(
         f"{entry.name}.{point}" for point, asked in entry.capabilities.items() if asked(step)
     )
+
+
+def unclaimed_operations(spec: Spec, claims: Claims) -> list[str]:
+    """Name the operations of a recipe that an implementation does not claim."""
+    wanted = {step["operation"] for step in spec.parameters["operations"]}
+    return sorted(wanted - claims.operations)

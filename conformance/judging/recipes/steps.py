@@ -18,7 +18,7 @@ __all__ = ["arguments_of", "operation_of"]
 
 
 def arguments_of(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the arguments of a step that an adapter sees."""
+    """Return the arguments of a step that an adapter sees."""
     seen = OPERATIONS[step["operation"]].seen_by("adapter")
     return {name: value for name, value in step.items() if name in seen}
 
@@ -26,7 +26,7 @@ def arguments_of(step: Mapping[str, Any]) -> dict[str, Any]:
 def operation_of(
     step: Mapping[str, Any], schema: Struct, version_of: Callable[[int], int]
 ) -> Operation:
-    """Give what a step is to the oracle.
+    """Return what a step is to the oracle.
 
     Args:
         step: the step.

@@ -82,7 +82,7 @@ class Traces:
     def after(
         self, former: Snapshot | None, now: Snapshot, oracle: Version | None, operation: str
     ) -> Fault | None:
-        """Look at the table after a step, and give what is wrong.
+        """Look at the table after a step, and return what is wrong.
 
         Args:
             former: the version before the step; ``None`` where there was none.

@@ -64,7 +64,7 @@ class Options:
         return open_storage(location, outside=self.outside)
 
     def findings(self, found: Iterable[Finding]) -> Iterator[Finding]:
-        """Give the findings of the revision that is asked for."""
+        """Return the findings of the revision that is asked for."""
         return iter(found) if self.revision is None else in_revision(found, self.revision)
 
 

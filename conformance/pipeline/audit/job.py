@@ -44,7 +44,7 @@ _STATUSES: Final = {
 
 
 def run_audit_job(arguments: Sequence[str]) -> int:
-    """Audit tables, and give the gravest of their exit statuses, those of ``delta-tck audit``.
+    """Audit tables, and return the gravest of their exit statuses, those of ``delta-tck audit``.
 
     Raises:
         KitError: the tables, Spark or the store cannot be had.
@@ -139,7 +139,7 @@ def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> O
 def _parts(
     sized: Sequence[tuple[str, int]], options: argparse.Namespace, slots: int
 ) -> list[list[tuple[str, int]]]:
-    """Give parts of the work: large tables alone, others so many together."""
+    """Return parts of the work: large tables alone, others so many together."""
     large = [each for each in sized if each[1] >= options.large << 20]
     small = [each for each in sized if each[1] < options.large << 20]
     step = _TOGETHER * slots

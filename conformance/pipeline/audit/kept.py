@@ -103,7 +103,7 @@ class Kept:
         self._plan.add(rows, self._app)
 
     def planned(self) -> list[list[tuple[str, int]]]:
-        """Give what was planned; nothing for a new run."""
+        """Return what was planned; nothing for a new run."""
         rows = [row for row in self._plan.read().to_pylist() if row["run"] == self.run]
         parts: list[list[tuple[str, int]]] = [
             [] for _ in range(max((row["part"] + 1 for row in rows), default=0))
@@ -113,7 +113,7 @@ class Kept:
         return parts
 
     def done(self) -> int:
-        """Give how many parts are done."""
+        """Return how many parts are done."""
         return self._audits.progress().get(self._app, 0)
 
     def add(self, part: int, outcomes: Sequence[Outcome]) -> None:
@@ -154,7 +154,7 @@ class Kept:
         self._audits.add(audits, self._app, part + 1)
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Give the outcomes of the run, by table."""
+        """Return the outcomes of the run, by table."""
         found: dict[str, list[Finding]] = {}
         for row in self._findings.read().to_pylist():
             if row["run"] == self.run:

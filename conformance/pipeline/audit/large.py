@@ -53,7 +53,7 @@ class _Unit:
 
 
 def buckets_for(listing: Listing) -> int:
-    """Give how many buckets a log is worth."""
+    """Return how many buckets a log is worth."""
     actions = sum(
         entry.size / _BYTES_OF_ACTION["json" if entry.path.endswith(".json") else "parquet"]
         for _, entry in listing.files
@@ -70,7 +70,7 @@ def _units(listing: Listing) -> list[_Unit]:
 
 
 def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_Unit]:
-    """Give the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
+    """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
     found: dict[str, _Unit] = {}
     for each in small:
@@ -131,7 +131,7 @@ def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
 
 
 def _tasks(latest: Latest, lives: Sequence[Live]) -> list[Sequence[Live]]:
-    """Give what tasks look at: all files in one where rows of all of them are compared."""
+    """Return what tasks look at: all files in one where rows of all of them are compared."""
     return [lives] if _ids_are_stored(latest) else [[live] for live in lives]
 
 

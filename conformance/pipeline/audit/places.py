@@ -18,7 +18,7 @@ _PATTERN: Final = frozenset("*?[")
 
 
 def tables_of(named: Sequence[str], files: Sequence[Path], folders: Sequence[str]) -> list[str]:
-    """Give the tables of a fleet, each once and in order.
+    """Return the tables of a fleet, each once and in order.
 
     Args:
         named: paths, URLs, and patterns of paths.

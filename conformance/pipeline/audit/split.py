@@ -94,7 +94,7 @@ def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Iterable
 
 
 def bucket_of(path: str, buckets: int) -> int:
-    """Give the bucket of a decoded path."""
+    """Return the bucket of a decoded path."""
     return zlib.crc32(path.encode(errors="backslashreplace")) % buckets
 
 
@@ -180,7 +180,7 @@ def _is_mine(line: Line, bucket: int, buckets: int) -> bool:
 
 
 def checkpoint_maker(contents: Mapping[str, Any]) -> type[Checkpoint]:
-    """Give what makes checkpoints whose files are read from elsewhere, by their paths."""
+    """Return what makes checkpoints whose files are read from elsewhere, by their paths."""
 
     class Held(Checkpoint):
         def read(self, path: str, *, sidecar: bool = False) -> Lines:
@@ -192,7 +192,7 @@ def checkpoint_maker(contents: Mapping[str, Any]) -> type[Checkpoint]:
 
 
 def packed(small: Small) -> bytes:
-    """Give what is small as bytes, for the processes of one job."""
+    """Return what is small as bytes, for the processes of one job."""
     return pickle.dumps(small)
 
 

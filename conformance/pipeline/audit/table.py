@@ -25,7 +25,7 @@ _AUDIT = "conformance.pipeline.audit.table:audit_unit"
 
 
 def sizes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[int]:
-    """Give the bytes of the logs of tables; -1 where there is none."""
+    """Return the bytes of the logs of tables; -1 where there is none."""
     return [answer["size"] for answer in run(_SIZE, _units(asked, tables))]
 
 
@@ -52,7 +52,7 @@ def _options(unit: Mapping[str, Any]) -> Options:
 
 
 def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
-    """Give ``size``, the bytes of a table's log; -1 where there is none."""
+    """Return ``size``, the bytes of a table's log; -1 where there is none."""
     try:
         return {"size": list_log(_options(unit).storage(unit["table"])).size}
     except (AuditError, DeltaError):
@@ -60,7 +60,7 @@ def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
 
 
 def audit_unit(unit: dict[str, Any]) -> dict[str, Any]:
-    """Audit the unit's table; gives its ``findings``, or the ``fault`` that keeps from it."""
+    """Audit the unit's table; returns its ``findings``, or the ``fault`` that keeps from it."""
     asked = _options(unit)
     try:
         found = audit(

@@ -76,7 +76,7 @@ class Job:
         return self.seeds * len(self.groups) * len(self.implementations)
 
     def unit(self, number: int) -> dict[str, Any]:
-        """Give a unit by its number, from 0."""
+        """Return a unit by its number, from 0."""
         rest, implementation = divmod(number, len(self.implementations))
         seed, place = divmod(rest, len(self.groups))
         return {
@@ -97,7 +97,7 @@ class Job:
 
 
 def run_explore_job(arguments: Sequence[str]) -> int:
-    """Run the job; gives 1 where a defect is known at its end, and 0 otherwise.
+    """Run the job; returns 1 where a defect is known at its end, and 0 otherwise.
 
     Args:
         arguments: of the job.
@@ -180,7 +180,7 @@ class Kept:
     job: Job
 
     def table(self, name: str) -> StoredTable:
-        """Give one of the tables."""
+        """Return one of the tables."""
         return StoredTable(str(self.folder / name), TABLES[name])
 
     @property
@@ -189,7 +189,7 @@ class Kept:
         return self.table("units").progress().get(self.job.id, -1) + 1
 
     def defects(self) -> dict[str, Mapping[str, Any]]:
-        """Give the first failure of each defect, by name."""
+        """Return the first failure of each defect, by name."""
         rows = self.table("failures").read().to_pylist()
         found: dict[str, Mapping[str, Any]] = {}
         for row in sorted(rows, key=lambda each: int(each["unit"])):
@@ -239,7 +239,7 @@ class Kept:
 
 
 def explore(job: Job, kept: Kept, spread: Spread, wave: int | None = None) -> Iterator[str]:
-    """Do what is left of a job, wave by wave; gives a line for each.
+    """Do what is left of a job, wave by wave; returns a line for each.
 
     Args:
         job: what is explored.

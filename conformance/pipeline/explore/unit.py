@@ -69,7 +69,7 @@ def _bench(implementation: str) -> _Bench:
 
 
 def defect_of(implementation: str, verdict: Verdict) -> str:
-    """Give the name of what is wrong; equal for failures of one kind."""
+    """Return the name of what is wrong; equal for failures of one kind."""
     words = f"{implementation}\n{verdict.outcome}\n{way_words(verdict)}"
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 
@@ -141,7 +141,7 @@ def _failure(defect: str, item: Item, verdict: Verdict) -> dict[str, Any]:
 
 
 def _bundle(bench: _Bench, item: Item, verdict: Verdict) -> str:
-    """Give the bundle of a failure, packed; empty where it cannot be kept."""
+    """Return the bundle of a failure, packed; empty where it cannot be kept."""
     if item.history is None or (verdict.outcome is Outcome.ERROR and verdict.fault is None):
         return ""  # a fault of the kit is no bundle
     with tempfile.TemporaryDirectory(prefix="delta-tck-") as folder:

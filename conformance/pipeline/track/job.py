@@ -27,7 +27,7 @@ __all__ = ["run_track_job"]
 
 
 def run_track_job(arguments: Sequence[str]) -> int:
-    """Run the job; gives 1 where regressions are named, and 0 otherwise.
+    """Run the job; returns 1 where regressions are named, and 0 otherwise.
 
     Args:
         arguments: of the job.

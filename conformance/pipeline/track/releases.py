@@ -18,7 +18,7 @@ _BEFORE: Final = frozenset(
 
 
 def release_key(version: str) -> str:
-    """Give a text for a version whose order among texts is the order of releases."""
+    """Return a text for a version whose order among texts is the order of releases."""
     parts = _PART.findall(version.lower())
     return ".".join([*(_part(part) for part in parts), "1"])
 

@@ -30,7 +30,7 @@ _ORDER: Final = ("results", "findings", "runs")
 
 
 def run_id_of(results: Results, label: str | None) -> str:
-    """Give the name of a run: hexadecimal, the same whenever it is the same run."""
+    """Return the name of a run: hexadecimal, the same whenever it is the same run."""
     named = f"{results.footer['digest']}\n{label or ''}"
     return hashlib.sha256(named.encode()).hexdigest()[:16]
 
@@ -47,11 +47,11 @@ class Store:
     location: str
 
     def table(self, name: str) -> StoredTable:
-        """Give one of the tables."""
+        """Return one of the tables."""
         return StoredTable(f"{self.location.rstrip('/')}/{name}", TABLES[name])
 
     def ingest(self, path: Path, label: str | None = None) -> tuple[str, bool]:
-        """Take a results file in; gives the id of its run, and whether it is new.
+        """Take a results file in; returns the id of its run, and whether it is new.
 
         Args:
             path: the results file.
@@ -73,7 +73,7 @@ class Store:
         return run, new[-1]
 
     def known(self, path: Path, label: str | None = None) -> tuple[str, bool]:
-        """Give the id that the run of a results file has, and whether it would be new.
+        """Return the id that the run of a results file has, and whether it would be new.
 
         Raises:
             ResultsError: it is no results file.
@@ -83,7 +83,7 @@ class Store:
         return run, run not in self.table("runs").progress()
 
     def tables(self) -> dict[str, pa.Table]:
-        """Give all rows of all tables, of whole runs only."""
+        """Return all rows of all tables, of whole runs only."""
         found = {name: self.table(name).read() for name in TABLES}
         whole = found["runs"].column("run_id").combine_chunks()
         for name in ("results", "findings"):
@@ -131,7 +131,7 @@ def _findings(run: str, results: Results) -> Iterator[dict[str, Any]]:
 
 
 def _way(record: Mapping[str, Any]) -> str:
-    """Give what failures of one kind have in common."""
+    """Return what failures of one kind have in common."""
     hazard = record["hazard"]
     return way_words(
         Verdict(

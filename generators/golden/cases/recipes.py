@@ -252,7 +252,7 @@ class Recipe:
         return self.do(ReorderColumns(names))
 
     def change_type(self, name: str, spelled: str) -> Recipe:
-        """Give a column a wider type, or one that is void any."""
+        """Change a column to a wider type, or a void one to any type."""
         return self.do(WidenColumn(name, type_of(spelled)))
 
     def given(self) -> Recipe:

@@ -19,7 +19,6 @@ from typing import Any, Final
 from generators.materialise.data.arrow_rows import Row, pairs_of
 from generators.materialise.data.data_files import FileLayout, write_data_file
 from generators.materialise.data.partition_values import (
-    TimestampStyle,
     hive_directory,
     stored_value,
 )
@@ -189,7 +188,6 @@ class GoldenTable:
         partition: Mapping[str, Any] | None = None,
         path: str | None = None,
         layout: FileLayout | None = None,
-        timestamp_style: TimestampStyle = "iso",
         statistics: bool | Mapping[str, Any] | str = True,
         written_as: Struct | None = None,
         **changes: Any,
@@ -201,7 +199,6 @@ class GoldenTable:
             partition: value per partition column.
             path: raw path on disk; a unique name in the conventional directory by default.
             layout: physical layout.
-            timestamp_style: spelling of timestamp partition values.
             statistics: computed ones, none, or these (a string is written as it stands).
             written_as: schema to write the file with, when that is not the table's.
             changes: changes to the body of the ``add`` action.
@@ -223,7 +220,6 @@ class GoldenTable:
             partition_columns=self.partition_columns,
             partition_values=values,
             layout=layout,
-            timestamp_style=timestamp_style,
             with_statistics=statistics is not False,
         )
         if isinstance(statistics, str):
@@ -244,7 +240,7 @@ class GoldenTable:
         return file
 
     def register_vector(self, descriptor: Mapping[str, Any], rows: Iterable[int]) -> dict[str, Any]:
-        """Take a deletion vector into the ledger; gives the descriptor for actions."""
+        """Take a deletion vector into the ledger; returns the descriptor for actions."""
         identity = dv_unique_id(dict(descriptor))
         if identity is None:
             raise ValueError("a deletion vector has a descriptor")
@@ -286,7 +282,7 @@ class GoldenTable:
         with_info: bool = True,
         version: int | None = None,
     ) -> int:
-        """Commit the next version; gives its number.
+        """Commit the next version; returns its number.
 
         Args:
             actions: wrapped actions; text is written as a line of its own and not understood.

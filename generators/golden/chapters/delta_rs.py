@@ -112,7 +112,7 @@ class RustTable:
         self._engine.write_deltalake(str(self.case.delta), data, partition_by=partitions, **options)
 
     def delete(self, condition: Filter) -> list[Row]:
-        """Delete the rows that a filter keeps; gives them."""
+        """Delete the rows that a filter keeps; returns them."""
         self.handle.delete(condition.sql)
         gone = [row for row in self.rows if condition.keeps(row)]
         self.rows = [row for row in self.rows if not condition.keeps(row)]
@@ -120,7 +120,7 @@ class RustTable:
         return gone
 
     def update(self, condition: Filter, column: str, value: str) -> list[tuple[Row, Row]]:
-        """Set a string column where a filter holds; gives the pairs of old and new rows."""
+        """Set a string column where a filter holds; returns the pairs of old and new rows."""
         self.handle.update(new_values={column: value}, predicate=condition.sql)
         pairs: list[tuple[Row, Row]] = [
             (row, {**row, column: value}) for row in self.rows if condition.keeps(row)

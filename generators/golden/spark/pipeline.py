@@ -36,7 +36,7 @@ _R = TypeVar("_R")
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m generators.golden.spark") -> int:
-    """Run the steps; gives 0, or 2 when the request names nothing.
+    """Run the steps; returns 0, or 2 when the request names nothing.
 
     Raises:
         FileNotFoundError: the folder of JARs holds none.
@@ -99,7 +99,7 @@ def _spread(
     items: Sequence[_T],
     work: Callable[[SparkSession, _T], _R],
 ) -> list[_R]:
-    """Do work on threads, each with settings of its own; gives the results in order."""
+    """Do work on threads, each with settings of its own; returns the results in order."""
 
     def alone(item: _T) -> _R:
         # A table is written under settings that are the session's.

@@ -127,7 +127,7 @@ def _note(slug: str, text: str) -> str:
 
 
 def same_rows(expected: pa.Table, actual: pa.Table) -> str | None:
-    """Compare rows as typed multisets; gives the difference in words, ``None`` when equal.
+    """Compare rows as typed multisets; returns the difference in words, ``None`` when equal.
 
     Types are those of Delta; rows, columns and map entries have no order.
     """

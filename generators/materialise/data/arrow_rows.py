@@ -20,7 +20,6 @@ from generators.oracle.delta_schema import (
     Map,
     Primitive,
     Struct,
-    arrow_field,
     arrow_schema,
     arrow_type,
 )
@@ -80,18 +79,9 @@ def arrow_column(column: Field, rows: Sequence[Row], *, physical: bool = False) 
         raise ValueError(f"column {column.name!r}: {error}") from error
 
 
-def arrow_table(schema: Struct, rows: Sequence[Row], *, physical: bool = False) -> pa.Table:
-    """Return rows as a table in the schema's order, types and nullability.
-
-    Args:
-        schema: the table schema.
-        rows: the rows by logical name.
-        physical: name the columns as data files do and attach column mapping ids.
-
-    """
-    columns = [arrow_column(each, rows, physical=physical) for each in schema]
+def arrow_table(schema: Struct, rows: Sequence[Row]) -> pa.Table:
+    """Return rows by logical name as a table in the schema's order, types and nullability."""
+    columns = [arrow_column(each, rows) for each in schema]
     if not columns:
         return pa.table({}).select([])
-    fields = [arrow_field(each, physical=physical) for each in schema]
-    target = pa.schema(fields) if physical else arrow_schema(schema)
-    return pa.Table.from_arrays(columns, schema=target)
+    return pa.Table.from_arrays(columns, schema=arrow_schema(schema))

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from generators.materialise.data.arrow_rows import Row, arrow_column
 from generators.materialise.data.legacy_parquet import ListLayout, relabel_lists_and_maps
-from generators.materialise.data.partition_values import TimestampStyle, serialize
+from generators.materialise.data.partition_values import serialize
 from generators.materialise.data.paths import encode_path, place
 from generators.materialise.data.statistics import dump_statistics, file_statistics
 from generators.oracle.delta_schema import (
@@ -96,7 +96,7 @@ class _File:
 
 
 def write_parquet(path: Path, table: pa.Table, layout: FileLayout | None = None) -> int:
-    """Write an Arrow table as a Parquet file; gives its size in bytes.
+    """Write an Arrow table as a Parquet file; returns its size in bytes.
 
     Arrow's own schema is not stored, so that every reader sees plain Parquet types.
     """
@@ -196,11 +196,10 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
     partition_columns: Sequence[str] = (),
     partition_values: Mapping[str, Any] | None = None,
     layout: FileLayout | None = None,
-    timestamp_style: TimestampStyle = "iso",
     with_statistics: bool = True,
     data_change: bool = True,
 ) -> dict[str, Any]:
-    """Write one data file and give the body of its ``add`` action.
+    """Write one data file and return the body of its ``add`` action.
 
     Args:
         root: the table root on disk.
@@ -211,7 +210,6 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
         partition_columns: logical names of the partition columns.
         partition_values: the file's value per partition column; missing means null.
         layout: the physical layout.
-        timestamp_style: spelling of timestamp partition values.
         with_statistics: whether the action carries ``stats``.
         data_change: the action's flag.
 
@@ -225,9 +223,7 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
     add: dict[str, Any] = {
         "path": encode_path(path),
         "partitionValues": {
-            schema[name].physical_name: serialize(
-                schema[name].type, values.get(name), timestamp_style=timestamp_style
-            )
+            schema[name].physical_name: serialize(schema[name].type, values.get(name))
             for name in partition_columns
         },
         "size": size,

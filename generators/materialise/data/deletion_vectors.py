@@ -143,7 +143,7 @@ def write_vector_file(
     prefix: str = "",
     absolute: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Write a file of one or more vectors and give one descriptor for each.
+    """Write a file of one or more vectors and return one descriptor for each.
 
     Args:
         root: the table root.

@@ -96,7 +96,7 @@ def _write_lines(path: Path, actions: Iterable[Action | str], modified: int | No
 def write_commit(
     root: Path, version: int, actions: Iterable[Action | str], *, modified: int | None = None
 ) -> Path:
-    """Write the commit of a version and give its path.
+    """Write the commit of a version and return its path.
 
     Args:
         root: the table root.
@@ -119,7 +119,7 @@ def drop_commits(root: Path, below: int) -> None:
 
 
 def write_compaction_lines(root: Path, start: int, end: int, actions: Iterable[Action]) -> Path:
-    """Write a log compaction file of the versions ``start`` to ``end`` and give its path."""
+    """Write a log compaction file of the versions ``start`` to ``end`` and return its path."""
     return _write_lines(root / LOG_DIRECTORY / compaction_name(start, end), actions, None)
 
 

@@ -73,34 +73,27 @@ def json_checksum(document: Mapping[str, Any]) -> str:
     return hashlib.md5(canonical_json(document).encode("utf-8"), usedforsecurity=False).hexdigest()
 
 
-def last_checkpoint_document(
-    written: Written, *, checksum: bool = True, v2: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def last_checkpoint_document(written: Written, *, checksum: bool = True) -> dict[str, Any]:
     """Return the hint for a checkpoint.
 
     Args:
         written: the checkpoint.
         checksum: whether the hint carries its own checksum.
-        v2: an embedded V2 checkpoint, as some writers put it.
 
     """
     document: dict[str, Any] = {"version": written.version, "size": written.actions}
     if written.parts is not None:
         document["parts"] = written.parts
     document |= {"sizeInBytes": written.bytes, "numOfAddFiles": written.adds}
-    if v2 is not None:
-        document["v2Checkpoint"] = dict(v2)
     if checksum:
         document["checksum"] = json_checksum(document)
     return document
 
 
-def write_last_checkpoint(
-    root: Path, written: Written, *, checksum: bool = True, v2: Mapping[str, Any] | None = None
-) -> Path:
-    """Write ``_last_checkpoint`` for a checkpoint and give its path."""
+def write_last_checkpoint(root: Path, written: Written, *, checksum: bool = True) -> Path:
+    """Write ``_last_checkpoint`` for a checkpoint and return its path."""
     path = root / LOG_DIRECTORY / "_last_checkpoint"
-    document = last_checkpoint_document(written, checksum=checksum, v2=v2)
+    document = last_checkpoint_document(written, checksum=checksum)
     path.write_bytes(json_text(document).encode("utf-8"))
     return path
 
@@ -174,7 +167,7 @@ def version_checksum_document(
 
 
 def write_version_checksum(root: Path, version: int, document: Mapping[str, Any]) -> Path:
-    """Write the checksum file of a version and give its path."""
+    """Write the checksum file of a version and return its path."""
     path = root / LOG_DIRECTORY / checksum_name(version)
     path.write_bytes(json_text(document).encode("utf-8"))
     return path

@@ -90,7 +90,7 @@ History: TypeAlias = Sequence[Operation]
 
 
 def replay(history: History) -> Oracle:
-    """Give the oracle of a history.
+    """Return the oracle of a history.
 
     Raises:
         ValueError: the history does not begin with :class:`Create`, or an operation does not fit.
@@ -108,5 +108,5 @@ def replay(history: History) -> Oracle:
 
 
 def filtered(rows: Sequence[Row], where: Tree) -> list[Row]:
-    """Give the rows for which a filter is true."""
+    """Return the rows for which a filter is true."""
     return [row for row in rows if evaluate(where, row) is True]

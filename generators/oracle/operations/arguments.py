@@ -43,7 +43,7 @@ class Context:
 
 
 _SEVERAL: Final = "*"
-"""In place of a field: the argument holds several ones."""
+"""In place of a field: the argument holds several of them."""
 
 
 def _same(value: Any, _: Context) -> Any:
@@ -74,17 +74,17 @@ class Argument:
     note: str = ""
 
     def __call__(self, field: str | None = None, note: str = "", **changes: Any) -> Argument:
-        """Give the argument for a field, with a note or other attributes."""
+        """Return the argument for a field, with a note or other attributes."""
         changes |= {"field": field or self.field, "note": note or self.note}
         return replace(self, **changes)
 
     def spell(self, operation: Any, context: Context) -> Any:
-        """Give the JSON value for an operation."""
+        """Return the JSON value for an operation."""
         of = operation if self.field == _SEVERAL else getattr(operation, str(self.field))
         return self.encode(of, context)
 
     def read(self, value: Any, context: Context) -> Mapping[str, Any]:
-        """Give fields of the operation's class."""
+        """Return fields of the operation's class."""
         if self.field is None or self.decode is None:
             return {}
         found = self.decode(value, context)
@@ -92,14 +92,14 @@ class Argument:
 
 
 def input_rows(step: Step, schema: Struct) -> tuple[Struct, tuple[Row, ...]]:
-    """Give the input rows of a step, and the columns that they have."""
+    """Return the input rows of a step, and the columns that they have."""
     names = step.get("columns") if "rows" in step else None
     columns = schema if names is None else schema.select(*names)
     return columns, tuple(decode(columns, document) for document in step.get("rows") or ())
 
 
 def _columns_of(rows: Sequence[Row], schema: Struct) -> Struct:
-    """Give the columns that rows have, which are the same for all of them."""
+    """Return the columns that rows have, which are the same for all of them."""
     kept = schema
     if rows and set(rows[0]) != set(schema.names):
         kept = schema.select(*(name for name in schema.names if name in rows[0]))
@@ -279,7 +279,7 @@ STEP: Final = Argument(
 
 
 def layout(shapes: Mapping[str, Any], **fields: Any) -> Argument:
-    """Give the argument of what only the kit's builder does.
+    """Return the argument of what only the kit's builder does.
 
     Args:
         shapes: JSON Schema of each part.

@@ -26,7 +26,7 @@ class Operation:
         return True
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema that it leaves, the same where it changes none."""
+        """Return the schema that it leaves, the same where it changes none."""
         return schema
 
     def apply(self, oracle: Oracle) -> None:
@@ -82,7 +82,7 @@ class Entry:
     says: str = ""
 
     def spell(self, operation: Operation, context: Context) -> dict[str, Any]:
-        """Give the step of an operation of its class."""
+        """Return the step of an operation of its class."""
         if self.defines:
             of: Any = operation
             context = replace(context, schema=of.schema)
@@ -95,7 +95,7 @@ class Entry:
         return step
 
     def read(self, context: Context) -> Operation:
-        """Give the operation of the step of a context."""
+        """Return the operation of the step of a context."""
         step = context.step
         if self.defines:
             context = replace(context, schema=from_json(step["schema"]))
@@ -108,7 +108,7 @@ class Entry:
         return self.make(**fields)
 
     def seen_by(self, *seers: str) -> frozenset[str]:
-        """Give the names of the arguments that adapters, the judge or histories alone see."""
+        """Return the names of the arguments that adapters, the judge or histories alone see."""
         return frozenset(n for n, argument in self.arguments.items() if argument.seen in seers)
 
 

@@ -18,11 +18,11 @@ __all__ = ["CLAUSES", "MergeClause", "merge_plan"]
 
 @dataclass(frozen=True, slots=True)
 class MergeClause:
-    """What becomes of rows of one kind.
+    """What a merge does to rows of one kind.
 
     Attributes:
         match: which rows: of both sides, of the source alone, of the table alone.
-        action: what becomes of them.
+        action: what is done to them.
         condition: over columns that begin with ``target`` and ``source``; always by default.
         values: column to a node of a tree; ``None`` for the source row as it is.
 
@@ -122,7 +122,7 @@ def merge_plan(
 def _decided(
     clauses: Sequence[MergeClause], match: str, sides: Mapping[str, Row]
 ) -> tuple[MergeClause, Row] | None:
-    """Give the first clause that holds for a pair, and the values that it sets."""
+    """Return the first clause that holds for a pair, and the values that it sets."""
     for clause in clauses:
         if clause.match != match:
             continue

@@ -61,7 +61,7 @@ class Create(Operation):
     rows: tuple[Row, ...] = ()
 
     def change(self, _: Struct) -> Struct:
-        """Give its own schema."""
+        """Return the operation's own schema."""
         return self.schema
 
     def apply(self, oracle: Oracle) -> None:
@@ -169,7 +169,7 @@ class Update(Operation):
     computed: Mapping[str, Tree] = field(default_factory=dict)
 
     def plan(self, oracle: Oracle) -> dict[int, Row]:
-        """Give what is set of each row that changes, computed from the row as it was."""
+        """Return what is set of each row that changes, computed from the row as it was."""
         return {
             identity: {
                 **self.values,
@@ -202,7 +202,7 @@ class Merge(Operation):
     clauses: tuple[MergeClause, ...]
 
     def plan(self, oracle: Oracle) -> tuple[dict[int, Row | None], list[Row]]:
-        """Give what is set of each row that changes, ``None`` where it goes, and new rows."""
+        """Return what is set of each row that changes, ``None`` where it goes, and new rows."""
         return merge_plan(oracle, self.source, self.on, self.clauses)
 
     def apply(self, oracle: Oracle) -> None:
@@ -236,7 +236,7 @@ class Replace(Operation):
     rows: tuple[Row, ...] = ()
 
     def change(self, _: Struct) -> Struct:
-        """Give its own schema."""
+        """Return the operation's own schema."""
         return self.schema
 
     def apply(self, oracle: Oracle) -> None:

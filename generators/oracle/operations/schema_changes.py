@@ -32,7 +32,7 @@ _Type = TypeVar("_Type", bound=DataType)
 
 
 def widened_field(column: Field, data_type: DataType) -> Field:
-    """Give a column of a wider type, the change recorded in its metadata."""
+    """Return a column of a wider type, the change recorded in its metadata."""
     before, after = (
         replace(column, type=each).to_json()["type"] for each in (column.type, data_type)
     )
@@ -88,7 +88,7 @@ class AddColumn(Operation):
     parent: tuple[str, ...] = ()
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema with the column."""
+        """Return the schema with the column."""
         return _at(schema, self.parent, lambda of: of.with_fields(self.column))
 
 
@@ -107,7 +107,7 @@ class RenameColumn(Operation):
     parent: tuple[str, ...] = ()
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema with the other name."""
+        """Return the schema with the other name."""
         return _at(schema, self.parent, _changing(self.old, lambda of: replace(of, name=self.new)))
 
     def apply(self, oracle: Oracle) -> None:
@@ -126,7 +126,7 @@ class DropColumn(Operation):
     parent: tuple[str, ...] = ()
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema without the column."""
+        """Return the schema without the column."""
         return _at(schema, self.parent, lambda of: of.without(self.name))
 
 
@@ -138,7 +138,7 @@ class ReorderColumns(Operation):
     names: tuple[str, ...]
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema in that order."""
+        """Return the schema in that order."""
         return schema.select(*self.names)
 
 
@@ -157,7 +157,7 @@ class WidenColumn(Operation):
     parent: tuple[str, ...] = ()
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema with the type, and the change in the column's metadata."""
+        """Return the schema with the type, and the change in the column's metadata."""
         return _at(
             schema, self.parent, _changing(self.name, lambda of: widened_field(of, self.type))
         )
@@ -176,7 +176,7 @@ class SetNullable(Operation):
     nullable: bool
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema with the column's declaration."""
+        """Return the schema with the column's declaration."""
         return _changing(self.name, lambda of: replace(of, nullable=self.nullable))(schema)
 
 
@@ -193,7 +193,7 @@ class SetComment(Operation):
     comment: str
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema with the comment in the column's metadata."""
+        """Return the schema with the comment in the column's metadata."""
         given = {"comment": self.comment}
         change = _changing(self.name, lambda of: replace(of, metadata={**of.metadata, **given}))
         return change(schema)
@@ -214,5 +214,5 @@ class SetDefault(Operation):
     expression: str | None
 
     def change(self, schema: Struct) -> Struct:
-        """Give the schema with the default in the column's metadata."""
+        """Return the schema with the default in the column's metadata."""
         return _changing(self.name, lambda of: _with_default(of, self.expression))(schema)

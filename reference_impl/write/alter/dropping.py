@@ -62,7 +62,7 @@ class _Traces:
         file_fields: fields of add actions that go with it.
         stored: properties that name columns of its own in data files; files that have one are
             rewritten.
-        rewritten: whether files may hold what cannot be read without it, so that all are written
+        rewritten: whether files may hold what cannot be read without it, so that all are
             rewritten.
         in_log: whether clients that do not know it cannot read the log before the drop.
         refuse: refuses a table that has other traces.

@@ -44,7 +44,7 @@ def set_properties(
 
 
 def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
-    """Unset table properties, those that are not set too, and return the version."""
+    """Unset table properties, whether they are set or not, and return the version."""
     gone = tuple(names)
     transaction = Transaction(
         snapshot.storage, snapshot, "UNSET TBLPROPERTIES", {"properties": list(gone)}

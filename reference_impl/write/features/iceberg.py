@@ -61,9 +61,9 @@ class _Rules:
 
     Attributes:
         mapping: requirement of column mapping.
-        vectors: whether a table breaks the rule about deletion vectors.
+        vectors: returns whether a table breaks the rule about deletion vectors.
         vectors_requirement: of that rule.
-        refused: whether no column may have a type.
+        refused: returns whether a type is forbidden.
         types: requirement of the types.
 
     """

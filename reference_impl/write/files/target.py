@@ -40,7 +40,7 @@ class Target:
 
     @classmethod
     def of(cls, protocol: Protocol, metadata: Metadata) -> Target:
-        """Check that the table may be written and give its target.
+        """Check that the table may be written and return its target.
 
         Raises:
             UnsupportedError: the table needs what this implementation does not write.

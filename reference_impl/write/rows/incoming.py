@@ -182,7 +182,7 @@ def _with_identities(
 
 
 def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | None]:
-    """Make values, and return the furthest of them."""
+    """Return new values of an identity column, and the high-water mark after them."""
     if count == 0:
         return pa.array([], pa.int64()), identity.high_water_mark
     first = identity.following()

@@ -242,7 +242,7 @@ def _deciding_clauses(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
 
 
 def _keys_equal(keys: Sequence[str], schema: Struct, columns: Struct) -> str:
-    """Spell that keys are equal."""
+    """Return the condition that keys are equal, in Spark SQL."""
     for name in keys:
         if schema.get(name) is None or columns.get(name) is None:
             raise SchemaMismatch(f"key {name!r} is not a column of both the table and the source")

@@ -3,30 +3,71 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from conformance.audit import audit
-from conformance.golden.cases import Case, Contested, ExpectedError
+from conformance.audit.findings import Finding
+from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.golden.corpus import load_corpus
 from conformance.items.items import Item, golden_items, judged_by
 from conformance.items.mutated import mutated_items
 from conformance.judging.tables import TableStore
-from conformance.requirements.defects import (
-    Defect,
-    load_defects,
-    ruling_of_case,
-    ruling_of_findings,
-    ruling_of_mutation,
-    ruling_of_recipe,
-    spec_of_case,
-)
-from conformance.requirements.registry import load_registry
-from generators.mutations import MUTATIONS
+from conformance.requirements.defects import Defect, load_defects
+from conformance.requirements.registry import Registry, load_registry
+from generators.mutations import MUTATIONS, Mutation
 
 DEFECTS = load_defects()
 REGISTRY = load_registry()
+
+
+def _spec_of_case(case: Case) -> Spec | None:
+    """Return the read of a case's latest version; ``None`` where none is asked."""
+    reads = [spec for spec in case.specs if spec.type == "read"]
+    latest = [spec for spec in reads if spec.id.endswith("/read-latest")]
+    return next(reversed(latest or sorted(reads, key=lambda spec: spec.id)), None)
+
+
+def _ruling_of_case(case: Case) -> str | None:
+    """Return what a read of a case's latest version has to give; ``None`` where none is asked."""
+    spec = _spec_of_case(case)
+    if spec is None:
+        return None
+    match spec.expectation:
+        case ExpectedError():
+            return "refused"
+        case Contested():
+            return "contested"
+        case _:
+            return "read"
+
+
+def _ruling_of_mutation(mutation: Mutation) -> str:
+    """Return what a read of a mutated table has to come to."""
+    if mutation.expect == "refused":
+        return "refused"
+    return "contested" if mutation.expect == "contested" or mutation.tolerated else "read"
+
+
+def _ruling_of_recipe(spec: Spec, registry: Registry) -> tuple[str | None, str | None]:
+    """Return what a recipe has of a writer: the ruling, and the row that a refusal obeys."""
+    match spec.expectation:
+        case Contested():
+            return "contested", None
+        case ExpectedError(requirement=str(name)):
+            return "forbidden" if registry[name].level == "MUST" else "advised", name
+        case ExpectedError() | Expected():
+            return None, None
+
+
+def _ruling_of_findings(findings: Iterable[Finding], breaks: str | None) -> str:
+    """Return what the audit makes of a table with a defect, by the row that it breaks."""
+    severities = {each.severity for each in findings if breaks in (None, each.requirement)}
+    if "error" in severities:
+        return "forbidden"
+    return "advised" if "warning" in severities else "allowed"
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +89,8 @@ def test_all_that_plant_a_defect_take_the_same_from_a_reader(
     defect: Defect, cases: dict[str, Case]
 ) -> None:
     mutations = {each.id: each for each in MUTATIONS}
-    found = {name: ruling_of_case(cases[name]) for name in defect.golden}
-    found |= {name: ruling_of_mutation(mutations[name]) for name in defect.mutations}
+    found = {name: _ruling_of_case(cases[name]) for name in defect.golden}
+    found |= {name: _ruling_of_mutation(mutations[name]) for name in defect.mutations}
     assert found or defect.recipes
     assert found == dict.fromkeys(found, defect.reader)
 
@@ -58,7 +99,7 @@ def test_all_that_plant_a_defect_take_the_same_from_a_reader(
 def test_all_that_plant_a_defect_judge_one_requirement(
     defect: Defect, cases: dict[str, Case], items: dict[str, Item]
 ) -> None:
-    asked = {spec.id for name in defect.golden if (spec := spec_of_case(cases[name]))}
+    asked = {spec.id for name in defect.golden if (spec := _spec_of_case(cases[name]))}
     asked |= {f"mutations/{name}/read" for name in defect.mutations}
     found = {name: items[name].requirement("upstream") for name in asked}
     assert found == dict.fromkeys(found, defect.requirement)
@@ -82,7 +123,8 @@ def test_all_that_plant_a_defect_take_the_same_from_a_writer(
             each.build(tmp_path / each.id)
             tables[each.id] = tmp_path / each.id
     found = {
-        name: ruling_of_findings(audit(str(table)), defect.breaks) for name, table in tables.items()
+        name: _ruling_of_findings(audit(str(table)), defect.breaks)
+        for name, table in tables.items()
     }
     store.close()
     assert found == dict.fromkeys(found, defect.writer)
@@ -97,7 +139,7 @@ def test_all_recipes_that_ask_for_a_defect_take_the_same_from_a_writer(
 ) -> None:
     specs = [spec for name in defect.recipes for spec in cases[name].specs if spec.type == "write"]
     assert len(specs) == len(defect.recipes)
-    rulings = {spec.id: ruling_of_recipe(spec, REGISTRY) for spec in specs}
+    rulings = {spec.id: _ruling_of_recipe(spec, REGISTRY) for spec in specs}
     assert {ruling for ruling, _ in rulings.values()} == {defect.writer}
     assert {obeyed for _, obeyed in rulings.values()} <= {defect.breaks, None}
     assert {judged_by(spec).in_revision("upstream") for spec in specs} == {defect.breaks}

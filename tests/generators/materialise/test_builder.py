@@ -14,7 +14,6 @@ from generators.materialise.builder import START, STEP, TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, read_commit
 from generators.materialise.log.protocols import Protocol, protocol_for
-from generators.materialise.staging import StageOptions
 from generators.oracle.delta_schema import field, struct
 
 SCHEMA = struct(field("id", "long"), field("name", "string"))
@@ -81,7 +80,7 @@ def test_another_seed_gives_other_names(tmp_path: Path) -> None:
 def test_rows_of_every_version_stay_known(tmp_path: Path) -> None:
     builder = TableBuilder(tmp_path, SCHEMA)
     builder.create()
-    builder.append(numbered(1, 2, 3), StageOptions(rows_per_file=2))
+    builder.append(numbered(1, 2, 3), rows_per_file=2)
     builder.delete(lambda row: row["id"] == 2)
     builder.update(lambda row: row["id"] == 3, {"name": "changed"})
     builder.overwrite(numbered(9), lambda row: row["id"] == 1)
@@ -97,7 +96,7 @@ def test_rows_of_every_version_stay_known(tmp_path: Path) -> None:
 
 def test_a_partly_deleted_file_is_rewritten_and_an_untouched_one_stays(tmp_path: Path) -> None:
     builder = TableBuilder(tmp_path, SCHEMA)
-    builder.create(numbered(1, 2, 3, 4), StageOptions(rows_per_file=2))
+    builder.create(numbered(1, 2, 3, 4), rows_per_file=2)
     untouched = [each.path for each in builder.files.values()][1]
     builder.delete(lambda row: row["id"] == 1)
     assert len(actions(builder, 1, "remove")) == len(actions(builder, 1, "add")) == 1
@@ -250,7 +249,7 @@ def test_turning_a_feature_on_commits_the_protocol_it_needs(tmp_path: Path) -> N
 
 def test_compaction_changes_no_row_and_says_so(tmp_path: Path) -> None:
     builder = TableBuilder(tmp_path, SCHEMA)
-    builder.create(numbered(1, 2, 3), StageOptions(rows_per_file=1))
+    builder.create(numbered(1, 2, 3), rows_per_file=1)
     builder.compact()
     assert {each["dataChange"] for each in actions(builder, 1, "add")} == {False}
     assert len(builder.files) == 1

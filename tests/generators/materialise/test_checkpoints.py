@@ -18,7 +18,6 @@ from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
 from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import LOG_DIRECTORY
 from generators.materialise.log.hints import canonical_json, json_checksum
-from generators.materialise.staging import StageOptions
 from generators.oracle.delta_schema import field, struct
 
 SCHEMA = struct(field("id", "long"), field("p", "date"), field("s", "string"))
@@ -31,7 +30,7 @@ def table(tmp_path: Path) -> TableBuilder:
     )
     builder.create()
     rows = [{"id": n, "p": date(2024, 1, 1 + n % 2), "s": None} for n in range(6)]
-    builder.append(rows, StageOptions(rows_per_file=1))
+    builder.append(rows, rows_per_file=1)
     builder.remove(lambda row: row["id"] == 0)
     builder.set_transaction("app", 7)
     builder.set_domain("user.kept", "{}")

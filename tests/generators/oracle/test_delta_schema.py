@@ -15,6 +15,7 @@ from generators.oracle.delta_schema import (
     Primitive,
     Struct,
     array,
+    arrow_field,
     arrow_schema,
     arrow_type,
     assign_column_mapping,
@@ -151,6 +152,6 @@ def test_column_mapping_keeps_what_is_mapped_and_goes_on_from_the_highest_id() -
 
 def test_the_physical_arrow_schema_carries_field_ids() -> None:
     mapped, _ = assign_column_mapping(struct(field("a", "long")), "seed")
-    (column,) = arrow_schema(mapped, physical=True)
+    column = arrow_field(mapped["a"], physical=True)
     assert column.name == mapped["a"].physical_name
     assert column.metadata == {b"PARQUET:field_id": b"1"}

@@ -16,7 +16,6 @@ from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import drop_commits
 from generators.materialise.log.protocols import Protocol
-from generators.materialise.staging import StageOptions
 from generators.mutations.bases import BASES
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -50,7 +49,7 @@ def _filled(root: Path, schema: Struct = _SCHEMA, **options: Any) -> TableBuilde
     builder = TableBuilder(root, schema, seed="faults", **options)
     builder.create()
     builder.append(_rows(0, 3))
-    builder.append(_rows(3, 4), StageOptions(rows_per_file=2))
+    builder.append(_rows(3, 4), rows_per_file=2)
     return builder
 
 

@@ -133,7 +133,7 @@ def test_a_commit_does_not_add_and_remove_one_logical_file(log: Any) -> None:
     log.commit(log.add("f"), log.remove("f"))
     with pytest.raises(DuplicateAction) as caught:
         log.snapshot().adds()
-    assert caught.value.requirement == "FA-013"
+    assert caught.value.requirement == "WLOG-001"
 
 
 def test_the_same_path_in_two_commits_is_no_duplicate(log: Any) -> None:

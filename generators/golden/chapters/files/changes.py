@@ -137,7 +137,7 @@ def _change_file(
     partition: Mapping[str, Any] | None = None,
     directory: str = "_change_data",
 ) -> dict[str, Any]:
-    """Write a change data file and give its ``cdc`` action."""
+    """Write a change data file and return its ``cdc`` action."""
     layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(kinds)),))
     path = f"{directory}/cdc-{table.unique_name('cdc')}.snappy.parquet"
     file = table.file(rows, path=path, layout=layout, partition=partition, statistics=False)

@@ -50,7 +50,7 @@ def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> Go
 
 
 def store(table: GoldenTable, *vectors: Sequence[int], prefix: str = "") -> list[dict[str, Any]]:
-    """Store vectors in one file of their own; gives their descriptors, known to the ledger."""
+    """Store vectors in one file of their own; returns their descriptors, known to the ledger."""
     identity = uuid.UUID(table.unique_name("vector"))
     stored = [StoredVector(rows) for rows in vectors]
     descriptors = write_vector_file(table.root, identity, stored, prefix=prefix)

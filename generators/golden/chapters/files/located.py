@@ -221,7 +221,7 @@ def _contest(
 def _vectors(
     case: CaseWriter, table: GoldenTable, name: str, *rows: Sequence[int], prefix: str = _URI
 ) -> list[dict[str, Any]]:
-    """Store vectors in a file of that name; gives descriptors with its absolute path."""
+    """Store vectors in a file of that name; returns descriptors with its absolute path."""
     identity = uuid.UUID(table.unique_name("vector"))
     stored = [StoredVector(each) for each in rows]
     path = f"{prefix}/{quote(name)}"

@@ -83,7 +83,7 @@ class _Managed:
         return self.table.root / LOG_DIRECTORY / commit_name(version)
 
     def stage(self, version: int, content: bytes | None = None) -> str:
-        """Write a staged file, of the version's own content by default; gives its name."""
+        """Write a staged file, of the version's own content by default; returns its name."""
         folder = self.table.root / LOG_DIRECTORY / _STAGED
         folder.mkdir(exist_ok=True)
         name = f"{version:020d}.{self.table.unique_name('staged')}.json"

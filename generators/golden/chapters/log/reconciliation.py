@@ -105,7 +105,7 @@ _MANY = 72
 
 
 def _uneven(number: int, file: DataFile) -> dict[str, Any]:
-    """Give an add action; its neighbours have other members."""
+    """Return an add action whose fields differ from those of the next one."""
     changes: dict[str, Any] = {}
     if number % 8 == 3:
         changes["tags"] = {"k": f"é{number}", "none": None} if number % 16 == 3 else {}

@@ -307,7 +307,7 @@ def _restore_tracked(case: CaseWriter) -> None:
 
 
 def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
-    """Let every file of the table be old, and give those that the last version needs."""
+    """Make every file of the table old, and return those that the last version needs."""
 
     def kept(builder: TableBuilder) -> list[str]:
         adds = builder.states[builder.version].adds
@@ -323,7 +323,7 @@ def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
 
 
 def _vector_files(builder: TableBuilder, version: int) -> set[str]:
-    """Give the vector files, without a folder of their own, that a version needs."""
+    """Return the vector files, without a folder of their own, that a version needs."""
     vectors = [body.get("deletionVector") for body in builder.states[version].adds.values()]
     return {
         vector_file_name(decode_uuid_name(each["pathOrInlineDv"])[1])
@@ -369,7 +369,7 @@ def _vacuum_vectors(case: CaseWriter) -> None:
 
 
 def _removed_vectors(builder: TableBuilder) -> list[str]:
-    """Give the vector files that the last version does not need any more."""
+    """Return the vector files that the last version does not need any more."""
     ever = {name for version in range(builder.version) for name in _vector_files(builder, version)}
     return sorted(ever - _vector_files(builder, builder.version))
 

@@ -257,7 +257,7 @@ def _upgrade(case: CaseWriter) -> None:
 
 _TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
 _AHEAD: Final = 4_102_444_800_000
-"""2100-01-01, in ms since the epoch: a time that no clock of today tells."""
+"""2100-01-01, in ms since the epoch: in the future of every test run."""
 
 
 @CLOCK.case(

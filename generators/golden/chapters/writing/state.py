@@ -196,7 +196,7 @@ def _compaction(case: CaseWriter) -> None:
 
 
 def _aged(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
-    """Let every file of the table be old, and give the data files that are live."""
+    """Make every file of the table old, and return the data files that are live."""
 
     def live(builder: TableBuilder) -> list[str]:
         for path in case.delta.rglob("*"):
@@ -246,7 +246,7 @@ _ANOTHER: Final = "fromAnotherWorld"
 
 
 def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
-    """Let the files of version 2 have been clustered by an implementation that nobody knows."""
+    """Name an unknown implementation as the clustering provider of the files of version 2."""
 
     def clustered(_: TableBuilder) -> bool:
         path = case.delta / LOG_DIRECTORY / commit_name(2)

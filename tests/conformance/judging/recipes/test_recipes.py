@@ -19,7 +19,9 @@ from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
 from conformance.adapters import ours
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
-from conformance.judging.recipes.judge import AdapterFaultError, replay_recipe, unclaimed_operations
+from conformance.judging.recipes.judge import replay_recipe
+from conformance.judging.recipes.needs import unclaimed_operations
+from conformance.judging.recipes.replay import AdapterFaultError
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import field, struct
 from reference_impl import Snapshot, Sql, Table

@@ -1,0 +1,177 @@
+"""One run of a write recipe: what was asked, and what the oracle makes of it.
+
+Serves the section "Write recipes" of ``docs/formats.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from conformance.adapter import Answer, Claims, Request, Write
+from conformance.base.faults import KitError
+from conformance.base.outcomes import Verdict
+from conformance.golden.file_digests import digests
+from conformance.judging.claims import unclaimed_by_writer
+from conformance.judging.recipes.checks import Watch
+from conformance.judging.recipes.files import Seen
+from conformance.judging.recipes.needs import features_asked
+from conformance.judging.recipes.steps import arguments_of, operation_of
+from conformance.judging.recipes.traces import Traces
+from conformance.requirements.judged import judged_step
+from generators.materialise.data.arrow_rows import arrow_table
+from generators.oracle.delta_schema import Field, Struct, from_json
+from generators.oracle.model import Oracle, Row
+from generators.oracle.operations import OPERATIONS, Create, Operation, replay
+from generators.steps import input_rows
+from reference_impl import DeltaError, Table
+
+__all__ = ["AdapterFaultError", "Replay", "Run"]
+
+Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
+"""Asks an adapter: an answer, or the fault that it ended in."""
+
+
+class AdapterFaultError(Exception):
+    """The adapter ended in a fault; the judge knows what to make of it."""
+
+    def __init__(self, fault: BaseException | None) -> None:
+        """Keep the fault."""
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+@dataclass(slots=True)
+class Replay:
+    """One run of a recipe.
+
+    Attributes:
+        run: asks the adapter.
+        claims: what it claims.
+        table: where the table is to be.
+        steps: the recipe.
+        before: the steps that made the table that is given, for the oracle.
+        given: the schema of a table that is given without them.
+        revision: the protocol revision.
+        said: number of a step to the row that the recipe says it judges.
+        traces: what the steps left beside rows.
+        watch: looks at the table before a step and after it.
+        done: the table's version after each step, as the implementation counts.
+        history: the steps so far, for the oracle.
+        seen: the version after each step, with the rows that it has to have.
+        rows: what the table held when it was last read.
+        advice: the first SHOULD that is not followed; the recipe goes on.
+        files: digest of every file of the table, as the last step left them.
+
+    """
+
+    run: Run
+    claims: Claims
+    table: Path
+    steps: Sequence[Mapping[str, Any]]
+    before: Sequence[Mapping[str, Any]] = ()
+    given: Struct | None = None
+    revision: str = "upstream"
+    said: Mapping[str, str] = field(default_factory=dict)
+    traces: Traces = field(init=False)
+    watch: Watch = field(init=False)
+    done: list[int] = field(default_factory=list)
+    history: list[Operation] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    rows: pa.Table | None = None
+    advice: Verdict | None = None
+    files: Mapping[str, bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let the oracle take the steps that made the table that is given."""
+        self.files = digests(self.table) if self.table.is_dir() else {}
+        self.traces = Traces(self.table)
+        self.watch = Watch(self.table)
+        for step in self.before:
+            rows = self.advance(step)
+            version = self.oracle.versions[-1].number
+            self.seen.append(Seen(version, rows))
+            self.done.append(version)
+        if self.before:
+            # What is given to convert is no table yet; what cannot be read is reported at a step.
+            with suppress(DeltaError):
+                self.traces.after(None, self.watch.look(), self.oracle.versions[-1], "")
+
+    def ask(self, step: Mapping[str, Any]) -> Answer:
+        """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
+        arguments = arguments_of(step)
+        if "to_step" in step:
+            arguments["version"] = self.done[step["to_step"]]
+        rows = None
+        if "rows" in step:
+            rows = _arrow(*input_rows(step, self._schema(step)))
+        answer, fault = self.run(Write(str(self.table), step["operation"], arguments, rows))
+        if answer is None:
+            raise AdapterFaultError(fault)
+        return answer
+
+    def advance(self, step: Mapping[str, Any]) -> pa.Table | None:
+        """Let the oracle do a step, and return the rows that there have to be.
+
+        On a given table the oracle does not know what was there: the last version alone is
+        compared, with the rows of the case.
+        """
+        if self.given is not None:
+            return None
+        operation = operation_of(step, self._schema(step), self._version_of)
+        if isinstance(operation, Create) and self.history:
+            # To convert is to create a table of the rows that are there.
+            operation = replace(operation, rows=tuple(self.oracle.rows()))
+            self.history, self.seen, self.done = [], [], []
+        self.history.append(operation)
+        version = self.oracle.versions[-1]
+        return arrow_table(version.schema, [row.values for row in version.rows])
+
+    def unclaimed(self, step: Mapping[str, Any]) -> list[str]:
+        """Name what a step needs of a writer, or the table as it is, that is not claimed."""
+        try:
+            protocol = Table(self.table).snapshot().protocol
+        except DeltaError:
+            protocol = None
+        return unclaimed_by_writer(self.claims, protocol, features_asked(step))
+
+    def judged(self, number: int) -> str | None:
+        """Return the requirement that a step judges."""
+        step = judged_step(self.steps[number]["operation"], self.said.get(str(number)))
+        return step.in_revision(self.revision)
+
+    @property
+    def oracle(self) -> Oracle:
+        """The oracle of the steps so far."""
+        return replay(self.history)
+
+    def _version_of(self, step: int) -> int:
+        return sum(each.commits for each in self.history[: step + 1]) - 1
+
+    def _schema(self, step: Mapping[str, Any]) -> Struct:
+        """Return the schema in force before a step."""
+        if OPERATIONS[step["operation"]].defines:
+            found = from_json(dict(step["schema"]))
+            assert isinstance(found, Struct)
+            return found
+        if self.given is not None:
+            return self.given
+        if not self.history:
+            raise KitError("a recipe begins with create")
+        return self.oracle.schema
+
+
+def _arrow(schema: Struct, rows: Sequence[Row]) -> pa.Table:
+    """Return rows as Arrow; columns that must not be null and are, lose their declaration."""
+    loose = [
+        Field(each.name, each.type, nullable=True)
+        if any(row[each.name] is None for row in rows)
+        else each
+        for each in schema
+    ]
+    return arrow_table(Struct(tuple(loose)), rows)

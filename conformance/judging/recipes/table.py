@@ -1,0 +1,233 @@
+"""Judge the table that the steps of a recipe leave: its rows, its versions, its log and files.
+
+Serves the section "Write recipes" of ``docs/formats.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.audit import audit
+from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.file_digests import digests
+from conformance.judging.compare import Difference, compare_rows
+from conformance.judging.recipes.checks import Fault
+from conformance.judging.recipes.files import Seen, copied, row_of_file, written_over
+from conformance.judging.recipes.identity import numbered
+from conformance.judging.recipes.replay import Replay
+from conformance.judging.recipes.state import described
+from conformance.judging.recipes.traces import misdeclared
+from conformance.requirements.levels import ROWS_WRITTEN
+from conformance.requirements.registry import load_registry
+from generators.oracle.operations import OPERATIONS
+from reference_impl import DeltaError, Table, read_table
+from reference_impl.errors import NotFoundError
+from reference_impl.scan import scan
+
+__all__ = [
+    "AUDITED",
+    "advises",
+    "asked_for",
+    "audited",
+    "cleared",
+    "latest_version",
+    "left_behind",
+    "travelled",
+    "wrong_rows",
+]
+
+AUDITED: Final = "the audit finds"
+"""How the message of a verdict begins that the audit took."""
+
+_SHOWN: Final = 10
+
+
+def left_behind(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+    """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
+    before, replayed.files = replayed.files, digests(replayed.table)
+    rows = replayed.rows
+    over = written_over(replayed.table, before, replayed.files)
+    lost = cleared(replayed, name, step) if "kept" in step else None
+    if over is not None or lost is not None:
+        return lost if over is None else _broken(name, over)
+    try:
+        named, fault = numbered(step, replayed.table, replayed.watch.former)
+    except DeltaError as error:
+        return _unreadable(name, error)
+    identity = None if fault is None else _broken(name, fault)
+    if identity is not None and not advises(identity):
+        return identity
+    # Rows that cannot be read, or are wrong, are no matter of advice.
+    if verdict := _read_after(replayed, name, replayed.advance(named)):
+        return verdict
+    for found in (identity, _traced(replayed, name, step, rows), cleared(replayed, name, step)):
+        if found is not None and not advises(found):
+            return found
+        replayed.advice = replayed.advice or found
+    return None
+
+
+def _read_after(replayed: Replay, name: str, rows: pa.Table | None) -> Verdict | None:
+    try:
+        now = replayed.watch.look()
+        replayed.rows = scan(now)
+    except DeltaError as error:
+        return _unreadable(name, error)
+    found = None if rows is None else compare_rows(rows, replayed.rows)
+    replayed.seen.append(Seen(now.version, rows, digests(replayed.table)))
+    replayed.done.append(now.version)
+    return None if found is None else wrong_rows(name, found)
+
+
+def _traced(
+    replayed: Replay, name: str, step: Mapping[str, Any], rows: pa.Table | None
+) -> Verdict | None:
+    oracle = replayed.oracle.versions[-1] if replayed.history else None
+    watch = replayed.watch
+    assert watch.now is not None
+    fault = replayed.traces.after(watch.former, watch.now, oracle, step["operation"])
+    fault = fault or watch.after(step)
+    if fault is None and watch.former is not None and replayed.rows is not None:
+        versions = range(watch.former.version + 1, watch.now.version + 1)
+        with suppress(DeltaError):  # what cannot be read is reported where it is read
+            held = (scan(watch.former) if rows is None else rows, replayed.rows)
+            fault = misdeclared(replayed.table, versions, held)
+    return None if fault is None else _broken(name, fault)
+
+
+def asked_for(replayed: Replay, number: int) -> Verdict | None:
+    """Look for what a step asked for beside rows as soon as it is done."""
+    if not OPERATIONS[replayed.steps[number]["operation"]].shows:
+        return None
+    steps = replayed.steps[: number + 1]
+    return described(replayed.table, replayed.before, steps, replayed.history)
+
+
+def travelled(replayed: Replay) -> Verdict | None:
+    """Read the versions again that were the latest once, wherever that could find more."""
+    now = digests(replayed.table)
+    for seen in replayed.seen:
+        if seen.rows is None or seen.stands(now):
+            continue
+        place = f"version {seen.version}, read again at the end"
+        try:
+            found = compare_rows(seen.rows, read_table(replayed.table, version=seen.version))
+        except DeltaError as error:
+            return _unreadable(place, error)
+        if found is not None:
+            return wrong_rows(place, found)
+    return None
+
+
+def cleared(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+    """Look for files that a step has to delete, and for files that it must not."""
+    folder = replayed.table
+    if "gone" in step:
+        # Earlier versions are promised no longer.
+        replayed.seen[:-1] = []
+    lost = [path for path in step.get("kept", ()) if not (folder / path).exists()]
+    left = [path for path in step.get("gone", ()) if (folder / path).exists()]
+    if not lost and not left:
+        return None
+    wrong = f"{lost[0]} is gone" if lost else f"{left[0]} is still there"
+    now = replayed.watch.now or replayed.watch.former
+    vectors = now is not None and now.adds().column("deletionVector").null_count < len(now.adds())
+    return Verdict(
+        Outcome.FAIL,
+        f"{name}: {wrong}",
+        Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
+        "the files that versions need, and no others",
+        wrong,
+        row_of_file((lost or left)[0], lost=bool(lost), vectors=vectors),
+        details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
+    )
+
+
+def audited(replayed: Replay) -> Verdict | None:
+    """Hold log and files against the clauses that bind writers."""
+    rows = load_registry()
+    bound = audit(str(replayed.table), revision=replayed.revision)
+    found = [each for each in bound if each.severity == "error"] or [
+        each
+        for each in bound
+        if rows[each.requirement].level == "SHOULD"
+        and rows[each.requirement].role != "reader"
+        and not rows[each.requirement].contested
+        and each.severity == "warning"
+    ]
+    if not found:
+        return None
+    # What breaks a MUST fails, whatever advice is not followed beside it; and what copies of the
+    # state say otherwise follows from what is wrong in a commit or a file.
+    found.sort(key=lambda each: (rows[each.requirement].level != "MUST", copied(each.place)))
+    ids = sorted({each.requirement for each in found})
+    return Verdict(
+        Outcome.FAIL,
+        f"{AUDITED} {', '.join(ids)}",
+        Hazard.CORRUPTING_WRITE,
+        "a log and files that break no clause",
+        f"{found[0].requirement}: {found[0].message}",
+        found[0].requirement,
+        details=tuple(
+            f"{each.requirement} {each.place}: {each.message}" for each in found[:_SHOWN]
+        ),
+    )
+
+
+def advises(verdict: Verdict) -> bool:
+    """Return whether a SHOULD is not followed, and no more."""
+    rows = load_registry()
+    broken = verdict.requirement
+    return broken is not None and broken in rows and rows[broken].level == "SHOULD"
+
+
+def latest_version(table: Path) -> int | None:
+    """Return the latest version; ``None`` where there is no table."""
+    try:
+        return Table(table).latest_version()
+    except NotFoundError:
+        return None
+
+
+def _broken(name: str, fault: Fault) -> Verdict:
+    requirement, message = fault
+    return Verdict(
+        Outcome.FAIL,
+        f"{name}: {message}",
+        Hazard.CORRUPTING_WRITE,
+        "changes, row ids, log and files as the clauses want them",
+        message,
+        requirement,
+    )
+
+
+def wrong_rows(place: str, found: Difference) -> Verdict:
+    """Fail a writer for rows that are not those of the oracle."""
+    return Verdict(
+        Outcome.FAIL,
+        f"{place}: {found.summary}",
+        Hazard.CORRUPTING_WRITE,
+        "the rows of the oracle",
+        found.summary,
+        ROWS_WRITTEN,
+        details=found.details,
+    )
+
+
+def _unreadable(place: str, error: DeltaError) -> Verdict:
+    """Fail a writer for a table that cannot be read, by the clause that its files break."""
+    rows, broken = load_registry(), error.requirement
+    binds = broken in rows and rows[broken].level == "MUST" and rows[broken].role != "reader"
+    return Verdict(
+        Outcome.FAIL,
+        f"{place}: the table cannot be read: {error}",
+        Hazard.CORRUPTING_WRITE,
+        "a table that can be read",
+        str(error),
+        broken if binds else ROWS_WRITTEN,
+    )
