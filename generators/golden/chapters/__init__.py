@@ -35,6 +35,7 @@ from generators.golden.chapters.tables import (
     metadata,
     protocol,
     row_tracking,
+    variants,
 )
 from generators.golden.chapters.writing import columns as writing_columns
 from generators.golden.chapters.writing import expressions as writing_expressions
@@ -70,6 +71,7 @@ _MODULES = (
     row_tracking,
     changes,
     evolution,
+    variants,
     time_travel,
     writer_features,
     catalog_managed,
