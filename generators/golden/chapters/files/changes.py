@@ -320,6 +320,31 @@ def _vector_pairs(case: CaseWriter) -> None:
 
 
 @ACTIONS.case(
+    "remove-without-values",
+    "A remove that lacks partition values deletes rows that have them",
+    "CDC-004",
+    since="2025",
+)
+def _remove_without_values(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = _table(case, schema, partition_columns=["p"])
+    first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
+    second = table.file([{"id": 3}], partition={"p": None})
+    third = table.file([{"id": 4}], partition={"p": "c"})
+    table.create(add(first), add(second))
+    table.commit(add(third))
+    bare = {"extendedFileMetadata": None, "partitionValues": None, "size": None}
+    table.commit(remove(first, **bare), remove(second, **bare), remove(third), operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    given = [*_each("insert", 0, [*first.rows, *second.rows]), *_each("insert", 1, third.rows)]
+    gone = _each("delete", 2, [*first.rows, *second.rows, *third.rows])
+    title = "The values are those that the files were added with"
+    _ask(case, table, "changes-all", 0, None, [*given, *gone], title)
+    _ask(case, table, "changes-2-2", 2, 2, gone, title)
+
+
+@ACTIONS.case(
     "remove-with-vector",
     "Removing a file deletes the rows that its vector left",
     "CDC-004 REM-014",
