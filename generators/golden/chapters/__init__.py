@@ -8,6 +8,7 @@ from typing import Literal
 from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import reading
 from generators.golden.chapters.files import (
+    changed_schemas,
     changes,
     data_files,
     deletion_vectors,
@@ -70,6 +71,7 @@ _MODULES = (
     statistics,
     row_tracking,
     changes,
+    changed_schemas,
     evolution,
     variants,
     time_travel,

@@ -136,6 +136,16 @@ _FLOATS: Final = (
     ("CAST('-1.25' AS DOUBLE)", [-1.25] * 4),
 )
 
+_SPELLED: Final = (
+    ("`a` = `b`", [_T, _F, _F, _N]),
+    ("A = B and T", [_T, _F, _F, _N]),
+    ("a = b -- as in b\nAND t", [_T, _F, _F, _N]),
+    ("/* a = 7 */ a < b OR /* b */ t", [_T, _T, _T, _N]),
+    ("s <> 'two\nlines'", [_T, _T, _T, _N]),
+    ("a * 15e-1 < 0.0", [_F, _F, _T, _N]),
+    ("((a)) in (1,2)", [_T, _T, _F, _N]),
+)
+
 _FIELDS: Final = (
     ("st.x + 1", [2, 2, -2, _N]),
     ("st.deep.y", [5, _N, 7, _N]),
@@ -148,6 +158,7 @@ _SETS: Final = (
     ("numbers", "arithmetic, CASE and casts", "long", _NUMBERS),
     ("texts", "text", "string", _TEXTS),
     ("exact", "decimals", "decimal(10,2)", _EXACT),
+    ("spelled", "any spelling", "boolean", _SPELLED),
     ("bounds", "the least and greatest long", "long", _BOUNDS),
     ("floats", "doubles", "double", _FLOATS),
     ("fields", "fields of structs", "long", _FIELDS),
