@@ -25,6 +25,7 @@ _CASTS = "casts of rows; those of a request have the types of the table"
 _SQL = "filters as SQL text; every question has a tree as well, which the adapter gives"
 
 LEFT_OUT = {
+    "__init__.py": "public names, loaded when they are asked for",
     "errors.py": "names and messages of refusals; no clause says how to word one",
     "expressions/growth.py": "a bound on memory",
     "expressions/limits.py": "a bound on memory",
@@ -32,6 +33,7 @@ LEFT_OUT = {
     "expressions/render.py:_concatenated": "CONCAT is no function of the standard of SQL",
     "expressions/sql.py:conjuncts": _SQL,
     "filters/sql.py": _SQL,
+    "filters/tree.py:_type_of": "literals without a type; those of a request have one",
     "limits.py": "bounds on memory and time",
     "log/checkpoints/bounds.py": "a bound on memory",
     "model/ranges.py:_shown": "part of a message",
@@ -39,6 +41,7 @@ LEFT_OUT = {
     "parquet/": "bounds on what a damaged Parquet file makes a decoder allocate",
     "places/place.py:LocalRoot.of_url": "a table named by a URL; a request names a folder",
     "places/place.py:ObjectRoot": _STORES,
+    "places/policy.py:Policy.other": _STORES,
     "places/policy.py:opened_as": _STORES,
     "places/spelling.py:_shown": "part of a message",
     "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
@@ -54,7 +57,9 @@ LEFT_OUT = {
     "write/interop/convert.py:inferred_schema": "a schema of files; a request gives the schema",
     "write/interop/manifest.py": "manifests for other engines, of which the protocol says nothing",
     "write/rows/clauses.py:Clauses.whens": "a short form; a request has the clauses",
+    "write/rows/conform.py:_binary": _CASTS,
     "write/rows/conform.py:_leaf": _CASTS,
+    "write/rows/conform.py:_textual": _CASTS,
     "write/rows/merge.py:_keys_equal": "a short form; a request has the condition",
 }
 """Modules that no request of the adapter contract puts to work on what the protocol speaks of;
