@@ -138,7 +138,7 @@ _FLOATS: Final = (
 
 _SPELLED: Final = (
     ("`a` = `b`", [_T, _F, _F, _N]),
-    ("A = B and T", [_T, _F, _F, _N]),
+    ("a = b and t", [_T, _F, _F, _N]),
     ("a = b -- as in b\nAND t", [_T, _F, _F, _N]),
     ("/* a = 7 */ a < b OR /* b */ t", [_T, _T, _T, _N]),
     ("s <> 'two\nlines'", [_T, _T, _T, _N]),
