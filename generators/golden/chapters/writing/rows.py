@@ -345,6 +345,19 @@ def _long_strings(case: CaseWriter) -> None:
     recipe.delete(compare("name", "=", _TEXTS[1], "string")).publish(case)
 
 
+_CUT: Final = ("ab" * 20, "\ud7ff" * 33, "a" * 31 + "\U0010ffff" * 5, "x" * 31 + "yz")
+
+
+@STATISTICS.case(
+    "write-cut-strings", "Bounds of strings that are cut hold whatever stands there", "STAT-012"
+)
+def _cut_strings(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number, text in enumerate(_CUT):
+        recipe.append([{"id": number, "name": text}, {"id": number, "name": text[:32]}])
+    recipe.delete(compare("name", "=", _CUT[0], "string")).publish(case)
+
+
 @STATISTICS.case("write-odd-numbers", "NaN, infinities and zeros keep bounds sound", "STAT-012")
 def _odd_numbers(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
