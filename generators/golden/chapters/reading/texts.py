@@ -17,6 +17,7 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
+from generators.materialise.data.paths import encode_path
 from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 
@@ -57,6 +58,37 @@ def _paths(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@PATHS.case(
+    "remove-look-alikes",
+    "A removed path that looks like another one removes nothing of it",
+    "REM-002 REC-006 ADD-003",
+)
+def _removed(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    # No removed file was ever there, so that file systems that fold names hold all that are.
+    pairs = {
+        f"composed-{_COMPOSED}.parquet": f"composed-{_DECOMPOSED}.parquet",
+        f"decomposed-{_DECOMPOSED}.parquet": f"decomposed-{_COMPOSED}.parquet",
+        "plus+plus.parquet": "plus plus.parquet",
+        "two words.parquet": "two+words.parquet",
+        "asked.parquet?x=1": "asked.parquet",
+        "part.parquet#1": "part.parquet",
+        "plain.parquet": "plain.parquet?x=1",
+        "bare.parquet": "bare.parquet#1",
+        "semi.parquet;1": "semi.parquet",
+        "blank.parquet": "blank.parquet ",
+        "suffix.parquet": "suffix",
+        "narrow.parquet": "\uff4earrow.parquet",
+        "deep/inner.parquet": "inner.parquet",
+        "percent%41.parquet": "percentA.parquet",
+    }
+    kept = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(pairs)]
+    table.create(*(add(file) for file in kept))
+    gone = zip(kept, pairs.values(), strict=True)
+    table.commit(*(remove(file, path=encode_path(name)) for file, name in gone), operation="DELETE")
+    publish(case, table)
+
+
 @VALUES.case(
     "look-alike-texts", "Texts that look alike are values of their own", "STAT-012 STAT-006"
 )
@@ -85,6 +117,10 @@ def _texts(case: CaseWriter) -> None:
         title = "A text is equal to itself alone"
         filtered(case, table, f"equal-{number}", compare("s", "=", text, "string"), title)
         filtered(case, table, f"unequal-{number}", compare("s", "<>", text, "string"), title)
+    for number, text in enumerate(texts):
+        title = "Texts are in the order of their characters"
+        filtered(case, table, f"above-{number}", compare("s", ">", text, "string"), title)
+        filtered(case, table, f"below-{number}", compare("s", "<", text, "string"), title)
 
 
 @TRANSACTIONS.case(
