@@ -1,7 +1,7 @@
 """Cases of texts that look alike: paths, values and numbers that may not be made equal.
 
-Serves "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers" and "Type
-Widening". A reader that normalises Unicode, folds case, pads, takes a path for a URL with a
+Serves "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers", "Type
+Widening" and "Partition Value Serialization". A reader that normalises Unicode, folds case, pads, takes a path for a URL with a
 query or lets a number pass through a double or a decimal text gives another answer.
 """
 
@@ -25,6 +25,7 @@ __all__ = ["CHAPTERS"]
 
 PATHS: Final = Chapter("add-file-and-remove-file")
 VALUES: Final = Chapter("per-file-statistics")
+PARTITIONS: Final = Chapter("partition-value-serialization")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
 
@@ -123,6 +124,27 @@ def _texts(case: CaseWriter) -> None:
         filtered(case, table, f"below-{number}", compare("s", "<", text, "string"), title)
 
 
+@PARTITIONS.case(
+    "look-alike-values",
+    "Partition values that look alike are values of their own",
+    "PART-003 PART-001",
+)
+def _values(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    texts = (f"e {_COMPOSED}", f"e {_DECOMPOSED}", "a", "\uff41", "a\u200b", "1", "1.0", "01", "+1")
+    # File systems may fold names: no file lies in a folder of its value.
+    files = [
+        table.file([{"id": number}], partition={"p": text}, path=f"file-{number}.parquet")
+        for number, text in enumerate(texts)
+    ]
+    table.create(*(add(file) for file in files))
+    publish(case, table)
+    for number, text in enumerate(texts):
+        title = "A partition value is equal to itself alone"
+        filtered(case, table, f"equal-{number}", compare("p", "=", text, "string"), title)
+
+
 @TRANSACTIONS.case(
     "beyond-double", "The version of an application is exact to 64 bits", "TXN-002 REC-004"
 )
@@ -170,4 +192,4 @@ def _inexact(case: CaseWriter) -> None:
         filtered(case, table, f"equal-{number}", probe, title)
 
 
-CHAPTERS = (PATHS, VALUES, TRANSACTIONS, WIDENING)
+CHAPTERS = (PATHS, VALUES, PARTITIONS, TRANSACTIONS, WIDENING)
