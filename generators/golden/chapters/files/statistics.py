@@ -339,6 +339,7 @@ def _timestamps(case: CaseWriter) -> None:
         "equal": compare("t", "=", fine, "timestamp"),
         "above-millisecond": compare("t", ">", utc(2024, 1, 1, 0, 0, 0, 123000), "timestamp"),
         "from-microsecond": compare("t", ">=", fine, "timestamp"),
+        "unequal-millisecond": compare("t", "<>", utc(2024, 1, 1, 0, 0, 0, 123000), "timestamp"),
         "early-equal": compare("t", "=", early, "timestamp"),
         "early-above": compare("t", ">", utc(1969, 12, 31, 23, 59, 59, 999000), "timestamp"),
     }

@@ -22,6 +22,7 @@ from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits
+from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import assign_column_mapping, field, struct
 
 __all__ = ["CHAPTERS"]
@@ -239,6 +240,25 @@ def _checkpoint(case: CaseWriter) -> None:
     drop_commits(table.root, 1)
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
     tracked.ask(case, [1, 2])
+
+
+@TRACKING.case(
+    "ids-in-compaction", "A log compaction keeps base ids and default versions", "RT-031 COMP-012"
+)
+def _compaction(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 3))
+    table.create(add(first), tracked.mark())
+    second = tracked.file(_numbered(10, 2))
+    table.commit(add(second), tracked.mark())
+    moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
+    bodies = [[a for a in table.actions[v] if "commitInfo" not in a] for v in (1, 2)]
+    write_compaction(table.root, 1, 2, bodies)
+    publish(case, table, versions=[2, 3])
+    tracked.ask(case, [2, 3])
 
 
 @TRACKING.case(
