@@ -217,7 +217,7 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 describe_refusal(kind, stage, message),
             )
         case Ok(payload):
-            found = verify(spec.type, expected, payload)
+            found = _difference(spec, expected, payload)
             if found is None:
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
@@ -269,6 +269,17 @@ def _decide_refusal(
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
+def _difference(spec: Spec, expected: Expected, payload: Any) -> Difference | None:
+    """Hold an answer against the expected one, and a snapshot against the version asked for."""
+    found = verify(spec.type, expected, payload)
+    asked = spec.parameters.get("version")
+    if found is None and spec.type == "snapshot" and asked is not None:
+        given = payload.get("version")
+        if given is not None and (given != asked or isinstance(given, bool)):
+            return Difference("document", f"version is {given!r}, expected {asked}")
+    return found
+
+
 def _decide_contested(
     spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
 ) -> Verdict:
@@ -282,7 +293,7 @@ def _decide_contested(
                 # Whether to refuse is contested; no reading says in which words.
                 seen = True
             case Expected() as expected, Ok(payload):
-                difference = verify(spec.type, expected, payload)
+                difference = _difference(spec, expected, payload)
                 seen, found = difference is None, found or difference
             case _:
                 seen = False

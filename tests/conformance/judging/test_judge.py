@@ -370,6 +370,13 @@ def test_a_snapshot_is_compared_by_meaning(bench: Bench, payload: Any, words: st
     assert words in verdict.message
 
 
+@pytest.mark.parametrize(("given", "right"), [(1, True), (None, True), (2, False), (True, False)])
+def test_a_snapshot_is_of_the_version_asked_for(bench: Bench, given: Any, right: bool) -> None:
+    payload = {"ok": {**SNAPSHOT, "version": given}}
+    verdict = bench({**SNAPSHOT_SPEC, "version": 1}, {"snapshot": payload})
+    assert verdict.outcome is (Outcome.PASS if right else Outcome.FAIL)
+
+
 FILES = [
     {"path": "a.parquet", "size": 1, "partitionValues": {"p": "1"}},
     {"path": "b.parquet", "dvId": "uabc@1"},
