@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -72,22 +73,18 @@ def _units(listing: Listing) -> list[_Unit]:
 def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_Unit]:
     """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
+    lines = (line for each in small for _, line in each.small if line.action == "sidecar")
+    named = {path for line in lines if isinstance(path := line.body.get("path"), str) and path}
     found: dict[str, _Unit] = {}
-    for each in small:
-        for _, line in each.small:
-            path = line.body.get("path") if line.action == "sidecar" else None
-            if not isinstance(path, str) or not path:
-                continue
-            try:
-                where = sidecar_path(storage, path)
-                found[where] = _Unit(where, storage.head(where).size, sidecar=True)
-            except (DeltaError, OSError, ValueError):
-                continue
+    for path in sorted(named):
+        with suppress(DeltaError, OSError, ValueError):
+            where = sidecar_path(storage, path)
+            found[where] = _Unit(where, storage.head(where).size, sidecar=True)
     return list(found.values())
 
 
 def _read(location: str, options: Options, buckets: int, unit: _Unit) -> Iterator[Small | Piece]:
-    with within_limits(options.limits):
+    with within_limits(options.limits, "audit"):
         lines = read_file(options.storage(location), unit.path, sidecar=unit.sidecar)
         yield from pieces(unit.path, lines, buckets)
 
