@@ -28,6 +28,7 @@ from conformance.pipeline.audit.buckets import (
     audit_whole,
     latest_of,
 )
+from conformance.pipeline.audit.sizes import buckets_for, size_of
 from conformance.pipeline.audit.split import Piece, Small, packed, pieces, read_file, unpacked
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
@@ -35,13 +36,7 @@ from reference_impl.limits import within_limits
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["buckets_for", "in_parts", "on_spark"]
-
-_ROWS: Final = 500_000
-"""File actions of one bucket, about: they take a gigabyte for each million."""
-
-_BYTES_OF_ACTION: Final = {"json": 350, "parquet": 30}
-"""What a file action takes in the log, at least as a rule."""
+__all__ = ["in_parts", "on_spark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +46,6 @@ class _Unit:
     path: str
     size: int
     sidecar: bool = False
-
-
-def buckets_for(listing: Listing) -> int:
-    """Return how many buckets a log is worth."""
-    actions = sum(
-        entry.size / _BYTES_OF_ACTION["json" if entry.path.endswith(".json") else "parquet"]
-        for _, entry in listing.files
-    )
-    return max(1, round(actions / _ROWS))
 
 
 def _units(listing: Listing) -> list[_Unit]:
@@ -277,8 +263,9 @@ def on_spark(
     """
     from pyspark import StorageLevel  # noqa: PLC0415  not without the extra
 
-    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
-    count = buckets or buckets_for(listing)
+    storage, now = options.storage(location), int(time.time() * 1000)
+    listing = list_log(storage)
+    count = buckets or buckets_for(size_of(storage, listing))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "16")
     slots = session.sparkContext.defaultParallelism
     session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * count)))
