@@ -184,7 +184,7 @@ def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter
         {**row, **{f"g{at}": values[number] for at, (_, values) in enumerate(expressions)}}
         for number, row in enumerate(_ROWS)
     ]
-    given = _GIVEN
+    given: tuple[Any, ...] = _GIVEN
     if expressions is _FIELDS:
         given = (*_GIVEN, field("st", _NESTED))
         rows = [{**row, "st": value} for row, value in zip(rows, _STRUCTS, strict=True)]
