@@ -76,7 +76,13 @@ def gibibytes(text: str) -> float:
     return value
 
 
-def _percent(text: str) -> float:
+def percent(text: str) -> float:
+    """Read a percentage.
+
+    Raises:
+        ArgumentTypeError: it is no number from 0 to 100.
+
+    """
     try:
         value = float(text)
     except ValueError:
@@ -129,7 +135,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "their entries",
     },
     "--tck-min-judged": {
-        "type": _percent,
+        "type": percent,
         "metavar": "PERCENT",
         "help": "fail when a smaller share of the selected cases is judged",
     },

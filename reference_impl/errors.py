@@ -9,7 +9,8 @@ Serves every section of the protocol. Step to error:
 * writing: :class:`ConstraintError` for rows or requests that the table forbids,
   :class:`ConflictError` for a commit that lost a race.
 
-:class:`OSError` is left to the storage; :class:`CommitOutcomeUnknown` is one.
+:class:`StorageFailed` and :class:`CommitOutcomeUnknown`, each an :class:`OSError`, say nothing
+about the table.
 
 ``kind`` and ``stage`` carry the words that case specs use (``docs/formats.md``).
 """
@@ -67,6 +68,7 @@ __all__ = [
     "RowsNotTracked",
     "SchemaMismatch",
     "Stage",
+    "StorageFailed",
     "TableNotFound",
     "TimestampNotFound",
     "UnknownColumn",
@@ -465,6 +467,25 @@ class CommitOutcomeUnknown(OSError):
         )
         self.txn_id = txn_id
         self.version = version
+
+
+class StorageFailed(OSError):
+    """The storage failed during an operation: no space, no permission, a disk that does not read.
+
+    No :class:`DeltaError`: it says nothing about the table. ``errno`` and ``filename`` are those of
+    the cause.
+
+    Attributes:
+        operation: name of the operation, as ``append``.
+
+    """
+
+    def __init__(self, operation: str, cause: OSError) -> None:
+        """Store what failed, and where."""
+        super().__init__(
+            cause.errno, f"{operation}: {cause.strerror or str(cause)[:500]}", cause.filename
+        )
+        self.operation = operation
 
 
 class IncompatibleSchemas(UnsupportedError):

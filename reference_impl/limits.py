@@ -22,7 +22,7 @@ from inspect import isfunction
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from reference_impl.errors import LimitExceeded
+from reference_impl.errors import CommitOutcomeUnknown, LimitExceeded, StorageFailed
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -261,11 +261,16 @@ def out_of_memory(error: MemoryError, path: str | None = None) -> LimitExceeded:
 
 
 @contextmanager
-def within_limits(limits: Limits) -> Iterator[Budget]:
+def within_limits(limits: Limits, operation: str) -> Iterator[Budget]:
     """Run an operation under limits; the limits of an outer operation take precedence.
+
+    Args:
+        limits: what it may take.
+        operation: its name, for errors.
 
     Raises:
         LimitExceeded: the system has no memory left, or something is nested too deep.
+        StorageFailed: the storage failed.
 
     """
     outer = _CURRENT.get()
@@ -280,6 +285,10 @@ def within_limits(limits: Limits) -> Iterator[Budget]:
         raise out_of_memory(error) from error
     except RecursionError as error:
         raise exceeded("nesting", "something is nested deeper than can be followed") from error
+    except (StorageFailed, CommitOutcomeUnknown):
+        raise
+    except OSError as error:
+        raise StorageFailed(operation, error) from error
     finally:
         _CURRENT.reset(token)
 
@@ -299,7 +308,7 @@ def limited(cls: _C) -> _C:
 def _operation(method: Callable[..., _T]) -> Callable[..., _T]:
     @functools.wraps(method)
     def run(self: Any, *arguments: Any, **options: Any) -> _T:
-        with within_limits(self.limits):
+        with within_limits(self.limits, method.__name__):
             return method(self, *arguments, **options)
 
     return cast("Callable[..., _T]", run)

@@ -59,7 +59,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         ValueError: both ``version`` and ``timestamp`` are given.
 
     """
-    with within_limits(limits):
+    with within_limits(limits, "read"):
         table = Table(
             location,
             options=options,

@@ -65,6 +65,7 @@ _CLAIMS: Final = Claims(
 )
 _REFUSALS: Final = Refusals(
     errors=(DeltaError, OSError, ValueError, NotImplementedError),
+    untyped=True,
     rules=(
         Rule(
             re.compile(

@@ -301,7 +301,7 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
         storage = open_storage(location, outside=outside, stores=stores)
     except PlaceRefused as error:
         raise AuditError(location, error.message) from error
-    with within_limits(limits):
+    with within_limits(limits, "audit"):
         run = Run(storage, open_log(storage), data=data).run()
         findings = collect(run if revision is None else in_revision(run, revision))
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

@@ -47,7 +47,7 @@ GUIDES: Final = (
 _STATUSES: Final[Mapping[Status, str]] = {
     Status.OK: "every selected case ended as the protocol or the baseline says",
     Status.NONCONFORMANT: "a case failed that no baseline knows",
-    Status.INTERRUPTED: "the run was interrupted",
+    Status.INTERRUPTED: "the run was interrupted, or a part of it is missing",
     Status.INTERNAL: "pytest or the kit broke",
     Status.USAGE: "an option or the baseline file is malformed, a file cannot be written, or "
     "another package stands in place of one of the kit's",

@@ -6,7 +6,6 @@ from the spec, the claims and the answer, and nowhere else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.compare import Difference
+from conformance.judging.messages import LONGEST, alike, stable
 from conformance.judging.questions import ask, lacking, unclaimed_features
 from conformance.judging.recipes.judge import replay_recipe
 from conformance.judging.recipes.replay import AdapterFaultError
@@ -36,8 +36,6 @@ from generators.placeholders import expand
 
 __all__ = ["Judge"]
 
-_MESSAGE: Final = 400
-_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "unsupported": Hazard.SILENT_WRONG_DATA,
     "not_found": Hazard.SILENT_WRONG_DATA,
@@ -220,7 +218,7 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 describe_refusal(kind, stage, message),
             )
         case Ok(payload):
-            found = verify(spec.type, expected, payload)
+            found = _difference(spec, expected, payload)
             if found is None:
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
@@ -272,6 +270,17 @@ def _decide_refusal(
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
+def _difference(spec: Spec, expected: Expected, payload: Any) -> Difference | None:
+    """Hold an answer against the expected one, and a snapshot against the version asked for."""
+    found = verify(spec.type, expected, payload)
+    asked = spec.parameters.get("version")
+    if found is None and spec.type == "snapshot" and asked is not None:
+        given = payload.get("version")
+        if given is not None and (given != asked or isinstance(given, bool)):
+            return Difference("document", f"version is {given!r}, expected {asked}")
+    return found
+
+
 def _decide_contested(
     spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
 ) -> Verdict:
@@ -285,7 +294,7 @@ def _decide_contested(
                 # Whether to refuse is contested; no reading says in which words.
                 seen = True
             case Expected() as expected, Ok(payload):
-                difference = verify(spec.type, expected, payload)
+                difference = _difference(spec, expected, payload)
                 seen, found = difference is None, found or difference
             case _:
                 seen = False
@@ -324,8 +333,8 @@ def _error(fault: BaseException | None, table: Path) -> Verdict:
     details = tuple(reason.details.splitlines()[-40:]) if reason else ()
     return Verdict(
         Outcome.ERROR,
-        _stable(message, table),
-        actual=_stable(message, table),
+        stable(message, table),
+        actual=stable(message, table),
         details=details,
         fault=reason.kind if reason else "raised",
     )
@@ -336,31 +345,23 @@ def _is_root_cause(verdict: Verdict) -> bool:
 
 
 def _same_cause(root: Verdict, verdict: Verdict) -> bool:
-    return _is_root_cause(root) and (root.outcome, root.message) == (
-        verdict.outcome,
-        verdict.message,
-    )
+    same = root.outcome is verdict.outcome and alike(root.message) == alike(verdict.message)
+    return same and _is_root_cause(root)
 
 
 def _blocked(root: Spec, verdict: Verdict) -> Verdict:
     return Verdict(Outcome.BLOCKED, f"blocked by {root.id}: {verdict.message}")
 
 
-def _stable(message: str, table: Path) -> str:
-    """Take out what differs from run to run: where the table was copied to, and addresses."""
-    text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
-    return " ".join(_ADDRESS.sub("<address>", text).split())[:_MESSAGE]
-
-
 def _without_place(verdict: Verdict, table: Path) -> Verdict:
     return replace(
         verdict,
-        message=_stable(verdict.message, table),
-        expected=_stable(verdict.expected, table),
-        actual=_stable(verdict.actual, table),
+        message=stable(verdict.message, table),
+        expected=stable(verdict.expected, table),
+        actual=stable(verdict.actual, table),
     )
 
 
 def _brief(payload: Any) -> str:
     rows = getattr(payload, "num_rows", None)
-    return count_rows(rows) if rows is not None else repr(payload)[:_MESSAGE]
+    return count_rows(rows) if rows is not None else repr(payload)[:LONGEST]

@@ -9,7 +9,6 @@ the reason.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any, Final
 from conformance.base.faults import KitError
 from conformance.base.outcomes import MEANINGS, Outcome
 from conformance.judging.claims import fewer_claims
+from conformance.judging.messages import alike
 from conformance.report.results import Results
 from conformance.report.share import Share, share_of
 
@@ -31,18 +31,6 @@ _STAMPS: Final = (
     ("selection", "selection"),
     ("cases", "number of cases"),
 )
-_VARYING: Final = (
-    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
-    (re.compile(r"\b1[6-9]\d{8}(\d{3}){0,3}\b"), "<time>"),
-    (re.compile(r"\S*-tck-(run-)?[a-z0-9_]{8}/\d+/"), "<path>/"),
-    # The rest of such a path, where an engine shows the end of it alone.
-    (re.compile(r"\.\.\.[\w-]*/\d+/"), "<path>/"),
-    (re.compile(r"\bId\(\d+\)"), "<thread>"),
-    (re.compile(r"(/tmp|/dev/shm|/var/folders)/[^\s'\",;:)]*"), "<path>"),
-    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uuid>"),
-    (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
-)
-"""What two runs say differently of the same thing: times, temporary paths, names of new files."""
 
 
 class DifferentRunsError(KitError):
@@ -189,9 +177,7 @@ def _comparable(record: Mapping[str, Any]) -> tuple[object, ...]:
     """Return what distinguishes two verdicts: outcome, reading, and of failures the message."""
     meaning = MEANINGS[Outcome(record["outcome"])]
     message = record["message"] if meaning.fails or meaning.strict else ""
-    for pattern, word in _VARYING:
-        message = pattern.sub(word, message)
-    return record["outcome"], record["hazard"], record["seen"], message
+    return record["outcome"], record["hazard"], record["seen"], alike(message)
 
 
 def _words(record: Mapping[str, Any] | None) -> str:

@@ -2,7 +2,7 @@
 
 The merged file has the header, the records and the status that one run of the whole selection
 gives; its records come in the order of their ids. Where a part is missing, or is itself partial,
-the merged run is partial.
+the merged run is partial. A part that is missing, or too small a share of the whole, is no success.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from conformance.base.faults import KitError
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import say, warn
 from conformance.report.results import Results, ResultsError, ResultsWriter, read_results
+from conformance.report.share import share_of
 from conformance.run.run import decide_status
+from delta_tck_pytest import percent
 
 __all__ = ["merge", "run_merge_cli", "write_merged"]
 
 
-def merge(parts: Mapping[str, Results]) -> Results:
+def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
     """Return the results of a run out of those of its parts.
 
     Args:
         parts: name of each file, and what it holds.
+        least: percent of the selected cases that have to be judged, ``None`` for any share.
 
     Returns:
         the merged results, whose footer has ``partial`` and ``status`` alone.
@@ -62,6 +65,11 @@ def merge(parts: Mapping[str, Results]) -> Results:
         partial.append(f"{lacking} selected case{'s have' if lacking > 1 else ' has'} no record")
     ordered = {name: records[name] for name in sorted(records)}
     status = _status([*ordered.values()], statuses, header["selection"].get("strict"))
+    if status is Status.OK and missing:
+        status = Status.INTERRUPTED
+    elif status is Status.OK and least is not None:
+        share = share_of(records.values(), header["selected"])
+        status = Status.TOO_FEW_JUDGED if share.percent < least else status
     return Results(header, ordered, {"partial": partial, "status": status})
 
 
@@ -109,15 +117,23 @@ def run_merge_cli(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--min-judged",
+        type=percent,
+        metavar="PERCENT",
+        help="fail where less of the selected cases was judged",
+    )
     options = parser.parse_args(list(arguments))
     try:
-        merged = merge({str(path): read_results(path) for path in options.results})
+        parts = {str(path): read_results(path) for path in options.results}
+        merged = merge(parts, options.min_judged)
         write_merged(merged, options.output)
     except KitError as error:
         warn(f"delta-tck merge: {error}")
         status = status_of_error(error)
         return Status.USAGE if status is Status.INTERNAL else status
-    say(f"{options.output}: {len(merged.records)} of {merged.header['selected']} cases")
+    share = share_of(merged.records.values(), merged.header["selected"])
+    say(f"{options.output}: {len(merged.records)} of {merged.header['selected']} cases; {share}")
     for reason in merged.partial:
         say(f"PARTIAL: {reason}")
     return Status(merged.footer["status"])

@@ -14,7 +14,7 @@ from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommi
 from reference_impl.log.commit_lines import Lines, group_lines
 from reference_impl.log.file_lines import known_actions, parse_body
 from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
-from reference_impl.model.file_actions import FILE_ACTIONS
+from reference_impl.model.file_actions import FILE_ACTIONS, from_objects
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import Place
 from reference_impl.untrusted import too_deep
@@ -53,9 +53,12 @@ class Commit:
 
         Raises:
             MalformedCommit: a line is not a JSON object with one action.
+            InvalidAction: an action lacks a required field, or a field has a wrong type or range.
 
         """
-        return [parse_body(action, line, self.place) for line in self.lines[action]]
+        bodies = [parse_body(action, line, self.place) for line in self.lines[action]]
+        from_objects(action, bodies, self.place)  # refuses what the action must not hold
+        return bodies
 
     @property
     def info(self) -> CommitInfo | None:

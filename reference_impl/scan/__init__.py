@@ -51,7 +51,7 @@ def scan(
         DeltaError: a subclass that says what is wrong with the table, or with the request.
 
     """
-    with within_limits(snapshot.limits):
+    with within_limits(snapshot.limits, "scan"):
         return _scan(snapshot, columns, filter, row_ids=row_ids)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
@@ -19,6 +20,21 @@ from reference_impl.storage.object_store import ObjectStorage
 from reference_impl.storage.protocol import Entry, Identity, absent
 
 __all__ = ["LocalStorage"]
+
+
+_NO_NAME: Final = frozenset(
+    {
+        errno.EILSEQ,
+        errno.EINVAL,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOTDIR,
+        errno.ENOTEMPTY,
+        errno.ENXIO,
+    }
+)
+"""Errors that a name brings about, and what is in its place."""
 
 
 class LocalStorage:
@@ -123,8 +139,9 @@ class LocalStorage:
         if other := self._other(place, path):
             return other.get(place.address)
         with self._open(place.address, path) as file:
-            protocol.refuse_large(path, os.fstat(file.fileno()).st_size)
-            return file.read() or b""  # empty where it would block, as in /proc
+            size = os.fstat(file.fileno()).st_size
+            protocol.refuse_large(path, size)
+            return file.read(size) or b""  # no more: what is in /proc or grows has no end
 
     def get_range(self, path: str, start: int, length: int) -> bytes:
         """Read ``length`` bytes from byte ``start``; fewer where the file ends."""
@@ -146,19 +163,18 @@ class LocalStorage:
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
-        target = self._root.own(path)
         with _unobstructed(path):
-            staging.replace(target, data)
+            staging.replace(self._root.own(path), data)
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
-        target = self._root.own(path)
         with _unobstructed(path):
-            staging.create(target, data)
+            staging.create(self._root.own(path), data)
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
-        Path(self._root.own(path)).unlink()
+        with _unobstructed(path):
+            os.unlink(self._root.own(path))  # noqa: PTH108  as _stat
 
     def locator(self) -> Locator:
         """Return a function from a decoded path to the path below the root, ``None`` for others."""
@@ -180,15 +196,18 @@ class LocalStorage:
 
 @contextmanager
 def _unobstructed(path: str) -> Iterator[None]:
-    """Refuse to write where a folder has the name, or something else that of a folder above."""
+    """Refuse to write or delete where no file can have the name, or something else has it."""
     try:
         yield
-    except (NotADirectoryError, IsADirectoryError) as error:
+    except (OSError, ValueError) as error:  # the latter for a NUL or half of a surrogate pair
+        if isinstance(error, OSError) and error.errno not in _NO_NAME:
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
         raise PlaceRefused(
-            f"a file cannot be written there: {error.strerror}",
-            path=path[:500],
+            f"no file can be written or deleted there: {reason}",
+            path=ascii(path)[1:501],
             stage="commit",
-            hint="what has its name is no part of the table",
+            hint="look at what has its name, or shorten the names of the table and its partitions",
         ) from error
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 __all__ = ["create", "replace"]
@@ -49,18 +50,18 @@ def create(target: str, data: bytes) -> None:
 
 
 def _stage(folder: str, data: bytes) -> str:
-    _make_folders(folder)
     staged = f"{folder}/.staged-{secrets.token_hex(8)}.tmp"
-    # The kernel applies the umask: a log is read by whoever reads the table.
-    descriptor = os.open(staged, _WRITE, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        _discard(staged)
-        raise
+    with _folders(folder):
+        # The kernel applies the umask: a log is read by whoever reads the table.
+        descriptor = os.open(staged, _WRITE, 0o666)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            _discard(staged)
+            raise
     return staged
 
 
@@ -69,20 +70,34 @@ def _discard(staged: str) -> None:
         os.unlink(staged)  # noqa: PTH108  as in replace
 
 
-def _make_folders(folder: str) -> None:
-    """Make a folder and those above it, and flush each folder that got a new one."""
+@contextmanager
+def _folders(folder: str) -> Iterator[None]:
+    """Make a folder and those above it, and flush each folder that got a new one.
+
+    Those that are made go again where that or the block fails, unless they are in use.
+    """
     above = []
     while not os.path.isdir(folder):  # noqa: PTH112  as in replace
         above.append(folder)
         folder = os.path.dirname(folder)  # noqa: PTH120  as in replace
-    for new in reversed(above):
-        try:
-            os.mkdir(new)  # noqa: PTH102  as in replace
-        except FileExistsError:
-            # Another writer makes it as well, or what has the name is no folder.
-            if not os.path.isdir(new):  # noqa: PTH112  as in replace
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), new) from None
-        _flush_folder(os.path.dirname(new))  # noqa: PTH120  as in replace
+    made: list[str] = []
+    try:
+        for new in reversed(above):
+            try:
+                os.mkdir(new)  # noqa: PTH102  as in replace
+                made.append(new)
+            except FileExistsError:
+                # Another writer makes it as well, or what has the name is no folder.
+                if not os.path.isdir(new):  # noqa: PTH112  as in replace
+                    code = errno.ENOTDIR
+                    raise NotADirectoryError(code, os.strerror(code), new) from None
+            _flush_folder(os.path.dirname(new))  # noqa: PTH120  as in replace
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for new in reversed(made):
+                os.rmdir(new)  # noqa: PTH106  as in replace
+        raise
 
 
 def _flush_folder(folder: str) -> None:

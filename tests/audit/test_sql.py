@@ -209,13 +209,13 @@ def test_a_long_chain_needs_no_stack(text: str) -> None:
 @pytest.mark.parametrize("text", ["concat(s, s, s)", "if(b, 'xxxxxxxxx', s)", "i + l * i - l"])
 def test_what_needs_more_memory_is_stopped(text: str) -> None:
     expression = Expression.of(text, ROWS.column_names)
-    with within_limits(Limits(sql_memory=1)), pytest.raises(LimitExceeded):
+    with within_limits(Limits(sql_memory=1), "test"), pytest.raises(LimitExceeded):
         expression.evaluate(ROWS)
 
 
 def test_what_takes_more_time_is_stopped() -> None:
     expression = Expression.of("i > 0", ROWS.column_names)
-    with within_limits(Limits(sql_seconds=1e-9)), pytest.raises(LimitExceeded):
+    with within_limits(Limits(sql_seconds=1e-9), "test"), pytest.raises(LimitExceeded):
         expression.evaluate(ROWS)
 
 

@@ -16,6 +16,7 @@ from scenarios import ALL, SCHEMA, arrow, opened
 
 from generators.damage.storage import WRITES, Fault, FaultyStorage
 from reference_impl import Table, read_table
+from reference_impl.errors import StorageFailed
 from reference_impl.write.alter import dropping
 
 READS = {"changes", "history", "latest_version", "snapshot"}
@@ -130,7 +131,7 @@ def test_a_storage_that_fails_is_not_taken_for_a_damaged_file(tmp_path: Path) ->
     assert ("open", f"_delta_log/{0:020}.checkpoint.parquet") in counting.taken
     for step, (name, _) in enumerate(counting.taken, 1):
         if name == "open":
-            with pytest.raises(TimeoutError):
+            with pytest.raises(StorageFailed, match="times out"):
                 Table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT)).snapshot().adds()
     table.set_properties({"delta.enableDeletionVectors": "true"})
     table.delete("id = 1")
@@ -140,7 +141,7 @@ def test_a_storage_that_fails_is_not_taken_for_a_damaged_file(tmp_path: Path) ->
     assert any(name.endswith(".bin") for name in names)
     for step, name in enumerate(names, 1):
         if name.endswith((".bin", ".zstd.parquet")):
-            with pytest.raises(TimeoutError):
+            with pytest.raises(StorageFailed, match="times out"):
                 read_table(FaultyStorage(opened(tmp_path), step, Fault.TIMEOUT))
 
 

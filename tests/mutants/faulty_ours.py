@@ -6,6 +6,7 @@ claims what it always claims: a mutant does not know that it is wrong.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -21,17 +22,20 @@ from conformance.adapter import Answer, Description, Request
 from conformance.adapters import ours
 from reference_impl.deletion_vectors.bitmap import Bitmap
 from reference_impl.errors import MalformedCommit
+from reference_impl.filters.evaluate import compare
 from reference_impl.log.checkpoints.reader import CheckpointReader
 from reference_impl.log.commit_lines import Lines
 from reference_impl.log.commits import parse_commit
+from reference_impl.model import partition_values
 from reference_impl.model.actions import DomainMetadata, Sidecar
 from reference_impl.model.wire import Place
 from reference_impl.scan import cdf, conform, data_file, reader, skipping
 from reference_impl.scan.row_tracking import RowTracking
-from reference_impl.snapshot import segment, snapshot, table_schema
+from reference_impl.snapshot import paths, segment, snapshot, table_schema
 from reference_impl.snapshot.checksum import read_checksum
 from reference_impl.snapshot.history import History
 from reference_impl.snapshot.segment import Listing
+from reference_impl.types.model import STRING
 
 __all__ = ["FAULTS", "FaultyOurs"]
 
@@ -252,6 +256,56 @@ _replace(
         low, high, pc.fill_null(nulls, 0), records, of
     ),
 )
+
+
+def _by_either_bound(right: Any, operator: str, bounds: Any, value: Any) -> Any:
+    if operator != "<>":
+        return right(operator, bounds, value)
+    ends = [compare("=", end, value) for end in (bounds.lower, bounds.upper)]
+    return pc.invert(pc.fill_null(pc.or_(*ends), fill_value=False))
+
+
+def _as_doubles(right: Any, operator: str, left: Any, bound: Any) -> Any:
+    """Read the bounds of floats as the doubles that their digits spell."""
+    if pa.types.is_float32(left.type) and isinstance(left, pa.Array):
+        left, bound = left.cast(pa.string()).cast(pa.float64()), bound.cast(pa.float64())
+    return right(operator, left, bound)
+
+
+def _texts(change: Callable[[Any], Any]) -> Callable[..., Any]:
+    def wrong(right: Any, operator: str, left: Any, bound: Any) -> Any:
+        if pa.types.is_string(left.type) and pa.types.is_string(bound.type):
+            left, bound = change(left), change(bound)
+        return right(operator, left, bound)
+
+    return wrong
+
+
+_replace("skips-by-either-bound", skipping, "_within", _by_either_bound)
+_replace("takes-bounds-of-floats-for-doubles", skipping, "compare", _as_doubles)
+_replace("trims-bounds", skipping, "compare", _texts(lambda t: pc.utf8_rtrim(t, " ")))
+_replace("folds-the-case-of-bounds", skipping, "compare", _texts(pc.utf8_lower))
+
+
+# Texts that look alike.
+
+
+def _composed(right: Any, chunk: pa.Array) -> pa.Array:
+    return pc.utf8_normalize(right(chunk), "NFC")
+
+
+def _without_query(right: Any, chunk: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(right(chunk), "[?#;].*", "")
+
+
+def _composed_values(right: Any, of: Any) -> Any:
+    parse = right(of)
+    return (lambda text: unicodedata.normalize("NFC", text)) if of == STRING else parse
+
+
+_replace("composes-paths", paths, "decode_paths", _composed)
+_replace("cuts-paths-at-a-query", paths, "decode_paths", _without_query)
+_replace("composes-partition-values", partition_values, "_parser", _composed_values)
 
 
 # Catalogs.

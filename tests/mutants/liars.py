@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.adapter import Answer, Description, Ok, Refused, Request, Scan
+from conformance.adapter import Answer, Description, Ok, Refused, Request, Scan, Snapshot
 from conformance.adapters.ours import create
 
 
@@ -63,6 +63,12 @@ def _swallow(request: Request, answer: Answer) -> Answer:
     return answer
 
 
+def _one_version_on(request: Request, answer: Answer) -> Answer:
+    if isinstance(request, Snapshot) and isinstance(answer, Ok):
+        return Ok({**answer.payload, "version": answer.payload["version"] + 1})
+    return answer
+
+
 def _previous() -> Callable[[Request, Answer], Answer]:
     last: list[Answer] = []
 
@@ -90,6 +96,7 @@ LIES: dict[str, Callable[[], Callable[[Request, Answer], Answer]]] = {
     "a-column-left-out": lambda: _rows(lambda t: t.select(t.column_names[:-1])),
     "a-swallowed-error": lambda: _swallow,
     "an-answer-to-another-request": _previous,
+    "a-snapshot-of-another-version": lambda: _one_version_on,
 }
 
 

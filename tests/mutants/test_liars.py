@@ -22,6 +22,7 @@ CAUGHT_BY = {
     "a-column-left-out": "partition-value-serialization/date-column",
     "a-swallowed-error": "delta-log-entries/line-not-json",
     "an-answer-to-another-request": "action-reconciliation/newest-wins",
+    "a-snapshot-of-another-version": "action-reconciliation/newest-wins",
 }
 """Each lie, and a golden case that does not believe it."""
 

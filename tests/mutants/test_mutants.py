@@ -53,11 +53,15 @@ MUTANTS = {
 """Each fault, and the requirement that has to kill it."""
 
 FEATURE_MUTANTS = {
+    "composes-partition-values": "PART-003",
+    "composes-paths": "REM-002",
     "counts-ids-from-zero": "RT-024",
     "counts-rows-by-row-group": "DVDESC-021",
+    "cuts-paths-at-a-query": "REM-002",
     "finds-columns-by-display-name": "CM-029",
     "finds-columns-by-name-in-mode-id": "CM-025",
     "finds-partition-values-by-display-name": "CM-026",
+    "folds-the-case-of-bounds": "STAT-012",
     "forgets-materialised-ids": "RT-023",
     "forgets-removes-of-compactions": "COMP-011",
     "gives-removed-domains": "DOM-014",
@@ -71,10 +75,13 @@ FEATURE_MUTANTS = {
     "reads-change-files-and-data-files": "CDFF-009",
     "reads-one-sidecar": "SIDE-005",
     "refuses-files-of-a-narrower-type": "TW-004",
+    "skips-by-either-bound": "STAT-012",
     "takes-an-absent-null-count-for-zero": "STAT-007",
+    "takes-bounds-of-floats-for-doubles": "STAT-012",
     "takes-compactions-that-reach-beyond": "COMP-012",
     "travels-by-file-times": "ICT-013",
     "travels-to-the-version-after": "CINFO-001",
+    "trims-bounds": "STAT-012",
     "trusts-cut-timestamps": "STAT-016",
 }
 """The same of the faults in the reference implementation."""

@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyroaring
@@ -191,6 +192,17 @@ def _compacts_adds(right: Any) -> Any:
     return lambda lines: right([line for line in lines if "remove" not in line])
 
 
+def _without_properties(right: Any) -> Any:
+    """Change columns, and keep no property but those of column mapping."""
+
+    def commit(transaction: Any, schema: Any, given: Any = None, **named: Any) -> Any:
+        held = transaction.base.metadata.configuration if given is None else given
+        kept = {k: v for k, v in held.items() if k.startswith("delta.columnMapping.")}
+        return right(transaction, schema, kept, **named)
+
+    return commit
+
+
 RULES: dict[str, Mutant] = {
     # Change feed.
     "feeds-what-files-tell": wrong("CDFF-005", ("write.rows.changes:Changes.finish", _feeds_all)),
@@ -240,6 +252,17 @@ RULES: dict[str, Mutant] = {
     ),
     "starts-behind-the-file": wrong(
         "ICT-012", ("write.commit.transaction:Transaction._in_commit_timestamp", _starts_now)
+    ),
+    # Metadata.
+    "changes-columns-and-loses-properties": wrong(
+        "META-011", ("write.alter.columns:_commit", _without_properties)
+    ),
+    "gives-a-table-another-id": wrong(
+        "META-004",
+        (
+            "write.commit.transaction:Transaction._content",
+            with_bodies("metaData", lambda body: {**body, "id": str(uuid4())}),
+        ),
     ),
     # Clustering, Iceberg, catalogs.
     "tells-not-who-clusters": wrong(

@@ -42,8 +42,28 @@ def test_nothing_that_is_left_out_is_drawn() -> None:
     modules = {path.relative_to(PACKAGE).as_posix() for path, _ in population()}
     assert "snapshot/replay.py" in modules
     for name in LEFT_OUT:
-        assert (PACKAGE / name).exists()
-        assert not any(module.startswith(name) for module in modules)
+        module, _, within = name.partition(":")
+        assert (PACKAGE / module).exists()
+        assert within or not any(each.startswith(name) for each in modules)
+
+
+def test_a_function_that_is_left_out_has_no_mutants() -> None:
+    of = "write/commit/transaction.py"
+    places = [place for place in population() if place[0] == PACKAGE / of]
+    within = {each.within for each in drawn(1, len(places), places)}
+    assert "Transaction.commit" in within
+    for name in LEFT_OUT:
+        assert not (name.startswith(f"{of}:") and name.partition(":")[2] in within)
+
+
+def test_every_name_that_is_left_out_is_defined() -> None:
+    for name in LEFT_OUT:
+        module, _, within = name.partition(":")
+        *classes, last = within.split(".")
+        text = (PACKAGE / module).read_text() if within else ""
+        for each in classes:
+            assert f"class {each}" in text, name
+        assert not within or f"def {last}(" in text or f"class {last}" in text, name
 
 
 def test_a_mutant_is_one_change_that_compiles(sample: list) -> None:

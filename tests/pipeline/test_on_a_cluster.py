@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audit_faults import loaded
+from work_here import compared
 
+from conformance.audit import audit
 from conformance.base.status import Status
 from conformance.cli import main
+from conformance.pipeline.audit.buckets import Options
+from conformance.pipeline.audit.large import on_spark
+from conformance.pipeline.audit.table import outcomes_of
 from conformance.pipeline.explore.job import Job, Kept, explore
 from conformance.pipeline.session import SparkOptions
 from conformance.pipeline.spread import Spread, spread_over
@@ -26,8 +33,12 @@ from conformance.report.results import read_results
 
 MASTER = os.environ.get("DELTA_TCK_MASTER", "local-cluster[2,1,1024]")
 CHAPTER = "transaction-identifiers"
+AUDIT = Path(__file__).parents[1] / "audit"
 
-pytestmark = pytest.mark.pipeline
+pytestmark = [
+    pytest.mark.pipeline,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,39 +61,106 @@ def _executors() -> list[int]:
     return found
 
 
-def test_an_executor_that_is_killed_changes_no_result(cluster: Spread, tmp_path: Path) -> None:
+@contextmanager
+def killing(cluster: Spread, stages: int = 1) -> Iterator[None]:
+    """Kill an executor while the n-th stage of the work within runs, and see that it was."""
+    assert cluster.session is not None
+    tracker = cluster.session.sparkContext.statusTracker()
+    ended = threading.Event()
+    seen: set[int] = set()
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not ended.wait(0.02):
+            active = list(tracker.getActiveStageIds())
+            seen.update(active)
+            stage = tracker.getStageInfo(active[-1]) if active else None
+            if len(seen) >= stages and stage is not None and stage.numActiveTasks:
+                for process in _executors()[:1]:
+                    os.kill(process, signal.SIGKILL)
+                    killed.append(process)
+                return
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    assert killed or not MASTER.startswith("local-cluster")
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a table of forty commits with a checkpoint in between and faults of several kinds."""
+    lake = loaded(AUDIT / "conftest.py").Lake(tmp_path_factory.mktemp("faulty") / "table")
+    lake.basic()
+    lake.checkpoint(lake.rows())
+    for number in range(40):
+        name = f"{number} x.parquet" if number % 5 == 0 else f"{number}.parquet"
+        changes = ({}, {"size": -1}, {"stats": '{"numRecords": 7}'}, {"dataChange": ...})[
+            number % 4
+        ]
+        lake.commit(lake.file(name, **changes), lake.remove("never.parquet"))
+    return str(lake.root)
+
+
+@pytest.mark.parametrize("stages", [1, 3], ids=["while-it-reads", "while-it-checks"])
+def test_an_executor_that_is_killed_changes_no_finding_of_a_large_table(
+    cluster: Spread, faulty: str, stages: int
+) -> None:
+    assert cluster.session is not None
+    whole = compared(audit(faulty))
+    assert len({finding[0] for finding in whole}) >= 4
+    with killing(cluster, stages):
+        found = on_spark(cluster.session, faulty, Options(), 8)
+    assert compared(found) == whole
+
+
+def test_an_executor_that_is_killed_changes_no_finding_of_a_fleet(
+    cluster: Spread, faulty: str, tmp_path: Path
+) -> None:
+    tables = [str(tmp_path / str(number)) for number in range(40)]
+    for table in tables:
+        shutil.copytree(faulty, table)
+    with killing(cluster):
+        outcomes = outcomes_of(cluster.run, Options(), tables)
+    whole = compared(audit(faulty))
+    assert [each.table for each in outcomes] == tables
+    assert all(compared(each.findings) == whole for each in outcomes)
+
+
+def test_an_executor_that_is_killed_changes_no_result_of_explore(
+    cluster: Spread, tmp_path: Path
+) -> None:
     job = Job(("ours",), 3, 1, ("write",))
     whole, other = Kept(tmp_path / "whole", job), Kept(tmp_path / "killed", job)
     for _ in explore(job, whole, cluster):
         pass
-    killed: list[int] = []
-
-    def kill() -> None:
-        time.sleep(2)
-        for process in _executors()[:1]:
-            os.kill(process, signal.SIGKILL)
-            killed.append(process)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    for _ in explore(job, other, cluster):
-        pass
-    thread.join()
-    assert killed or not MASTER.startswith("local-cluster")
+    with killing(cluster):
+        for _ in explore(job, other, cluster):
+            pass
     facts = ["unit", "seed", "group", "tables", "passed", "failed", "errors"]
     assert whole.table("units").read(facts).equals(other.table("units").read(facts))
     assert whole.done == other.done == job.size
 
 
-def test_judge_gives_the_results_of_a_local_run(cluster: Spread, tmp_path: Path) -> None:
-    del cluster  # the commands below find its session
-    shared = ["--impl=ours", f"--chapter={CHAPTER}", "--shards=3"]
-    for master, name in ((MASTER, "spark"), ("none", "here")):
+def test_judge_gives_the_results_of_a_local_run_though_an_executor_is_killed(
+    cluster: Spread, tmp_path: Path
+) -> None:
+    def judge(name: str, master: str) -> bytes:
+        asked = ["judge", "--impl=ours", f"--chapter={CHAPTER}", "--shards=3"]
         out = [f"--output={tmp_path / name}", f"--master={master}"]
-        assert main(["pipeline", "judge", *shared, *out]) == Status.OK
-    (one,), (other,) = ((tmp_path / name).glob("*.jsonl") for name in ("spark", "here"))
-    assert one.read_bytes() == other.read_bytes()
-    assert read_results(one).records
+        assert main(["pipeline", *asked, *out]) == Status.OK
+        (one,) = (tmp_path / name).glob("*.jsonl")
+        assert read_results(one).records
+        return one.read_bytes()
+
+    here = judge("here", "none")
+    assert judge("spark", MASTER) == here
+    with killing(cluster):
+        assert judge("killed", MASTER) == here
 
 
 def test_track_answers_alike_on_spark_and_here(

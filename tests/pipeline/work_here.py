@@ -1,9 +1,10 @@
-"""Work and implementations that tests spread over processes."""
+"""Work and implementations that tests spread over processes, and findings to compare."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,24 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.adapter import Adapter, Answer, Description, Ok, Request, Scan
+from conformance.audit import Finding
 from conformance.workers.resolve import load_factory
+
+
+def compared(findings: Iterable[Finding]) -> list[Any]:
+    """Return findings less their order, and that of their places."""
+    return sorted(
+        (
+            x.requirement,
+            x.severity,
+            x.message,
+            x.hint,
+            x.limit,
+            x.count,
+            sorted(x.places or [x.place]),
+        )
+        for x in findings
+    )
 
 
 def twice(unit: dict[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,8 @@ class Refusals:
         rules: tried in order; the first that matches gives kind and stage.
         noise: lines of a message that say nothing to a reader, as those of a stack trace.
         crashes: says that an error of such a class is a crash all the same.
+        untyped: the engine also refuses with an ``Exception`` of no class of its own, which no
+            adapter and no mistake in one raises.
 
     """
 
@@ -58,6 +60,7 @@ class Refusals:
     rules: Sequence[Rule] = ()
     noise: re.Pattern[str] | None = None
     crashes: re.Pattern[str] | None = None
+    untyped: bool = False
 
     def answer(self, call: Callable[[], Any], stage: Stage | None = None) -> Answer:
         """Make a call into the engine, and answer with what it gave or what it refused.
@@ -77,7 +80,11 @@ class Refusals:
             return Ok(call())
         except NotOfferedError as error:
             return Refused("unsupported", stage, str(error))
-        except self.errors as error:
+        except Exception as error:
+            if not isinstance(error, self.errors) and not (
+                self.untyped and type(error) is Exception
+            ):
+                raise
             text = f"{type(error).__name__}: {error}"
             if self.crashes is not None and self.crashes.search(text):
                 raise

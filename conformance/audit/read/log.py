@@ -240,11 +240,6 @@ class Listing:
     entries: tuple[Entry, ...]
     files: tuple[tuple[LogFile, Entry], ...]
 
-    @property
-    def size(self) -> int:
-        """Bytes of all files of the log."""
-        return sum(entry.size for _, entry in self.files)
-
     def of(self, kind: str) -> list[tuple[LogFile, Entry]]:
         """Return the files of a kind by version."""
         found = [(file, entry) for file, entry in self.files if file.kind == kind]

@@ -8,6 +8,7 @@ is kept, so that one broken line does not hide the next.
 from __future__ import annotations
 
 import heapq
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from conformance.audit.columnar.parquet_rows import file_rows
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from reference_impl import untrusted
 from reference_impl.errors import LimitExceeded
-from reference_impl.limits import budget, out_of_memory
+from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.log.checkpoints.bounds import bounded, refuse_bomb
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
@@ -55,6 +56,17 @@ ACTIONS: Final = (
     "checkpointMetadata",
 )
 """Every action that the protocol knows; others are ignored."""
+
+
+_SHORT: Final = 24
+"""Bytes of an average line below which blank lines are not looked at one by one."""
+
+_GAP_OR_LINE: Final = re.compile(rb"((?:[ \t\r]*+\n)++)|[^\n]++\n?")
+_GAPS: Final = 100
+"""Runs of blank lines that are reported each for itself."""
+
+_LINE_COST: Final = 1024
+"""Bytes that a line takes until it is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +281,37 @@ def read_lines(storage: Storage, path: str) -> Lines:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
         return Lines(faults=(Fault(path, "the file is empty", "empty"),))
-    return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
+    if data.count(b"\n") * _SHORT <= len(data):
+        return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
+    texts, blanks = _without_blanks(path, data)
+    if len(texts) * _LINE_COST > budget().limits.memory:
+        error = exceeded("memory", f"the file has {len(texts)} lines", path=path)
+        return Lines(faults=(*blanks, Fault(path, error.message, limit=error)))
+    lines = json_lines(path, texts)
+    lines.faults = (*blanks, *lines.faults)
+    return lines
+
+
+def _without_blanks(path: str, data: bytes) -> tuple[list[tuple[int, bytes]], list[Fault]]:
+    """Return the lines that are not blank with their places from 0, and a fault for each gap.
+
+    The last fault counts the lines of all gaps that are too many to be named.
+    """
+    texts: list[tuple[int, bytes]] = []
+    faults: list[Fault] = []
+    at = 0
+    for match in _GAP_OR_LINE.finditer(data):
+        if match[1] is None:
+            texts.append((at, match[0].removesuffix(b"\n")))
+            at += 1
+            continue
+        count = match[1].count(b"\n")
+        if len(faults) < _GAPS:
+            faults.append(_blank(path, at + 1, count))
+        else:
+            faults[-1] = replace(faults[-1], count=faults[-1].count + count)
+        at += count
+    return texts, faults
 
 
 def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:

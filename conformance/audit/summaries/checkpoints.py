@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -172,6 +173,7 @@ def v2_form(subject: CheckpointView) -> Findings:
 def sidecar_files(subject: CheckpointView) -> Findings:
     """Report sidecars that are not as their actions say."""
     checkpoint, storage = subject.checkpoint, subject.view.storage
+    sizes: dict[str, int | None] = {}  # a sidecar may be named often
     for line in checkpoint.top.of("sidecar"):
         path, size = line.body.get("path"), line.body.get("sizeInBytes")
         if not isinstance(path, str):
@@ -179,11 +181,12 @@ def sidecar_files(subject: CheckpointView) -> Findings:
         if "/" in path:
             message = f"sidecar.path {path} is more than the name of the file"
             yield finding("SCA-003", line.place, message)
-        try:
-            stored = storage.head(sidecar_path(storage, path)).size
-        except (OSError, ValueError, DeltaError):
-            continue  # reported as unreadable
-        if type(size) is int and size != stored:
+        if path not in sizes:
+            sizes[path] = None
+            with suppress(OSError, ValueError, DeltaError):  # reported as unreadable
+                sizes[path] = storage.head(sidecar_path(storage, path)).size
+        stored = sizes[path]
+        if stored is not None and type(size) is int and size != stored:
             message = f"sidecar {path} has {stored} bytes, sizeInBytes says {size}"
             yield finding("SCA-005", line.place, message)
     for lines in checkpoint.sidecars.values():

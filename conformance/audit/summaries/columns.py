@@ -5,7 +5,8 @@ Serves "Checkpoint Schema", "Sidecar Files" and "Checkpoint Naming Scheme".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 import pyarrow as pa
@@ -30,12 +31,13 @@ _NO_PARQUET: Final = {"classic_checkpoint": "CKC-026", "multipart_checkpoint": "
 _FILE_ACTIONS: Final = frozenset({"add", "remove"})
 
 
-def _sidecars(subject: CheckpointView) -> Iterator[str]:
+def _sidecars(subject: CheckpointView) -> Iterable[str]:
+    """Return the path of each sidecar once, however it is spelled."""
+    found = {}
     for path in subject.checkpoint.sidecars:
-        try:
-            yield sidecar_path(subject.view.storage, path)
-        except (ValueError, DeltaError):
-            continue  # reported as unreadable
+        with suppress(ValueError, DeltaError):  # reported as unreadable
+            found[sidecar_path(subject.view.storage, path)] = None
+    return found
 
 
 def are_parquet(subject: CheckpointView) -> Findings:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+import numpy as np
+
+from conformance.audit.columnar.rows import Mask
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
 from conformance.audit.summaries.checkpoints import CheckpointView, repeated
+from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
 
 __all__ = ["FORM_CHECKS", "SPEC_CHECKS"]
 
@@ -21,6 +25,9 @@ _LISTS: Final = (
     ("writerFeatures", "minWriterVersion", 7, "CKSCH-009"),
 )
 """Feature lists, the version that brings each, and the requirement that it is there then."""
+
+_HASHED: Final = 1000
+"""Files of a checkpoint whose hash is computed."""
 
 
 def feature_lists(subject: CheckpointView) -> Findings:
@@ -90,6 +97,37 @@ def parts_split_by_key(subject: CheckpointView) -> Findings:
                 yield finding("CKPT-N-006", checkpoint.place, message)
 
 
+def parts_split_by_hash(subject: CheckpointView) -> Findings:
+    """Report a file that is in another part than the hash of its key says: a ruling, so a warning.
+
+    The text calls the hash "spark-style": Murmur3 with seed 42.
+    """
+    checkpoint = subject.checkpoint
+    if checkpoint.kind != "multipart_checkpoint":
+        return
+    vectors = "deletionVectors" in subject.view.layout.features
+    places = {entry.path: number for number, entry in enumerate(checkpoint.entries)}
+    for line in subject.of("add", "remove"):
+        key, place = file_key(line.body), places.get(_part(line))
+        if key is None or place is None:
+            continue
+        hashes = {murmur3_text(path, 42) for path in (key[0], str(line.body["path"]))}
+        if vectors and key[1] is not None:
+            hashes |= {murmur3_text(key[1], each) for each in hashes}
+        wanted = {positive_modulo(each, len(places)) for each in hashes}
+        if place not in wanted:
+            found = f"{key[0]} is in part {place + 1}, by its hash it is in {min(wanted) + 1}"
+            yield finding("CKPT-N-003", line.place, found, severity="warning")
+
+
+def _first_of_parts(subject: CheckpointView) -> Mask:
+    """Show some files of a multi-part checkpoint: one that is split otherwise splits them all."""
+    shown = np.zeros(len(subject.rows), np.bool_)
+    if subject.checkpoint.kind == "multipart_checkpoint":
+        shown[:_HASHED] = True
+    return shown
+
+
 def _part(line: Line) -> str:
     return line.place.partition("#")[0]
 
@@ -127,6 +165,7 @@ FORM_CHECKS: Final = (
     Check(feature_lists, ("CKSCH-008", "CKSCH-009", "CKSCH-011")),
     Check(sidecars_once, ("SIDE-002",)),
     Check(parts_split_by_key, ("CKPT-N-004", "CKPT-N-005", "CKPT-N-006"), repeated),
+    Check(parts_split_by_hash, ("CKPT-N-003",), _first_of_parts),
     Check(same_content, ("CKPT-N-011",)),
 )
 """Checks of the form of one complete checkpoint that can be read."""

@@ -38,6 +38,9 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
 
+_NEW_TABLES: Final = frozenset({"create", "replace", "overwrite", "restore", "convert"})
+"""Operations after which a table may be another one."""
+
 _LISTS: Final = 7
 """The writer version that lists features."""
 
@@ -111,6 +114,9 @@ class Watch:
             return
         if step.get("cluster"):
             yield from _clustered(self.former, now)
+        if operation not in _NEW_TABLES and now.metadata.id != self.former.metadata.id:
+            message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
+            yield "META-004", message
         yield from fallen(_marked(self.former), _marked(now))
         yield from self._upgraded(self.former, now)
         yield from self._timed(self.former, now)

@@ -163,7 +163,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
     for piece in found:
         by_path.setdefault(piece.path, []).append(piece)
     storage = options.storage(location)
-    with within_limits(options.limits):
+    with within_limits(options.limits, "audit"):
         log = _log(storage, listing, small, by_path, {"bucket": bucket, "buckets": buckets})
         run = Run(storage, log, data=options.data, whole=False, first=bucket == 0, now=now)
         yield from options.findings(run.run())
@@ -221,7 +221,7 @@ def audit_files(
     storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
     view = VersionView(storage, _nothing(), state, layout, last=True, now=now)
-    with within_limits(options.limits):
+    with within_limits(options.limits, "audit"):
         for check in CHECKS_OF_FILES:
             if not check.whole:
                 yield from options.findings(check.run(view))
@@ -241,7 +241,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
 ) -> Iterator[Finding]:
     """Run the checks that need all files of a version, over what the buckets left."""
     storage = options.storage(location)
-    with within_limits(options.limits):
+    with within_limits(options.limits, "audit"):
         log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})
         found: list[Iterable[Finding]] = [
             check.run(LogView(storage, log)) for check in CHECKS_OF_LOG if check.whole

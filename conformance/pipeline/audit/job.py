@@ -22,6 +22,7 @@ from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
+from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.audit.table import outcomes_of, sizes_of
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
@@ -32,8 +33,8 @@ from reference_impl.places import OUTSIDE, SAME_STORE
 
 __all__ = ["run_audit_job"]
 
-_LARGE: Final = 256
-"""MiB of log from which on a table is audited in buckets."""
+_LARGE: Final = 1_000_000
+"""File actions from which on a table is audited in buckets; whole, they take a gigabyte."""
 
 _TOGETHER: Final = 16
 """Tables for each slot that are one part of the work: what is lost when the driver dies."""
@@ -101,8 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         "--time-limit", type=float, default=3600, metavar="SECONDS", help="for one task"
     )
     parser.add_argument(
-        "--large", type=int, default=_LARGE, metavar="MIB",
-        help="log from which on a table is split into buckets (default: %(default)s)",
+        "--large", type=int, default=_LARGE, metavar="ACTIONS",
+        help="of files, by the size of the log, from which on a table is split into buckets "
+        "(default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--buckets", type=int, help="how many (default: by the size of the log)")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done")
@@ -137,11 +139,11 @@ def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> O
 
 
 def _parts(
-    sized: Sequence[tuple[str, int]], options: argparse.Namespace, slots: int
-) -> list[list[tuple[str, int]]]:
+    sized: Sequence[tuple[str, Size]], options: argparse.Namespace, slots: int
+) -> list[list[tuple[str, Size]]]:
     """Return parts of the work: large tables alone, others so many together."""
-    large = [each for each in sized if each[1] >= options.large << 20]
-    small = [each for each in sized if each[1] < options.large << 20]
+    large = [each for each in sized if each[1].actions >= options.large]
+    small = [each for each in sized if each[1].actions < options.large]
     step = _TOGETHER * slots
     return [
         *([each] for each in large),
@@ -149,25 +151,26 @@ def _parts(
     ]
 
 
-_SPEED: Final = 8 << 20
-"""Bytes of log that one core gets through in a second, about."""
+_SPEED: Final = 20_000
+"""File actions that one core gets through in a second, about."""
 
 
 def _say_plan(
-    parts: Sequence[Sequence[tuple[str, int]]], options: argparse.Namespace, slots: int
+    parts: Sequence[Sequence[tuple[str, Size]]], options: argparse.Namespace, slots: int
 ) -> None:
     sized = [each for part in parts for each in part]
-    total = sum(max(size, 0) for _, size in sized)
-    large = sum(size >= options.large << 20 for _, size in sized)
+    total = sum(size.bytes for _, size in sized)
+    large = sum(size.actions >= options.large for _, size in sized)
+    seconds = sum(size.actions for _, size in sized) / _SPEED / slots
     more = "" if options.no_data else ", and the time that its data files take to be read"
     warn(
         f"{len(sized)} tables with {total / 2**20:.1f} MiB of log, {large} of them in buckets: "
-        f"{len(parts)} parts on {slots} slots, about {total / _SPEED / slots:.0f} s{more}"
+        f"{len(parts)} parts on {slots} slots, about {seconds:.0f} s{more}"
     )
 
 
 def _audit(
-    parts: Sequence[Sequence[tuple[str, int]]],
+    parts: Sequence[Sequence[tuple[str, Size]]],
     kept: Kept | None,
     spread: Spread,
     asked: Options,
@@ -181,7 +184,7 @@ def _audit(
         if number < done:
             continue
         start = time.monotonic()
-        if len(part) == 1 and part[0][1] >= options.large << 20:
+        if len(part) == 1 and part[0][1].actions >= options.large:
             outcomes = [_large(part[0][0], spread, asked, options.buckets)]
         else:
             outcomes = outcomes_of(spread.run, asked, [table for table, _ in part])

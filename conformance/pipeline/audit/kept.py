@@ -14,13 +14,20 @@ import pyarrow as pa
 
 from conformance.audit.findings import Finding
 from conformance.audit.forms import counts
+from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.store import StoredTable
 from conformance.requirements.registry import load_registry
 
 __all__ = ["Kept", "Outcome"]
 
 _PLAN: Final = pa.schema(
-    {"run": pa.string(), "part": pa.int64(), "table": pa.string(), "log_bytes": pa.int64()}
+    {
+        "run": pa.string(),
+        "part": pa.int64(),
+        "table": pa.string(),
+        "log_bytes": pa.int64(),
+        "log_actions": pa.int64(),
+    }
 )
 _AUDITS: Final = pa.schema(
     {
@@ -93,23 +100,30 @@ class Kept:
     def _app(self) -> str:
         return f"delta-tck audit {self.run}"
 
-    def plan(self, parts: Sequence[Sequence[tuple[str, int]]]) -> None:
+    def plan(self, parts: Sequence[Sequence[tuple[str, Size]]]) -> None:
         """Keep which tables are in which part, with the sizes of their logs."""
         rows = [
-            {"run": self.run, "part": part, "table": table, "log_bytes": size}
+            {
+                "run": self.run,
+                "part": part,
+                "table": table,
+                "log_bytes": size.bytes,
+                "log_actions": size.actions,
+            }
             for part, tables in enumerate(parts)
             for table, size in tables
         ]
         self._plan.add(rows, self._app)
 
-    def planned(self) -> list[list[tuple[str, int]]]:
+    def planned(self) -> list[list[tuple[str, Size]]]:
         """Return what was planned; nothing for a new run."""
         rows = [row for row in self._plan.read().to_pylist() if row["run"] == self.run]
-        parts: list[list[tuple[str, int]]] = [
+        parts: list[list[tuple[str, Size]]] = [
             [] for _ in range(max((row["part"] + 1 for row in rows), default=0))
         ]
         for row in rows:
-            parts[row["part"]].append((row["table"], row["log_bytes"]))
+            size = Size(row["log_bytes"], row["log_actions"] or 0)
+            parts[row["part"]].append((row["table"], size))
         return parts
 
     def done(self) -> int:

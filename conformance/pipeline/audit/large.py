@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,7 @@ from conformance.pipeline.audit.buckets import (
     audit_whole,
     latest_of,
 )
+from conformance.pipeline.audit.sizes import buckets_for, size_of
 from conformance.pipeline.audit.split import Piece, Small, packed, pieces, read_file, unpacked
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
@@ -34,13 +36,7 @@ from reference_impl.limits import within_limits
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["buckets_for", "in_parts", "on_spark"]
-
-_ROWS: Final = 500_000
-"""File actions of one bucket, about: they take a gigabyte for each million."""
-
-_BYTES_OF_ACTION: Final = {"json": 350, "parquet": 30}
-"""What a file action takes in the log, at least as a rule."""
+__all__ = ["in_parts", "on_spark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +46,6 @@ class _Unit:
     path: str
     size: int
     sidecar: bool = False
-
-
-def buckets_for(listing: Listing) -> int:
-    """Return how many buckets a log is worth."""
-    actions = sum(
-        entry.size / _BYTES_OF_ACTION["json" if entry.path.endswith(".json") else "parquet"]
-        for _, entry in listing.files
-    )
-    return max(1, round(actions / _ROWS))
 
 
 def _units(listing: Listing) -> list[_Unit]:
@@ -72,22 +59,18 @@ def _units(listing: Listing) -> list[_Unit]:
 def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_Unit]:
     """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
+    lines = (line for each in small for _, line in each.small if line.action == "sidecar")
+    named = {path for line in lines if isinstance(path := line.body.get("path"), str) and path}
     found: dict[str, _Unit] = {}
-    for each in small:
-        for _, line in each.small:
-            path = line.body.get("path") if line.action == "sidecar" else None
-            if not isinstance(path, str) or not path:
-                continue
-            try:
-                where = sidecar_path(storage, path)
-                found[where] = _Unit(where, storage.head(where).size, sidecar=True)
-            except (DeltaError, OSError, ValueError):
-                continue
+    for path in sorted(named):
+        with suppress(DeltaError, OSError, ValueError):
+            where = sidecar_path(storage, path)
+            found[where] = _Unit(where, storage.head(where).size, sidecar=True)
     return list(found.values())
 
 
 def _read(location: str, options: Options, buckets: int, unit: _Unit) -> Iterator[Small | Piece]:
-    with within_limits(options.limits):
+    with within_limits(options.limits, "audit"):
         lines = read_file(options.storage(location), unit.path, sidecar=unit.sidecar)
         yield from pieces(unit.path, lines, buckets)
 
@@ -280,8 +263,9 @@ def on_spark(
     """
     from pyspark import StorageLevel  # noqa: PLC0415  not without the extra
 
-    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
-    count = buckets or buckets_for(listing)
+    storage, now = options.storage(location), int(time.time() * 1000)
+    listing = list_log(storage)
+    count = buckets or buckets_for(size_of(storage, listing))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "16")
     slots = session.sparkContext.defaultParallelism
     session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * count)))

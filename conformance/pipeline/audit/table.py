@@ -14,6 +14,7 @@ from conformance.audit.findings import Finding
 from conformance.audit.read.log import list_log
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.kept import Outcome
+from conformance.pipeline.audit.sizes import Size, size_of
 from conformance.pipeline.spread import Run
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
@@ -24,9 +25,9 @@ _SIZE = "conformance.pipeline.audit.table:size_unit"
 _AUDIT = "conformance.pipeline.audit.table:audit_unit"
 
 
-def sizes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[int]:
-    """Return the bytes of the logs of tables; -1 where there is none."""
-    return [answer["size"] for answer in run(_SIZE, _units(asked, tables))]
+def sizes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[Size]:
+    """Return the sizes of the logs of tables; nothing where there is none."""
+    return [Size(**answer) for answer in run(_SIZE, _units(asked, tables))]
 
 
 def outcomes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[Outcome]:
@@ -52,11 +53,12 @@ def _options(unit: Mapping[str, Any]) -> Options:
 
 
 def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
-    """Return ``size``, the bytes of a table's log; -1 where there is none."""
+    """Return the fields of the :class:`~conformance.pipeline.audit.sizes.Size` of a table's log."""
     try:
-        return {"size": list_log(_options(unit).storage(unit["table"])).size}
+        storage = _options(unit).storage(unit["table"])
+        return asdict(size_of(storage, list_log(storage)))
     except (AuditError, DeltaError):
-        return {"size": -1}
+        return asdict(Size())
 
 
 def audit_unit(unit: dict[str, Any]) -> dict[str, Any]:

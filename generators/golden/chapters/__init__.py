@@ -8,6 +8,7 @@ from typing import Literal
 from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import reading
 from generators.golden.chapters.files import (
+    changed_schemas,
     changes,
     data_files,
     deletion_vectors,
@@ -35,6 +36,7 @@ from generators.golden.chapters.tables import (
     metadata,
     protocol,
     row_tracking,
+    variants,
 )
 from generators.golden.chapters.writing import columns as writing_columns
 from generators.golden.chapters.writing import expressions as writing_expressions
@@ -69,7 +71,9 @@ _MODULES = (
     statistics,
     row_tracking,
     changes,
+    changed_schemas,
     evolution,
+    variants,
     time_travel,
     writer_features,
     catalog_managed,

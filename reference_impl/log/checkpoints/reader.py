@@ -7,6 +7,7 @@ that are asked for are read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -123,9 +124,21 @@ class CheckpointReader:
         """Return the file actions of a wire name, in batches for each file, not yet read."""
         for file in self._checkpoint.files:
             yield self._file_batches(file, action)
-        for item in self.actions():
-            if isinstance(item, Sidecar):
-                yield self._columns_of(sidecar_path(self._storage, item.path), action)
+        for path in self._sidecars():
+            yield self._columns_of(path, action)
+
+    def _sidecars(self) -> Iterator[str]:
+        """Return the paths of the sidecars; one that is named often comes twice.
+
+        A few bytes name a sidecar as often as they like. Twice shows whether it repeats actions.
+        """
+        named = Counter(item.path for item in self.actions() if isinstance(item, Sidecar))
+        locate = self._storage.locator()
+        times: Counter[str] = Counter()
+        for path, count in named.items():
+            times[sidecar_path(locate, path)] += count
+        for path, count in times.items():
+            yield from (path,) * min(count, 2)
 
     @property
     def threads(self) -> int:

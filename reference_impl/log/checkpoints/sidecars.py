@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from reference_impl.errors import InvalidCheckpoint, PlaceRefused
 from reference_impl.log.names import SIDECAR_DIR
-from reference_impl.places import decode_path
-from reference_impl.storage import Storage
+from reference_impl.places import Locator, decode_path
 
 __all__ = ["sidecar_path"]
 
 
-def sidecar_path(storage: Storage, path: str) -> str:
+def sidecar_path(locate: Locator, path: str) -> str:
     """Return the path below the table root of the sidecar that an action names.
 
     Args:
-        storage: the table's.
+        locate: the table's, see :meth:`reference_impl.storage.Storage.locator`.
         path: as in the action: a name, a path from the table root, or an absolute one.
 
     Raises:
@@ -29,7 +28,7 @@ def sidecar_path(storage: Storage, path: str) -> str:
     # Obeys SCA-004.
     decoded = decode_path(path, action="sidecar")
     try:
-        where = storage.locator()(decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")
+        where = locate(decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")
     except PlaceRefused:
         where = None
     if where is None or where.rpartition("/")[0] != SIDECAR_DIR:

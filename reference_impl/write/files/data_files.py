@@ -40,6 +40,10 @@ NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 """Null in the name of a partition folder."""
 
 _FOLDER_BYTES: Final = 200
+"""Bytes of one name, beyond which a partition gets a short folder: file systems take 255."""
+
+_FOLDERS_BYTES: Final = 600
+"""Bytes of all of them: a key of an object store has at most 1024."""
 
 
 def now() -> int:
@@ -193,8 +197,9 @@ class FileWriter:
         if not texts:
             return self.folder
         name = partition_folder(table.partition_columns, texts)
-        if table.mode != "none" or any(len(part) > _FOLDER_BYTES for part in name.split("/")):
-            # Logical names may change, and file systems bound the length of a name.
+        long = len(name) > _FOLDERS_BYTES or max(map(len, name.split("/"))) > _FOLDER_BYTES
+        if table.mode != "none" or long:
+            # Logical names may change, and stores bound the length of a name.
             return f"{self.folder}{uuid.uuid4().hex[:2]}/"
         return f"{self.folder}{name}"
 

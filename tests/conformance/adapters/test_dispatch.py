@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conformance.adapter import Adapter, Claims, Ok, Refused, Scan, Snapshot, Write
+from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Scan, Snapshot, Write
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import Refusals, Rule
 
@@ -107,3 +107,15 @@ def test_a_long_message_is_cut() -> None:
     answer = adapter("x" * 10_000).run(Scan("t"))
     assert isinstance(answer, Refused)
     assert len(answer.message) < 3_000
+
+
+def test_an_untyped_exception_is_a_refusal_of_an_engine_that_refuses_so() -> None:
+    def refuse(error: Exception) -> Answer:
+        def call() -> None:
+            raise error
+
+        return Refusals(errors=(EngineError,), untyped=True).answer(call)
+
+    assert refuse(Exception("taken")) == Refused(None, None, "Exception: taken")
+    with pytest.raises(KeyError):
+        refuse(KeyError("a mistake of the adapter"))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from kit_runs import WRONG, Kit, make_kit
+from kit_runs import UNCLAIMED, WRONG, Kit, make_kit
 
 from conformance.base.status import Status
 from conformance.cli import main
@@ -32,7 +34,13 @@ def part(kit: Kit, shard: str, *options: str) -> Path:
     return path
 
 
-def merged(kit: Kit, *parts: Path) -> Status:
+def replaced(kit: Kit, **case: Any) -> None:
+    """Put another case in place of the one that fails."""
+    shutil.rmtree(kit.corpus / "table-features" / CASES[4])
+    kit.case(CASES[4], **case)
+
+
+def merged(kit: Kit, *parts: Path | str) -> Status:
     return Status(main(["merge", f"--output={kit.results}", *map(str, parts)]))
 
 
@@ -64,6 +72,22 @@ def test_a_missing_part_makes_the_run_partial(kit: Kit, capsys: pytest.CaptureFi
     assert any("there is no part 2" in reason for reason in reasons)
     assert any(f"{lacking} selected case" in reason for reason in reasons)
     assert "PARTIAL" in capsys.readouterr().out
+
+
+def test_no_part_is_missing_from_a_success(kit: Kit) -> None:
+    replaced(kit)
+    assert merged(kit, part(kit, "1/2"), part(kit, "2/2")) is Status.OK
+    for number in (1, 2):
+        assert merged(kit, part(kit, f"{number}/2")) is Status.INTERRUPTED
+        assert kit.read().footer["status"] == Status.INTERRUPTED
+
+
+def test_the_whole_is_held_to_a_least_share(kit: Kit) -> None:
+    replaced(kit, specs={"read-latest": UNCLAIMED})
+    parts = [part(kit, f"{number}/2") for number in (1, 2)]
+    assert merged(kit, *parts) is Status.OK
+    assert merged(kit, *parts, "--min-judged=100") is Status.TOO_FEW_JUDGED
+    assert merged(kit, *parts, "--min-judged=80") is Status.OK
 
 
 def test_a_part_that_was_cut_short_makes_the_run_partial(kit: Kit) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from fakes import EVERYTHING, Told
 from tiny import READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
 
-from conformance.adapter import Claims, Scan
+from conformance.adapter import Answer, Claims, Refused, Request, Scan
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.corpus import load_corpus
@@ -310,6 +311,31 @@ def test_wrong_rows_block_nothing(bench: Bench) -> None:
     assert bench(TWO, wrong([])).outcome is Outcome.FAIL
 
 
+class Racing(Told):
+    """Meet another file of the table first each time."""
+
+    def run(self, request: Request) -> Answer:
+        self.asked.append(request)
+        name = f"part-0000{len(self.asked)}-{uuid4()}.parquet"
+        return Refused("invalid_table", "read", f"no file {name}")
+
+
+def test_the_same_cause_met_at_another_file_blocks(bench: Bench) -> None:
+    bench.adapter = Racing(EVERYTHING)
+    assert bench(TWO).outcome is Outcome.BLOCKED
+
+
+@pytest.mark.parametrize("trace", ["Stack Trace:\n/a/e.so(+0x1)", "0: <f>::g\n  1: h"])
+def test_a_stack_trace_is_no_part_of_a_message(bench: Bench, trace: str) -> None:
+    verdict = bench(READ, refusing(message=f"broken\n\n  {trace}"))
+    assert verdict.message == "refused a valid table: broken"
+
+
+def test_a_message_does_not_say_where_the_engine_is_installed(bench: Bench) -> None:
+    verdict = bench(READ, refusing(message="no '/home/me/v/lib/site-packages/engine/e.so'"))
+    assert verdict.message == "refused a valid table: no '<installed>/engine/e.so'"
+
+
 def test_another_cause_does_not_block(bench: Bench) -> None:
     specs = {"a-read": READ, "snapshot": SNAPSHOT_SPEC}
     answers = {**refusing(), "snapshot": {"refused": ["invalid_table", "other"]}}
@@ -342,6 +368,13 @@ def test_a_snapshot_is_compared_by_meaning(bench: Bench, payload: Any, words: st
     verdict = bench(SNAPSHOT_SPEC, {"snapshot": {"ok": payload}})
     assert verdict.outcome is (Outcome.FAIL if words else Outcome.PASS)
     assert words in verdict.message
+
+
+@pytest.mark.parametrize(("given", "right"), [(1, True), (None, True), (2, False), (True, False)])
+def test_a_snapshot_is_of_the_version_asked_for(bench: Bench, given: Any, right: bool) -> None:
+    payload = {"ok": {**SNAPSHOT, "version": given}}
+    verdict = bench({**SNAPSHOT_SPEC, "version": 1}, {"snapshot": payload})
+    assert verdict.outcome is (Outcome.PASS if right else Outcome.FAIL)
 
 
 FILES = [

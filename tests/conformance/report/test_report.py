@@ -224,15 +224,36 @@ def test_a_case_that_a_partial_run_lacks_is_unknown(
             "part-0-9c5b94b1-35ad-49bb-b118-8e8fc24abf80.parquet",
             "part-0-1b4e28ba-2fa1-11d2-883f-0016d3cca427.parquet",
         ),
+        # Which of two files is met first.
+        (
+            "no part-00000-9c5b94b1-35ad-49bb-b118-8e8fc24abf80.c000.snappy.parquet",
+            "no part-00003-1b4e28ba-2fa1-11d2-883f-0016d3cca427.c000.snappy.parquet",
+        ),
+        ("should have 4 parts, but it has 2", "should have 4 parts, but it has 1"),
+        ("Failed to parse value '-9.-9' as 'decimal'", "Failed to parse value '0.-5' as 'decimal'"),
+        ("no /one/v/lib/python3.11/site-packages/x", "no /venv/lib/python3.12/site-packages/x"),
+        (
+            "broken Stack Trace: /work/v/site-packages/e.so(f+0x1) [<address>] /wor",
+            "broken Stack Trace: /home/me/a/site-packages/e.so(f+0x1) [<address>] /home/m",
+        ),
     ],
 )
 def test_what_differs_by_the_run_alone_is_no_difference(
-    tmp_path: Path, one: str, other: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], one: str, other: str
 ) -> None:
     files = [[_failure("log/a/read", "cosmetic", message)] for message in (one, other)]
     assert _diff(tmp_path, *files) == 0
     refused = [[_record("log/a/read", "pass", message=message)] for message in (one, "else")]
     assert _diff(tmp_path, *refused) == 0
+    assert "changed" not in capsys.readouterr().out
+
+
+def test_another_message_is_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [[_failure("log/a/read", "cosmetic", message)] for message in ("2 rows", "3 rows")]
+    assert _diff(tmp_path, *files) == 0
+    assert "changed: log/a/read" in capsys.readouterr().out
 
 
 def test_a_difference_is_had_as_json_and_as_markdown(

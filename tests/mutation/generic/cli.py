@@ -21,7 +21,7 @@ from typing import Any
 
 from delta_tck_pytest import shard
 from generic.crew import Ended, each_in_a_fork
-from generic.judging import Executed, executed_by, items, killer, prepare
+from generic.judging import Executed, executed_by, executed_on_import, items, killer, prepare
 from generic.mutant import Mutant
 from generic.population import drawn
 from generic.results import (
@@ -152,6 +152,8 @@ def _lines(copy: Path, arguments: argparse.Namespace) -> Executed:
             found.take(lines, seconds, numbers)
     left = [number for number in range(len(ids)) if number not in found.seconds]
     found.add(executed(copy, left, arguments.jobs))
+    work = [lambda _: executed_on_import(copy)]
+    [(_, found.on_import)] = each_in_a_fork(work, 1)
     if kept is not None:
         kept.write_bytes(pickle.dumps((code, ids, dict(found.lines), found.seconds)))
     return found

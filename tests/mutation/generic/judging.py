@@ -31,7 +31,7 @@ from conformance.run.selection import Selection
 from generic.mutant import PACKAGE, Mutant
 from generic.tree import adapter_of
 
-__all__ = ["Executed", "executed_by", "items", "killer", "prepare"]
+__all__ = ["Executed", "executed_by", "executed_on_import", "items", "killer", "prepare"]
 
 REVISION = Selection().revision
 REQUEST_SECONDS = 20.0
@@ -98,12 +98,14 @@ class Executed:
         lines: module and line, and the numbers of the items.
         seconds: processor time of each item.
         failed: items that fail the implementation as it is.
+        on_import: lines that are executed when the package is imported.
 
     """
 
     lines: dict[tuple[str, int], set[int]] = field(default_factory=lambda: defaultdict(set))
     seconds: dict[int, float] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
+    on_import: set[tuple[str, int]] = field(default_factory=set)
 
     def add(self, other: Executed) -> None:
         """Take what another process found."""
@@ -126,13 +128,14 @@ class Executed:
     def candidates(self, mutant: Mutant) -> list[int]:
         """Give the numbers of the items that may notice a mutant, the likeliest first.
 
-        Those that execute it; all items, where it is executed when it is imported. Chapters take
+        Those that execute it; all items, where it is executed on import alone. Chapters take
         turns, each beginning with its shortest items.
         """
         near: set[int] = set()
         for line in mutant.executed:
             near |= self.lines.get((mutant.module, line), set())
-        if mutant.executed:
+        at_import = {(mutant.module, line) for line in mutant.executed} & self.on_import
+        if near or (mutant.executed and not at_import):
             return self._in_turns(near)
         for (module, _), numbers in self.lines.items():
             if module == mutant.module:
@@ -182,6 +185,22 @@ def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None])
         for line, contexts in data.contexts_by_lineno(path).items():
             found.lines[module, line] |= {int(name) for name in contexts if name}
     return found
+
+
+def executed_on_import(copy: Path) -> set[tuple[str, int]]:
+    """Import the package, and give the module and number of each line that this executes."""
+    watch = Coverage(data_file=None, include=[f"{copy}/*"], config_file=False)
+    watch.start()
+    try:
+        adapter_of(copy, None)
+    finally:
+        watch.stop()
+    data = watch.get_data()
+    return {
+        (Path(path).relative_to(copy).as_posix(), line)
+        for path in data.measured_files()
+        for line in data.lines(path) or ()
+    }
 
 
 def _watched(watch: Coverage, numbers: Sequence[int], caches: Sequence[object]) -> Iterator[Item]:

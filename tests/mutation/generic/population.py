@@ -20,20 +20,50 @@ from generic.mutant import PACKAGE, Mutant
 
 __all__ = ["LEFT_OUT", "drawn", "population"]
 
+_STORES = "object stores; the gate has local disk alone"
+_CASTS = "casts of rows; those of a request have the types of the table"
+_SQL = "filters as SQL text; every question has a tree as well, which the adapter gives"
+
 LEFT_OUT = {
+    "__init__.py": "public names, loaded when they are asked for",
     "errors.py": "names and messages of refusals; no clause says how to word one",
     "expressions/growth.py": "a bound on memory",
     "expressions/limits.py": "a bound on memory",
+    "expressions/parser.py:_Parser._binary": _SQL,
+    "expressions/render.py:_concatenated": "CONCAT is no function of the standard of SQL",
+    "expressions/sql.py:conjuncts": _SQL,
+    "filters/sql.py": _SQL,
+    "filters/tree.py:_type_of": "literals without a type; those of a request have one",
     "limits.py": "bounds on memory and time",
     "log/checkpoints/bounds.py": "a bound on memory",
+    "model/ranges.py:_shown": "part of a message",
+    "model/wire.py:_kind": "part of a message",
     "parquet/": "bounds on what a damaged Parquet file makes a decoder allocate",
+    "places/place.py:LocalRoot.of_url": "a table named by a URL; a request names a folder",
+    "places/place.py:ObjectRoot": _STORES,
+    "places/policy.py:Policy.other": _STORES,
+    "places/policy.py:opened_as": _STORES,
+    "places/spelling.py:_shown": "part of a message",
+    "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
+    "places/spelling.py:lenient_path": "part of a message",
     "snapshot/checksum.py": "holds a checksum against its version, which no request asks for",
     "snapshot/live_files.py": "a listing for callers in Python, which no request asks for",
+    "snapshot/stats.py:to_struct": "serves snapshot/live_files.py alone",
     "storage/": "disks and object stores; tests/crashes and tests/races let them fail",
     "untrusted.py": "bounds on numbers and nesting in hostile text",
     "write/commit/conflicts.py": "needs another writer at the same time, as tests/races has it",
+    "write/commit/transaction.py:Transaction._is_own_commit": "needs a failing disk",
+    "write/commit/transaction.py:Transaction._rebase": "needs another writer, as tests/races",
+    "write/interop/convert.py:inferred_schema": "a schema of files; a request gives the schema",
+    "write/interop/manifest.py": "manifests for other engines, of which the protocol says nothing",
+    "write/rows/clauses.py:Clauses.whens": "a short form; a request has the clauses",
+    "write/rows/conform.py:_binary": _CASTS,
+    "write/rows/conform.py:_leaf": _CASTS,
+    "write/rows/conform.py:_textual": _CASTS,
+    "write/rows/merge.py:_keys_equal": "a short form; a request has the condition",
 }
-"""Modules that no request of the adapter contract puts to work on what the protocol speaks of."""
+"""Modules that no request of the adapter contract puts to work on what the protocol speaks of;
+after a colon, functions and classes of others."""
 
 _UNTOUCHED = frozenset({"len", "isinstance", "cast", "TypeVar", "NewType", "getLogger"})
 """Calls that stay: the first two mutmut leaves alone as well, the others only name types."""
@@ -75,9 +105,10 @@ class _Finder(cst.CSTVisitor):
 
     METADATA_DEPENDENCIES = (PositionProvider,)
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: frozenset[str]) -> None:
         super().__init__()
         self.found: list[_Spot] = []
+        self._unseen = left_out
         self._statements: list[tuple[int, int]] = []
         self._inner = [False]
         self._names: list[str] = []
@@ -123,8 +154,8 @@ class _Finder(cst.CSTVisitor):
 
     def _left_out(self, node: cst.CSTNode) -> bool:  # noqa: PLR0911  a table of kinds
         match node:
-            case cst.FunctionDef(name=cst.Name(value)):
-                return value in _SHOWN
+            case cst.FunctionDef(name=cst.Name(value)) | cst.ClassDef(name=cst.Name(value)):
+                return value in _SHOWN or ".".join((*self._names, value)) in self._unseen
             case cst.If(test=cst.Name("TYPE_CHECKING")):
                 return True
             case cst.Expr(value=cst.BaseString()):
@@ -153,7 +184,8 @@ def _modules() -> Iterator[Path]:
 @cache
 def _spots(path: Path) -> tuple[cst.Module, tuple[_Spot, ...]]:
     wrapper = MetadataWrapper(cst.parse_module(path.read_text()))
-    finder = _Finder()
+    start = f"{path.relative_to(PACKAGE).as_posix()}:"
+    finder = _Finder(frozenset(n.removeprefix(start) for n in LEFT_OUT if n.startswith(start)))
     wrapper.visit(finder)
     return wrapper.module, tuple(finder.found)
 

@@ -15,8 +15,12 @@ import pytest
 
 from conformance.base.faults import SelectionError
 from conformance.pipeline.audit import job, run_audit_job
+from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.places import tables_of
+from conformance.pipeline.audit.sizes import Size, buckets_for
+from conformance.pipeline.audit.table import sizes_of
+from conformance.pipeline.spread import in_this_process
 
 
 def _lake(root: Path) -> Any:
@@ -156,9 +160,19 @@ def test_a_dry_run_writes_nothing(
 
 
 def test_a_large_table_is_a_part_of_its_own() -> None:
-    options = job._parser().parse_args(["x", "--large=1"])
-    sized = [("a", 5), ("b", 2 << 20), ("c", -1)]
-    assert job._parts(sized, options, 2) == [[("b", 2 << 20)], [("a", 5), ("c", -1)]]
+    options = job._parser().parse_args(["x", "--large=10"])
+    a, b, c = ("a", Size(50, 5)), ("b", Size(100, 10)), ("c", Size())
+    assert job._parts([a, b, c], options, 2) == [[b], [a, c]]
+
+
+def test_sidecars_count_for_the_size_of_a_log(tmp_path: Path) -> None:
+    lake = _lake(tmp_path / "table")
+    before = sizes_of(in_this_process, Options(), [str(lake.root)])[0]
+    lake.write("_sidecars/one.parquet", b"x" * 30_000_000)
+    (after,) = sizes_of(in_this_process, Options(), [str(lake.root)])
+    assert after.bytes == before.bytes + 30_000_000
+    assert after.actions == before.actions + 1_000_000
+    assert buckets_for(after) == 2
 
 
 def test_an_outcome_has_the_status_of_its_gravest_finding() -> None:

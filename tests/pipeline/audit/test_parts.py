@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit_faults import loaded, planted
+from work_here import compared
 
 from conformance.audit import AuditError, Finding, audit
 from conformance.pipeline.audit.buckets import Options
@@ -18,22 +19,6 @@ AUDIT = Path(__file__).parents[2] / "audit"
 CORPUS = AUDIT.parents[1] / "golden-tables"
 CHAPTERS = sorted({path.parent.name for path in CORPUS.glob("*/*/") if path.is_dir()})
 FAULTS = {name: plant for name, _, plant in planted()}
-
-
-def compared(findings: Iterable[Finding]) -> list[Any]:
-    """Return findings less their order, and that of their places."""
-    return sorted(
-        (
-            x.requirement,
-            x.severity,
-            x.message,
-            x.hint,
-            x.limit,
-            x.count,
-            sorted(x.places or [x.place]),
-        )
-        for x in findings
-    )
 
 
 def _either(work: Callable[[], list[Finding]]) -> Any:

@@ -4,7 +4,8 @@
 
 * ``commit N``, with an action and its number among those of the commit: lines of text,
 * ``compaction``, ``json checkpoint``: the same with an action,
-* ``checkpoint``, ``sidecar``, ``part``: rows of Parquet, with an action and its number,
+* ``checkpoint``, ``sidecar``, ``part``, ``next part``: rows of Parquet, with an action and its
+  number,
 * ``text NAME``: the text of a file of the log,
 * ``log``, ``root``: names of files below ``_delta_log`` or the table,
 * ``file N``, ``change file N``: the columns of what the first add, or cdc, of a commit names,
@@ -154,6 +155,7 @@ _PLACES: Mapping[str, Callable[[Path, list[str], _How], None]] = {
     "json checkpoint": _text("*.checkpoint.*.json"),
     "checkpoint": _rows("*.checkpoint*.parquet"),
     "part": _rows("*.checkpoint.0000000001.*.parquet"),
+    "next part": _rows("*.checkpoint.0000000002.*.parquet"),
     "sidecar": _rows("_sidecars/*.parquet"),
     "text": lambda root, words, how: edit_text(_log(root, expand(words[0])), how),
     "log": lambda root, _, how: edit_files(root / "_delta_log", how),

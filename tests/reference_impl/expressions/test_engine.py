@@ -96,7 +96,7 @@ def test_every_connection_has_the_locked_settings() -> None:
         "TimeZone": "UTC",
     }
     for limits in (Limits(), Limits(sql_memory=64 << 20)):
-        with within_limits(limits), connect() as connection:
+        with within_limits(limits, "test"), connect() as connection:
             found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
             assert {name: found[name] for name in wanted} == wanted
             assert found["memory_limit"] == (
@@ -122,7 +122,7 @@ def test_a_statement_that_a_table_carries_is_refused(statement: str, tmp_path: P
 def test_an_expression_that_takes_too_long_is_stopped() -> None:
     rows = pa.table({"a": pa.array(range(100_000), pa.int64())})
     pair = parse_pair(NEVER, {"target": A, "source": A})
-    with within_limits(FAST), pytest.raises(LimitExceeded) as caught:
+    with within_limits(FAST, "test"), pytest.raises(LimitExceeded) as caught:
         pair.join(rows, rows)
     assert caught.value.limit == "sql_seconds"
     small = rows.slice(0, 10)
@@ -140,7 +140,7 @@ def test_an_interrupt_ends_a_running_expression() -> None:
 def test_a_join_beyond_the_memory_is_stopped() -> None:
     rows = pa.table({"a": pa.array(range(20_000), pa.int64())})
     pair = parse_pair("target.a = target.a", {"target": A, "source": A})
-    with within_limits(Limits(sql_memory=32 << 20)), pytest.raises(LimitExceeded) as caught:
+    with within_limits(Limits(sql_memory=32 << 20), "test"), pytest.raises(LimitExceeded) as caught:
         pair.join(rows, rows)
     assert caught.value.limit == "sql_memory"
 
@@ -163,7 +163,7 @@ def test_text_that_outgrows_the_memory_is_refused_before_it_is_built(text: str) 
 def test_a_result_beyond_the_limit_is_refused() -> None:
     rows = pa.table({"a": pa.array([1] * 300_000, pa.int8())})
     expression = parse_expression(f"concat('{'x' * 1_000}', 'y')", from_arrow(rows.schema))
-    with within_limits(Limits(sql_result=1 << 20)), pytest.raises(LimitExceeded) as caught:
+    with within_limits(Limits(sql_result=1 << 20), "test"), pytest.raises(LimitExceeded) as caught:
         expression.evaluate(rows)
     assert caught.value.limit == "sql_result"
 

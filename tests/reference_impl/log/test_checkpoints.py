@@ -250,6 +250,33 @@ def test_a_sidecar_that_is_named_often_is_not_read_as_often(
     assert 0 < len(opened) < 10
 
 
+def test_an_empty_sidecar_that_is_named_20000_times_costs_no_more_than_one(
+    log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol, metadata = _v2(log)
+    log.commit(protocol, metadata, log.add("f"))
+    size = log.parquet("_sidecars/s.parquet", log.add("f"))
+    pq.write_table(
+        pq.read_table(log.directory / "_sidecars/s.parquet").slice(1),
+        log.directory / "_sidecars/s.parquet",
+    )
+    sidecar = {"sidecar": {"path": "s.parquet", "sizeInBytes": size, "modificationTime": 1}}
+    rows = [_identity(0), protocol, metadata, log.add("f"), *[sidecar] * 20_000]
+    log.raw(f"{0:020d}.checkpoint.{UUID}.json", log.lines(*rows))
+    _forget(log, 0)
+    asked: list[str] = []
+
+    def counted(name: str) -> Any:
+        real = getattr(LocalStorage, name)
+        return lambda self, path, *more: asked.append(path) or real(self, path, *more)
+
+    for name in ("open_input", "head", "get_range"):
+        monkeypatch.setattr(LocalStorage, name, counted(name))
+    assert log.paths() == ["f"]
+    audit(str(log.directory.parent), data=False)
+    assert 0 < len([path for path in asked if "_sidecars" in path]) < 10
+
+
 def test_a_classic_name_may_hold_v2_content(log: Any) -> None:
     protocol, metadata = _v2(log)
     log.commit(protocol, metadata)

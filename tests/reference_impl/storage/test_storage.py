@@ -80,7 +80,7 @@ def test_a_file_that_would_have_to_be_waited_for_is_empty(tmp_path: Path) -> Non
 
 def test_a_file_beyond_the_limit_is_not_read_as_a_whole(storage: Storage) -> None:
     storage.put("a", b"12345")
-    with within_limits(Limits(log_file=4)), pytest.raises(FileTooLarge) as caught:
+    with within_limits(Limits(log_file=4), "test"), pytest.raises(FileTooLarge) as caught:
         storage.get("a")
     assert (caught.value.path, caught.value.limit, caught.value.allowed) == ("a", "log_file", 4)
 

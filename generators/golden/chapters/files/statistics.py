@@ -115,6 +115,59 @@ def _contest(
     )
 
 
+_KINDS = struct(
+    field("id", "long"),
+    field("b", "byte"),
+    field("i", "integer"),
+    field("d", "decimal(9,2)"),
+)
+
+_OTHER_TYPES: Mapping[str, Filter] = {
+    "long-in-byte": compare("b", "=", 5, "long"),
+    "beyond-byte": compare("b", "<", 300, "long"),
+    "below-byte": compare("b", ">", -300, "integer"),
+    "byte-in-integer": compare("i", ">=", 6, "byte"),
+    "beyond-integer": compare("i", "<>", 2**40, "long"),
+    "long-in-decimal": compare("d", ">", 5, "long"),
+    "integer-in-decimal": compare("d", "=", 7, "integer"),
+    "finer-decimal": compare("d", "<", Decimal("5.255"), "decimal(10,3)"),
+    "wider-decimal": compare("d", "<=", Decimal("12345678901.5"), "decimal(20,1)"),
+    "decimal-in-integer": compare("i", "<", Decimal("5.5"), "decimal(5,1)"),
+    "decimal-in-long": compare("id", ">", Decimal("19.5"), "decimal(5,1)"),
+    "in-longs": is_in("b", [5, 300, None], "long"),
+    "null": compare("b", "=", None, "long"),
+    "not-null": negate(compare("d", "<", None, "integer")),
+}
+
+
+@STATISTICS.case(
+    "literals-of-other-types",
+    "Filters compare numbers of different types as numbers",
+    "STAT-006 STAT-012",
+)
+def _literals(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _KINDS, seed=case.info.id)
+    table.create()
+    for start, values in (
+        (0, (1, 2, 3)),
+        (10, (4, 5, 6)),
+        (20, (7, 8, 127)),
+        (30, (None, 5, -128)),
+    ):
+        rows = [
+            {
+                "id": start + number,
+                "b": value,
+                "i": None if value is None else value * 2,
+                "d": None if value is None else Decimal(value) + Decimal("0.25") * (number % 2),
+            }
+            for number, value in enumerate(values)
+        ]
+        table.commit(add(table.file(rows)))
+    publish(case, table, versions=[])
+    _probes(case, table, _OTHER_TYPES)
+
+
 _BROKEN: Mapping[str, tuple[str, str]] = {
     "empty-text": ("Statistics that are an empty text lose no row", ""),
     "not-json": ("Statistics that are no JSON lose no row", "{numRecords"),
@@ -286,6 +339,7 @@ def _timestamps(case: CaseWriter) -> None:
         "equal": compare("t", "=", fine, "timestamp"),
         "above-millisecond": compare("t", ">", utc(2024, 1, 1, 0, 0, 0, 123000), "timestamp"),
         "from-microsecond": compare("t", ">=", fine, "timestamp"),
+        "unequal-millisecond": compare("t", "<>", utc(2024, 1, 1, 0, 0, 0, 123000), "timestamp"),
         "early-equal": compare("t", "=", early, "timestamp"),
         "early-above": compare("t", ">", utc(1969, 12, 31, 23, 59, 59, 999000), "timestamp"),
     }

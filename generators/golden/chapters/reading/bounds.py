@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
 from generators.golden.cases.case import Accepted, CaseWriter
@@ -124,6 +125,68 @@ for _name, _of in _ENDS.items():
         since="2025" if _of.features else None,
         features=_of.features,
     )
+
+
+def _spread(case: CaseWriter, ends: _Ends) -> None:
+    schema = struct(field("id", "long"), field("v", ends.type))
+    options: dict[str, Any] = {}
+    if ends.features:
+        options["protocol"] = feature_protocol(ends.features)
+    table = GoldenTable(case.delta, schema, seed=case.info.id, **options)
+    table.create()
+    values = sorted(ends.values)
+    for number, pair in enumerate(pairwise(values)):
+        rows = [{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)]
+        table.commit(add(table.file(rows)))
+    publish(case, table, versions=[])
+    for number in (0, 1, len(values) - 1):
+        value, title = values[number], "A file whose bound is asked for holds another value, too"
+        probes = {
+            "unequal": compare("v", "<>", value, ends.type),
+            "from": compare("v", ">=", value, ends.type),
+            "to": compare("v", "<=", value, ends.type),
+            "not-in": negate(is_in("v", [value], ends.type)),
+        }
+        for slug, probe in probes.items():
+            filtered(case, table, f"{slug}-{number}", probe, title)
+
+
+for _name, _of in _ENDS.items():
+    BOUNDS.define(
+        f"spread-of-{_name}",
+        f"Files of several {_of.type} values are found by either bound",
+        "STAT-012 STAT-006",
+        partial(_spread, ends=_of),
+        since="2025" if _of.features else None,
+        features=_of.features,
+    )
+
+
+@BOUNDS.case(
+    "float-shortest-bounds",
+    "A bound of a float column is a float, however few digits spell it",
+    "STAT-012 STAT-006",
+)
+def _shortest(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "float"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    spelled = (0.1, 0.7, -0.3, 16777216.0, 1.1e-38)
+    for number, text in enumerate(spelled):
+        statistics = {
+            "numRecords": 1,
+            "minValues": {"id": number, "v": text},
+            "maxValues": {"id": number, "v": text},
+            "nullCount": {"id": 0, "v": 0},
+        }
+        row = {"id": number, "v": _single(text)}
+        table.commit(add(table.file([row], statistics=statistics)))
+    publish(case, table, versions=[])
+    for number, text in enumerate(spelled):
+        title = "No other float is meant by these digits"
+        for slug, operator in (("equal", "="), ("from", ">="), ("to", "<=")):
+            probe = compare("v", operator, _single(text), "float")
+            filtered(case, table, f"{slug}-{number}", probe, title)
 
 
 _ORDERED: Final[Mapping[tuple[str, float], tuple[int, ...]]] = {

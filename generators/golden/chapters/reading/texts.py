@@ -1,8 +1,9 @@
 """Cases of texts that look alike: paths, values and numbers that may not be made equal.
 
-Serves "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers" and "Type
-Widening". A reader that normalises Unicode, folds case, pads, takes a path for a URL with a
-query or lets a number pass through a double or a decimal text gives another answer.
+Serves "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers", "Type
+Widening" and "Partition Value Serialization". A reader that normalises Unicode, folds case, pads,
+takes a path for a URL with a query or lets a number pass through a double or a decimal text gives
+another answer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
+from generators.materialise.data.paths import encode_path
 from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 
@@ -24,6 +26,7 @@ __all__ = ["CHAPTERS"]
 
 PATHS: Final = Chapter("add-file-and-remove-file")
 VALUES: Final = Chapter("per-file-statistics")
+PARTITIONS: Final = Chapter("partition-value-serialization")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
 
@@ -57,6 +60,37 @@ def _paths(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@PATHS.case(
+    "remove-look-alikes",
+    "A removed path that looks like another one removes nothing of it",
+    "REM-002 REC-006 ADD-003",
+)
+def _removed(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    # No removed file was ever there, so that file systems that fold names hold all that are.
+    pairs = {
+        f"composed-{_COMPOSED}.parquet": f"composed-{_DECOMPOSED}.parquet",
+        f"decomposed-{_DECOMPOSED}.parquet": f"decomposed-{_COMPOSED}.parquet",
+        "plus+plus.parquet": "plus plus.parquet",
+        "two words.parquet": "two+words.parquet",
+        "asked.parquet?x=1": "asked.parquet",
+        "part.parquet#1": "part.parquet",
+        "plain.parquet": "plain.parquet?x=1",
+        "bare.parquet": "bare.parquet#1",
+        "semi.parquet;1": "semi.parquet",
+        "blank.parquet": "blank.parquet ",
+        "suffix.parquet": "suffix",
+        "narrow.parquet": "\uff4earrow.parquet",
+        "deep/inner.parquet": "inner.parquet",
+        "percent%41.parquet": "percentA.parquet",
+    }
+    kept = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(pairs)]
+    table.create(*(add(file) for file in kept))
+    gone = zip(kept, pairs.values(), strict=True)
+    table.commit(*(remove(file, path=encode_path(name)) for file, name in gone), operation="DELETE")
+    publish(case, table)
+
+
 @VALUES.case(
     "look-alike-texts", "Texts that look alike are values of their own", "STAT-012 STAT-006"
 )
@@ -85,6 +119,31 @@ def _texts(case: CaseWriter) -> None:
         title = "A text is equal to itself alone"
         filtered(case, table, f"equal-{number}", compare("s", "=", text, "string"), title)
         filtered(case, table, f"unequal-{number}", compare("s", "<>", text, "string"), title)
+    for number, text in enumerate(texts):
+        title = "Texts are in the order of their characters"
+        filtered(case, table, f"above-{number}", compare("s", ">", text, "string"), title)
+        filtered(case, table, f"below-{number}", compare("s", "<", text, "string"), title)
+
+
+@PARTITIONS.case(
+    "look-alike-values",
+    "Partition values that look alike are values of their own",
+    "PART-003 PART-001",
+)
+def _values(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", "string"))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    texts = (f"e {_COMPOSED}", f"e {_DECOMPOSED}", "a", "\uff41", "a\u200b", "1", "1.0", "01", "+1")
+    # File systems may fold names: no file lies in a folder of its value.
+    files = [
+        table.file([{"id": number}], partition={"p": text}, path=f"file-{number}.parquet")
+        for number, text in enumerate(texts)
+    ]
+    table.create(*(add(file) for file in files))
+    publish(case, table)
+    for number, text in enumerate(texts):
+        title = "A partition value is equal to itself alone"
+        filtered(case, table, f"equal-{number}", compare("p", "=", text, "string"), title)
 
 
 @TRANSACTIONS.case(
@@ -134,4 +193,4 @@ def _inexact(case: CaseWriter) -> None:
         filtered(case, table, f"equal-{number}", probe, title)
 
 
-CHAPTERS = (PATHS, VALUES, TRANSACTIONS, WIDENING)
+CHAPTERS = (PATHS, VALUES, PARTITIONS, TRANSACTIONS, WIDENING)

@@ -1,4 +1,4 @@
-"""Cases of features that change types: widening, timestamps without zone, void and variant."""
+"""Cases of features that change types: widening, timestamps without zone and void."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
-from generators.golden.cases.publish import describe, earlier_spec, filtered, projected, publish
-from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add, feature_protocol
+from generators.golden.cases.publish import describe, earlier_spec, filtered, publish
+from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
-from generators.materialise.data.data_files import write_parquet
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -26,10 +23,6 @@ __all__ = ["CHAPTERS"]
 WIDENING = Chapter("type-widening", since="upstream", features=("typeWidening",))
 ZONELESS = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
 VOID = Chapter("void-type")
-SHREDDING = Chapter(
-    "variant-shredding", since="upstream", features=("variantShredding", "variantType")
-)
-VARIANT = Chapter("variant-type", since="upstream", features=("variantType",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,126 +358,6 @@ def _void_typed(case: CaseWriter) -> None:
     case.read("read-latest", table.schema, rows, title="Old rows have null in the column")
 
 
-# Variant.
-
-_VARIANT = struct(field("id", "long"), field("v", "variant"))
-_METADATA = b"\x01\x00\x00"  # version 1, an empty dictionary
-_ENCODED: Sequence[bytes | None] = (
-    b"\x00",  # null
-    b"\x04",  # true
-    b"\x0c\x07",  # the byte 7
-    b"\x09hi",  # the short string "hi"
-    b"\x03\x02\x00\x02\x04\x0c\x01\x0c\x02",  # the array [1, 2]
-    None,  # no variant at all
-)
-
-
-def _variant_table(case: CaseWriter) -> GoldenTable:
-    protocol = feature_protocol(["variantType"])
-    return GoldenTable(case.delta, _VARIANT, seed=case.info.id, protocol=protocol)
-
-
-def _register_variants(
-    table: GoldenTable, start: int, stored: Any, values: Sequence[Any]
-) -> DataFile:
-    """Write a file of ids and stored variants; ``values`` are what they stand for."""
-    ids = list(range(start, start + len(values)))
-    name = f"part-{table.unique_name('variant')}.parquet"
-    data = pa.table({"id": pa.array(ids, pa.int64()), "v": stored})
-    body = {
-        "path": name,
-        "partitionValues": {},
-        "size": write_parquet(table.root / name, data),
-        "modificationTime": EPOCH,
-        "dataChange": True,
-    }
-    rows = tuple({"id": n, "v": value} for n, value in zip(ids, values, strict=True))
-    return table.register(DataFile(body, rows, table.schema))
-
-
-def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataFile:
-    """Write a file of every encoded value, the group's members in the given order."""
-    values = [None if each is None else {"metadata": _METADATA, "value": each} for each in _ENCODED]
-    members = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in order])
-    return _register_variants(table, start, pa.array(values, members), values)
-
-
-@VARIANT.case(
-    "unshredded", "An unshredded variant keeps its values", "VAR-001 VAR-002 VAR-004 VAR-005"
-)
-def _unshredded(case: CaseWriter) -> None:
-    table = _variant_table(case)
-    table.create(add(_variant_file(table, 0, ("value", "metadata"))))
-    case.judged["read-latest"] = "VAR-005"
-    publish(case, table)
-    projected(case, table, "project-id", ["id"], "The other columns are read alone")
-
-
-@VARIANT.case("member-order", "The members of a variant come in either order", "VAR-003 VAR-004")
-def _member_order(case: CaseWriter) -> None:
-    table = _variant_table(case)
-    table.create(add(_variant_file(table, 0, ("value", "metadata"))))
-    table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
-    publish(case, table)
-
-
-@VARIANT.case(
-    "without-feature", "A variant column without its feature is invalid", "VAR-001", features=()
-)
-def _variant_unlisted(case: CaseWriter) -> None:
-    table = GoldenTable(case.delta, _VARIANT, seed=case.info.id)
-    table.create(add(_variant_file(table, 0, ("value", "metadata"))))
-    describe(case, table)
-    refusal = Refusal("invalid_table", "load", "VAR-001")
-    refused = Accepted("refused", "the type needs its feature", refusal=refusal)
-    read = Accepted("read", "a reader that knows the type reads it", rows=table.rows())
-    title = "The table is refused or read"
-    case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
-
-
-@VARIANT.case("partition-column", "A variant is no partition column", "VAR-006")
-def _variant_partition(case: CaseWriter) -> None:
-    table = _variant_table(case)
-    table.create()
-    describe(case, table)
-    table.commit(table.metadata(partitionColumns=["v"]))
-    refusal = Refusal("invalid_table", "load", "VAR-006")
-    refused = Accepted("refused", "a variant cannot be a partition column", refusal=refusal)
-    read = Accepted("read", "without files there is nothing to read wrong", rows=[])
-    title = "The table is refused, or empty"
-    case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
-
-
-@SHREDDING.case(
-    "typed-and-untyped",
-    "Shredded and unshredded values read alike",
-    "SHRED-003 SHRED-004 SHRED-006",
-)
-def _shredded(case: CaseWriter) -> None:
-    protocol = feature_protocol(["variantShredding", "variantType"])
-    properties = {"delta.enableVariantShredding": "true"}
-    table = GoldenTable(
-        case.delta, _VARIANT, seed=case.info.id, protocol=protocol, properties=properties
-    )
-    # Per row: the untyped rest, the typed value, and the encoding of the whole.
-    parts = ((None, 7, b"\x0c\x07"), (b"\x09hi", None, b"\x09hi"), (None, -1, b"\x0c\xff"))
-    members = pa.struct(
-        [
-            pa.field("metadata", pa.binary(), nullable=False),
-            pa.field("value", pa.binary()),
-            pa.field("typed_value", pa.int64()),
-        ]
-    )
-    stored = [
-        {"metadata": _METADATA, "value": rest, "typed_value": typed} for rest, typed, _ in parts
-    ]
-    values = [{"metadata": _METADATA, "value": whole} for _, _, whole in parts]
-    shredded = _register_variants(table, 0, pa.array([*stored, None], members), [*values, None])
-    table.create(add(shredded))
-    table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
-    publish(case, table)
-
-
 @WIDENING.case(
     "without-feature", "Widened files without the feature are contested", "TW-001", features=()
 )
@@ -501,4 +374,4 @@ def _widening_unlisted(case: CaseWriter) -> None:
     case.contest("read", "read-latest", [refused, read], title=title, schema=table.schema)
 
 
-CHAPTERS = (WIDENING, ZONELESS, VOID, VARIANT, SHREDDING)
+CHAPTERS = (WIDENING, ZONELESS, VOID)

@@ -22,6 +22,7 @@ from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits
+from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import assign_column_mapping, field, struct
 
 __all__ = ["CHAPTERS"]
@@ -136,6 +137,17 @@ def _default(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
+@TRACKING.case("last-ids", "Row ids reach to the end of 64 bits", "RT-026 RT-024 RT-005")
+def _last(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    tracked.next_id = 2**63 - 3
+    table = tracked.table
+    table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
+    case.judged["row-ids-v0"] = "RT-026"
+    publish(case, table)
+    tracked.ask(case, [0])
+
+
 @TRACKING.case(
     "materialised-ids",
     "Materialised ids and versions come before default ones",
@@ -228,6 +240,28 @@ def _checkpoint(case: CaseWriter) -> None:
     drop_commits(table.root, 1)
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
     tracked.ask(case, [1, 2])
+
+
+@TRACKING.case(
+    "ids-in-compaction", "A log compaction keeps base ids and default versions", "RT-031 COMP-012"
+)
+def _compaction(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 3))
+    table.create(add(first), tracked.mark())
+    second = tracked.file(_numbered(10, 2))
+    table.commit(add(second), tracked.mark())
+    moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
+    bodies = [
+        [a for a in table.actions[v] if not isinstance(a, str) and "commitInfo" not in a]
+        for v in (1, 2)
+    ]
+    write_compaction(table.root, 1, 2, bodies)
+    publish(case, table, versions=[2, 3])
+    tracked.ask(case, [2, 3])
 
 
 @TRACKING.case(

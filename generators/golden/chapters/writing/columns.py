@@ -108,6 +108,18 @@ def _columns(case: CaseWriter) -> None:
 
 
 @MAPPING.case(
+    "write-columns-kept",
+    "A change of columns leaves the properties of the table alone",
+    "META-011 SCH-037",
+)
+def _columns_kept(case: CaseWriter) -> None:
+    properties = {**_MAPPED, "team": "a", "delta.dataSkippingNumIndexedCols": "2"}
+    recipe = Recipe(_TOLD, (), properties, ("columnMapping",)).append(_pairs(1, 2))
+    recipe.add_column(field("extra", "long")).rename_column("name", "label")
+    recipe.drop_column("extra").append([{"id": 3, "label": "c"}]).publish(case)
+
+
+@MAPPING.case(
     "write-rename-partition",
     "A partition column that is renamed keeps its values",
     "CM-014 CM-016",

@@ -123,11 +123,54 @@ _EXACT: Final = (
     ("CAST('2.50' AS DECIMAL(5, 2)) - a", [Decimal(v) for v in ("1.50", "1.50", "5.50")] + [_N]),
 )
 
+_BOUNDS: Final = (
+    ("-9223372036854775808", [-(2**63)] * 4),
+    ("9223372036854775807", [2**63 - 1] * 4),
+    ("-2147483649 + a", [-(2**31), -(2**31), -(2**31) - 4, _N]),
+)
+
+_FLOATS: Final = (
+    ("1.5E0 * a", [1.5, 1.5, -4.5, _N]),
+    ("25E-2 + a", [1.25, 1.25, -2.75, _N]),
+    ("CAST(a AS DOUBLE) - 5E-1", [0.5, 0.5, -3.5, _N]),
+    ("CAST('-1.25' AS DOUBLE)", [-1.25] * 4),
+)
+
+_SPELLED: Final = (
+    ("`a` = `b`", [_T, _F, _F, _N]),
+    ("a = b and t", [_T, _F, _F, _N]),
+    ("a = b -- as in b\nAND t", [_T, _F, _F, _N]),
+    ("/* a = 7 */ a < b OR /* b */ t", [_T, _T, _T, _N]),
+    ("s <> 'two\nlines'", [_T, _T, _T, _N]),
+    ("a * 15e-1 < 0.0", [_F, _F, _T, _N]),
+    ("((a)) in (1,2)", [_T, _T, _F, _N]),
+)
+
+_FIELDS: Final = (
+    ("st.x + 1", [2, 2, -2, _N]),
+    ("st.deep.y", [5, _N, 7, _N]),
+    ("st.x + st.deep.y * 2", [11, _N, 11, _N]),
+    ("COALESCE(st.deep.y, a)", [5, 1, 7, _N]),
+)
+
 _SETS: Final = (
     ("logic", "logic of three values", "boolean", _LOGIC),
     ("numbers", "arithmetic, CASE and casts", "long", _NUMBERS),
     ("texts", "text", "string", _TEXTS),
     ("exact", "decimals", "decimal(10,2)", _EXACT),
+    ("spelled", "any spelling", "boolean", _SPELLED),
+    ("bounds", "the least and greatest long", "long", _BOUNDS),
+    ("floats", "doubles", "double", _FLOATS),
+    ("fields", "fields of structs", "long", _FIELDS),
+)
+
+
+_NESTED: Final = struct(field("x", "long"), field("deep", struct(field("y", "long"))))
+_STRUCTS: Final[tuple[dict[str, Any] | None, ...]] = (
+    {"x": 1, "deep": {"y": 5}},
+    {"x": 1, "deep": None},
+    {"x": -3, "deep": {"y": 7}},
+    None,
 )
 
 
@@ -141,7 +184,11 @@ def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter
         {**row, **{f"g{at}": values[number] for at, (_, values) in enumerate(expressions)}}
         for number, row in enumerate(_ROWS)
     ]
-    recipe = Recipe(struct(*_GIVEN, *columns), features=("generatedColumns",)).append(rows[:1])
+    given: tuple[Any, ...] = _GIVEN
+    if expressions is _FIELDS:
+        given = (*_GIVEN, field("st", _NESTED))
+        rows = [{**row, "st": value} for row, value in zip(rows, _STRUCTS, strict=True)]
+    recipe = Recipe(struct(*given, *columns), features=("generatedColumns",)).append(rows[:1])
     if broken is None:
         recipe.append(rows[1:]).publish(case)
         return

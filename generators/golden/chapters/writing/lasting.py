@@ -114,6 +114,18 @@ def _compacted(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 6, "long")).publish(case)
 
 
+@COMPACTION.case(
+    "write-compaction-of-features",
+    "A log compaction keeps the protocol that its range brings",
+    "COMP-004",
+    features=("vacuumProtocolCheck",),
+)
+def _compacted_features(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, features=("appendOnly",)).append(_pairs(1)).append(_pairs(2))
+    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(_pairs(3))
+    recipe.keep("compact_log", version=False, start=1, end=4).append(_pairs(4)).publish(case)
+
+
 @WIDENING.case(
     "write-widen-twice", "Every change of a column's type stays on record", "TW-009 TW-012"
 )

@@ -239,6 +239,28 @@ def _void(case: CaseWriter) -> None:
     recipe.append([{"id": 4, "v": "x", "s": None}]).publish(case)
 
 
+@VOID.case("write-void-within", "void fields of structs are in no file", "VOID-001")
+def _void_within(case: CaseWriter) -> None:
+    deep = struct(field("v", "void"), field("b", "string"), field("w", "void"))
+    outer = struct(field("v", "void"), field("a", "long"), field("deep", deep))
+    schema = struct(
+        field("id", "long"), field("s", outer), field("plain", struct(field("a", "long")))
+    )
+    inner = {"v": None, "b": "x", "w": None}
+    recipe = Recipe(schema)
+    recipe.append(
+        [
+            {"id": 1, "s": {"v": None, "a": 1, "deep": inner}, "plain": {"a": 5}},
+            {"id": 2, "s": None, "plain": None},
+            {"id": 3, "s": {"v": None, "a": None, "deep": None}, "plain": {"a": None}},
+        ]
+    )
+    recipe.append(
+        [{"id": 4, "s": {"v": None, "a": 4, "deep": {**inner, "b": None}}, "plain": None}]
+    )
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
 for _name, _title, _schema, _id in (
     (
         "array",

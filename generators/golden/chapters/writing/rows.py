@@ -14,7 +14,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import all_of, any_of, compare, is_in, is_null, negate
 from generators.golden.cases.recipes import Recipe
 from generators.golden.chapters.files.types import local, utc
-from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -345,6 +345,19 @@ def _long_strings(case: CaseWriter) -> None:
     recipe.delete(compare("name", "=", _TEXTS[1], "string")).publish(case)
 
 
+_CUT: Final = ("ab" * 20, "\ud7ff" * 33, "a" * 31 + "\U0010ffff" * 5, "x" * 31 + "yz")
+
+
+@STATISTICS.case(
+    "write-cut-strings", "Bounds of strings that are cut hold whatever stands there", "STAT-012"
+)
+def _cut_strings(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR)
+    for number, text in enumerate(_CUT):
+        recipe.append([{"id": number, "name": text}, {"id": number, "name": text[:32]}])
+    recipe.delete(compare("name", "=", _CUT[0], "string")).publish(case)
+
+
 @STATISTICS.case("write-odd-numbers", "NaN, infinities and zeros keep bounds sound", "STAT-012")
 def _odd_numbers(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
@@ -467,6 +480,36 @@ def _null_refused(case: CaseWriter) -> None:
     refusal = Refusal("constraint", "commit", "SCH-025")
     recipe = Recipe(_STRICT).append(_pairs(1)).append([{"id": None, "name": "x"}])
     recipe.publish(case, refusal=refusal)
+
+
+_STRICT_WITHIN: Final[dict[str, tuple[str, DataType, Any, Any]]] = {
+    "field": ("SCH-025", struct(field("x", "long", nullable=False)), {"x": 1}, {"x": None}),
+    "element": ("SCH-031", array("long", contains_null=False), [1], [1, None]),
+    "value": (
+        "SCH-035",
+        map_of("string", "long", value_contains_null=False),
+        {"a": 1},
+        {"a": 1, "b": None},
+    ),
+}
+"""Types that have no null inside, each with what declares it, a value, and one with a null."""
+
+
+def _null_within_refused(case: CaseWriter, of: str) -> None:
+    requirement, kind, sound, broken = _STRICT_WITHIN[of]
+    recipe = Recipe(struct(field("id", "long"), field("within", kind)))
+    recipe.append([{"id": 1, "within": sound}, {"id": 2, "within": None}])
+    recipe.append([{"id": 3, "within": broken}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
+
+
+for _name, (_requirement, *_) in _STRICT_WITHIN.items():
+    SCHEMA.define(
+        f"write-null-{_name}-refused",
+        f"A null {_name} inside a column that has none is refused",
+        _requirement,
+        partial(_null_within_refused, of=_name),
+    )
 
 
 @LOG.case(

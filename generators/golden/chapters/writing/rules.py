@@ -10,7 +10,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import Recipe
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import Struct, array, field, struct
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -210,6 +210,29 @@ def _write_within(case: CaseWriter) -> None:
     values = [each["v"] for each in _variants(2, 5)]
     recipe = Recipe(schema, features=("variantType",))
     recipe.append([{"id": 1, "l": [*values, None]}, {"id": 2, "l": None}])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@VARIANT.case(
+    "write-variants-in-structs", "Variants are written within structs and maps", "VAR-003"
+)
+def _write_in_structs(case: CaseWriter) -> None:
+    pair = struct(field("v", "variant"), field("n", "long"))
+    schema = struct(
+        field("id", "long"),
+        field("s", struct(field("p", pair), field("m", map_of("string", "variant")))),
+    )
+    values = [each["v"] for each in _variants(*range(6))]
+    recipe = Recipe(schema, features=("variantType",))
+    recipe.append(
+        [
+            {"id": 1, "s": {"p": {"v": values[3], "n": 7}, "m": {"a": values[2], "b": None}}},
+            {"id": 2, "s": {"p": None, "m": None}},
+            {"id": 3, "s": None},
+            {"id": 4, "s": {"p": {"v": None, "n": 8}, "m": {}}},
+            {"id": 5, "s": {"p": {"v": values[5], "n": None}, "m": {"c": values[4]}}},
+        ]
+    )
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 

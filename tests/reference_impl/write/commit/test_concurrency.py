@@ -20,6 +20,7 @@ from reference_impl.errors import (
     ConcurrentMetadataChange,
     ConcurrentProtocolChange,
     ConcurrentTransaction,
+    StorageFailed,
 )
 from reference_impl.storage import LocalStorage
 
@@ -155,7 +156,7 @@ class Broken(LocalStorage):
 
 def test_a_commit_that_fails_leaves_the_table_as_it_was(table: Table) -> None:
     broken = Table(Broken(Path(table.storage.location)))
-    with pytest.raises(PermissionError):
+    with pytest.raises(StorageFailed):
         broken.append(rows(4))
     assert table.append(rows(5)) == 3
 

@@ -1,0 +1,62 @@
+"""Messages of verdicts: without what depends on the machine, and compared without what is chance.
+
+Serves every section of the protocol. What an engine says names temporary folders, addresses, its
+own installation, the thread that it ran on, or the file that it happened to meet first. Two runs
+of one release say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+__all__ = ["LONGEST", "alike", "stable"]
+
+LONGEST: Final = 400
+"""Characters of a message that are kept."""
+
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_TRACE: Final = re.compile(r"\s*(Stack Trace:|stack backtrace:|(?<=\s)0: <.*?\s1: ).*", re.DOTALL)
+_INSTALLED: Final = re.compile(r"[^\s'\"(\[]*/(site|dist)-packages/")
+_VARYING: Final = (
+    (_TRACE, ""),
+    (_INSTALLED, "<installed>/"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
+    (re.compile(r"\b1[6-9]\d{8}(\d{3}){0,3}\b"), "<time>"),
+    (re.compile(r"\S*-tck-(run-)?[a-z0-9_]{8}/\d+/"), "<path>/"),
+    # The rest of such a path, where an engine shows the end of it alone.
+    (re.compile(r"\.\.\.[\w-]*/\d+/"), "<path>/"),
+    (re.compile(r"\bId\(\d+\)"), "<thread>"),
+    (re.compile(r"(/tmp|/dev/shm|/var/folders)/[^\s'\",;:)]*"), "<path>"),
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uuid>"),
+    (_ADDRESS, "<address>"),
+    # Which of several files, parts or values an engine meets first.
+    (re.compile(r"\bpart-\d+-<uuid>"), "<file>"),
+    (re.compile(r"\b(should have \d+ parts, but it has) \d+"), r"\1 <others>"),
+    (re.compile(r"\b(Failed to parse value) '[^']*'"), r"\1 <value>"),
+)
+"""What two runs say differently of the same thing: times, temporary paths, names of new files."""
+
+
+def stable(message: str, table: Path) -> str:
+    """Take out what differs from run to run and from machine to machine.
+
+    Args:
+        message: what an engine said.
+        table: where the table was copied to.
+
+    Returns:
+        One line of at most :data:`LONGEST` characters, without stack traces of native code.
+
+    """
+    text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
+    text = _INSTALLED.sub("<installed>/", _TRACE.sub("", text))
+    return " ".join(_ADDRESS.sub("<address>", text).split())[:LONGEST]
+
+
+def alike(message: str) -> str:
+    """Return a message without what is chance, so that two of one cause are equal."""
+    for pattern, word in _VARYING:
+        message = pattern.sub(word, message)
+    return message

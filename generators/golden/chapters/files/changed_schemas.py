@@ -1,0 +1,163 @@
+"""Cases of change feeds over a range in which the schema changes."""
+
+from __future__ import annotations
+
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.publish import pin_times, publish
+from generators.golden.cases.table import add, feature_protocol, legacy_protocol, remove
+from generators.golden.chapters.files.changes import (
+    FEED,
+    PAIR,
+    ask_changes,
+    contest_changes,
+    each_row,
+    feed_table,
+    pairs,
+)
+from generators.golden.chapters.tables.column_mapping import renamed
+from generators.oracle.delta_schema import array, assign_column_mapping, field, map_of, struct
+
+__all__ = ["CHAPTERS"]
+
+SCHEMAS = Chapter("add-cdc-file")
+
+_SCHEMAS = (
+    "the rows have the schema of the last version of the range",
+    "an engine that reads a range in one schema only",
+)
+
+
+@SCHEMAS.case(
+    "column-added-in-range",
+    "A range over an added column is contested",
+    "CDC-004 CDC-014",
+    since="2025",
+)
+def _added(case: CaseWriter) -> None:
+    table = feed_table(case)
+    old = table.file(pairs(0))
+    table.create(add(old))
+    table.schema = PAIR.with_fields(field("more", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    new = table.file([{"id": 10, "name": "n10", "more": 7}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{**row, "more": None} for row in old.rows]
+    changes = [
+        *each_row("insert", 0, past),
+        *each_row("delete", 2, past),
+        *each_row("insert", 2, new.rows),
+    ]
+    contest_changes(case, table, 0, changes, _SCHEMAS, "It is null in older changes, or refused")
+    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range with one schema is read")
+
+
+@SCHEMAS.case(
+    "column-added-beside-nested",
+    "A range over a column that is added beside nested ones is contested",
+    "CDC-004 CDC-014",
+    since="2025",
+)
+def _added_beside_nested(case: CaseWriter) -> None:
+    inner = struct(field("a", "long", nullable=False), field("b", "string"))
+    schema = struct(
+        field("id", "long", nullable=False),
+        field("s", inner),
+        field("l", array(inner, contains_null=False)),
+        field("m", map_of("string", inner, value_contains_null=False)),
+    )
+    table = feed_table(case, schema)
+    one = {"a": 1, "b": None}
+    old = table.file(
+        [
+            {"id": 1, "s": one, "l": [one, {"a": 2, "b": "x"}], "m": {"k": one}},
+            {"id": 2, "s": None, "l": None, "m": {}},
+        ]
+    )
+    table.create(add(old))
+    table.schema = schema.with_fields(field("more", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    new = table.file([{"id": 3, "s": one, "l": [], "m": None, "more": 7}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{**row, "more": None} for row in old.rows]
+    changes = [
+        *each_row("insert", 0, past),
+        *each_row("delete", 2, past),
+        *each_row("insert", 2, new.rows),
+    ]
+    contest_changes(case, table, 0, changes, _SCHEMAS, "It is null in older changes, or refused")
+    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range with one schema is read")
+
+
+@SCHEMAS.case(
+    "column-renamed-in-range",
+    "A range over a renamed column is contested",
+    "CDC-004",
+    since="2025",
+    features=("columnMapping",),
+)
+def _renamed(case: CaseWriter) -> None:
+    schema, highest = assign_column_mapping(PAIR, case.info.id)
+    properties = {
+        **FEED,
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+    table = feed_table(case, schema, protocol=legacy_protocol(2, 5), properties=properties)
+    old = table.file(pairs(0))
+    table.create(add(old))
+    table.schema = renamed(schema, {"name": "title"})
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    new = table.file([{"id": 10, "title": "n10"}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    past = [{"id": row["id"], "title": row["name"]} for row in old.rows]
+    changes = [
+        *each_row("insert", 0, past),
+        *each_row("delete", 2, past),
+        *each_row("insert", 2, new.rows),
+    ]
+    contest_changes(case, table, 0, changes, _SCHEMAS, "Older changes have the new name, or none")
+    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range after the renaming is read")
+
+
+@SCHEMAS.case(
+    "column-widened-in-range",
+    "A range over a widened column is contested",
+    "CDC-004",
+    since="upstream",
+    features=("typeWidening",),
+)
+def _widened(case: CaseWriter) -> None:
+    schema = struct(field("id", "integer"), field("name", "string"))
+    table = feed_table(
+        case,
+        schema,
+        protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
+        properties={**FEED, "delta.enableTypeWidening": "true"},
+    )
+    old = table.file(pairs(0))
+    table.create(add(old))
+    change = {"fromType": "integer", "toType": "long"}
+    wide = field("id", "long", metadata={"delta.typeChanges": [change]})
+    table.schema = struct(wide, field("name", "string"))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    new = table.file([{"id": 2**40, "name": "far"}])
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *each_row("insert", 0, old.rows),
+        *each_row("delete", 2, old.rows),
+        *each_row("insert", 2, new.rows),
+    ]
+    contest_changes(case, table, 0, changes, _SCHEMAS, "Older changes have the wide type, or none")
+    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range after the widening is read")
+
+
+CHAPTERS = (SCHEMAS,)

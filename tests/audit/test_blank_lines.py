@@ -1,0 +1,72 @@
+"""Logs of little but line ends: as many findings as lines, in time and memory of one file."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from conformance.audit import audit
+from reference_impl import LimitExceeded, Limits, Table, read_table
+
+ROWS = pa.table({"id": pa.array([1], pa.int64())})
+ACTION = '{"txn":{"appId":"a","version":1}}\n'
+
+
+def _table(root: Path, content: str) -> str:
+    table = Table(root)
+    table.create(ROWS.schema)
+    table.append(ROWS)
+    (root / "_delta_log" / f"{2:020d}.json").write_text('{"commitInfo":{}}\n' + content)
+    return str(root)
+
+
+def _blank(root: str) -> list[tuple[str, int]]:
+    found = [each for each in audit(root) if "blank" in each.message]
+    return sorted((place.rpartition(":")[2], each.count) for each in found for place in each.places)
+
+
+@pytest.mark.parametrize("blank", ["\n", " \n", "\r\n", "\t \r\n"], ids=ascii)
+def test_a_gap_is_reported_where_it_begins_with_all_its_lines(tmp_path: Path, blank: str) -> None:
+    few = _table(tmp_path / "few", blank * 3 + ACTION + blank * 2)
+    many = _table(tmp_path / "many", blank * 30_000 + ACTION + blank * 20_000)
+    assert _blank(few) == [("2", 5), ("6", 5)]
+    assert _blank(many) == [("2", 50_000), ("30003", 50_000)]
+    assert read_table(many).equals(ROWS)
+
+
+def test_gaps_that_are_too_many_are_counted(tmp_path: Path) -> None:
+    root = _table(tmp_path, "{}\n\n\n" * 10_000)
+    (found,) = (each for each in audit(root) if "blank" in each.message)
+    assert found.count == 20_000
+    assert found.places[:2] == (f"{_name(2)}:3", f"{_name(2)}:6")
+
+
+def _name(version: int) -> str:
+    return f"_delta_log/{version:020d}.json"
+
+
+@pytest.mark.parametrize("ask", [read_table, audit])
+def test_millions_of_blank_lines_cost_next_to_nothing(tmp_path: Path, ask: Any) -> None:
+    root = _table(tmp_path, "\n" * 20_000_000)
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.process_time()
+    ask(root)
+    assert time.process_time() - began < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held < 200_000
+
+
+def test_lines_beyond_the_memory_limit_are_not_taken_apart(tmp_path: Path) -> None:
+    root = _table(tmp_path, "{}\n" * 50_000)
+    found = [each.limit for each in audit(root, limits=Limits(memory=1 << 24))]
+    assert "memory" in found
+
+
+def test_lines_without_end_end_with_the_time(tmp_path: Path) -> None:
+    root = _table(tmp_path, "{}\n" * 300_000)
+    with pytest.raises(LimitExceeded, match="seconds"):
+        read_table(root, limits=Limits(seconds=0.02))
