@@ -292,7 +292,7 @@ _OBJECT = pa.struct(
 
 
 def _parts(a: Any = None, b: Any = None, n: Any = None) -> dict[str, Any]:
-    """Return a shredded object: each field is missing, or a typed value, or bytes of another type."""
+    """Return a shredded object: each field is missing, typed, or bytes of another type."""
 
     def part(value: Any) -> dict[str, Any]:
         return {"value": value} if isinstance(value, bytes) else {"typed_value": value}
