@@ -33,7 +33,7 @@ class HistoryError(ValueError):
     """A document that is no history; the message names the step and what is wrong there."""
 
 
-class _Course:
+class _Progress:
     """What the steps so far have made of a table: its schema, and which step made which version."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class _Course:
 
 def schemas_of(history: History) -> Iterator[tuple[Operation, Struct]]:
     """Return each operation with the schema in force before it, which is empty at first."""
-    course = _Course()
+    course = _Progress()
     for operation in history:
         yield operation, course.schema
         course.advance(operation)
@@ -74,7 +74,7 @@ def document_of(history: History) -> dict[str, Any]:
         ValueError: an operation has no step.
 
     """
-    course = _Course()
+    course = _Progress()
     steps = []
     for operation in history:
         steps.append(step_of(operation, course.schema, course.step_of_version))
@@ -114,7 +114,7 @@ def history_of(document: Any) -> tuple[Operation, ...]:
 
 
 def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
-    course = _Course()
+    course = _Progress()
     for number, step in enumerate(steps):
         if (number == 0) != (step["operation"] == "create"):
             raise HistoryError(f"/operations/{number}: a history begins with create, once")

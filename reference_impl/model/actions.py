@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class _Wire:
+class _WireAction:
     """Encodes an action for the wire."""
 
     __slots__ = ()
@@ -49,7 +49,7 @@ class _Wire:
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol(_Wire):
+class Protocol(_WireAction):
     """What a client must implement to read or write the table ("Protocol Evolution").
 
     A version beyond every client's is unsupported, however large, and not malformed.
@@ -62,7 +62,7 @@ class Protocol(_Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class Format(_Wire):
+class Format(_WireAction):
     """The encoding of the data files ("Format Specification")."""
 
     provider: str = wire("provider", string, "META-012")
@@ -76,7 +76,7 @@ def _format(value: object) -> Format:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata(_Wire):
+class Metadata(_WireAction):
     """Schema, partitioning and configuration of the table ("Change Metadata").
 
     Attributes:
@@ -98,7 +98,7 @@ class Metadata(_Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class Txn(_Wire):
+class Txn(_WireAction):
     """Progress of an application ("Transaction Identifiers")."""
 
     app_id: str = wire("appId", string, "TXN-001")
@@ -107,7 +107,7 @@ class Txn(_Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class DomainMetadata(_Wire):
+class DomainMetadata(_WireAction):
     """Configuration of a named domain, or its tombstone ("Domain Metadata")."""
 
     domain: str = wire("domain", string, "DOM-001")
@@ -116,7 +116,7 @@ class DomainMetadata(_Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class CommitInfo(_Wire):
+class CommitInfo(_WireAction):
     """Provenance of a commit ("Commit Provenance Information").
 
     The content is free; the fields that this package looks at are read where they have the
@@ -141,7 +141,7 @@ class CommitInfo(_Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointMetadata(_Wire):
+class CheckpointMetadata(_WireAction):
     """Identity of a V2 checkpoint ("Checkpoint Metadata")."""
 
     version: int = wire("version", int64, "CKM-002")
@@ -149,7 +149,7 @@ class CheckpointMetadata(_Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class Sidecar(_Wire):
+class Sidecar(_WireAction):
     """Reference of a V2 checkpoint to a file with file actions ("Sidecar File Information").
 
     Attributes:

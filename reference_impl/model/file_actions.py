@@ -135,7 +135,7 @@ REQUIRED: Final = {
 _NONE: Final = type(None)
 
 
-class _Wrong(Exception):  # noqa: N818  a signal between two functions of this module
+class _WrongColumn(Exception):  # noqa: N818  a signal between two functions of this module
     """A column does not fit its type; carries field, row, expectation and requirement."""
 
 
@@ -158,7 +158,7 @@ def from_objects(
     try:
         _refuse_non_objects(objects)
         columns = [_column(field, objects, kind.required.get(field.name)) for field in kind.schema]
-    except _Wrong as wrong:
+    except _WrongColumn as wrong:
         name, row, expected, requirement = wrong.args
         version = versions[row] if versions is not None else place.version
         where = f"{action}.{name}" if name else action
@@ -175,7 +175,7 @@ def from_objects(
 def _refuse_non_objects(objects: Sequence[Any]) -> None:
     if not set(map(type, objects)) <= {dict}:
         row = next(i for i, item in enumerate(objects) if type(item) is not dict)
-        raise _Wrong("", row, "an object", None)
+        raise _WrongColumn("", row, "an object", None)
 
 
 _EXPECTED: Final[dict[pa.DataType, tuple[frozenset[type], str]]] = {
@@ -194,10 +194,10 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     types, expected = _EXPECTED[field.type]
     seen = set(map(type, values))
     if requirement is not None and _NONE in seen:
-        raise _Wrong(name, values.index(None), "missing", requirement)
+        raise _WrongColumn(name, values.index(None), "missing", requirement)
     if not seen <= types | {_NONE}:
         row = next(i for i, v in enumerate(values) if v is not None and type(v) not in types)
-        raise _Wrong(name, row, expected, requirement)
+        raise _WrongColumn(name, row, expected, requirement)
     if seen <= {_NONE}:
         return pa.nulls(len(values), field.type)
     if field.type == DELETION_VECTOR:
@@ -206,7 +206,7 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
         return pa.array(values, field.type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         row = next(i for i, v in enumerate(values) if not _fits(v, field.type))
-        raise _Wrong(name, row, expected, requirement) from None
+        raise _WrongColumn(name, row, expected, requirement) from None
 
 
 def _fits(value: object, data_type: pa.DataType) -> bool:
@@ -224,9 +224,9 @@ def _descriptors(name: str, values: list[dict[str, Any] | None]) -> pa.Array:
     for child in DELETION_VECTOR:
         try:
             children.append(_column(child, present, REQUIRED.get(child.name)))
-        except _Wrong as wrong:
+        except _WrongColumn as wrong:
             inner, row, expected, requirement = wrong.args
-            raise _Wrong(f"{name}.{inner}", rows[row], expected, requirement) from None
+            raise _WrongColumn(f"{name}.{inner}", rows[row], expected, requirement) from None
     struct = pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR))
     if len(rows) == len(values):
         return struct

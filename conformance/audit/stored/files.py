@@ -45,7 +45,9 @@ __all__ = ["FILE_CHECKS"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _LiveFile:
+    """A live data file that was opened, with what the log says of it."""
+
     path: str
     body: Body
     view: VersionView
@@ -153,7 +155,7 @@ def _file(
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_Opened(path, body, view, source, file, vector, *whole))
+            yield from _contents(_LiveFile(path, body, view, source, file, vector, *whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -174,7 +176,7 @@ _PARQUET: Final = b"PAR1"
 """What every Parquet file begins with."""
 
 
-def _contents(opened: _Opened) -> Findings:
+def _contents(opened: _LiveFile) -> Findings:
     rows = opened.file.metadata.num_rows
     count = row_count(opened.body)
     if count is not None and count != rows:
@@ -202,7 +204,7 @@ def _contents(opened: _Opened) -> Findings:
             yield finding(requirement, opened.path, message)
 
 
-def _columns(opened: _Opened) -> Findings:
+def _columns(opened: _LiveFile) -> Findings:
     layout, schema = opened.view.layout, opened.file.schema_arrow
     if layout.schema is None:
         return
@@ -225,7 +227,7 @@ def _columns(opened: _Opened) -> Findings:
     yield from _held_columns(opened)
 
 
-def _held_columns(opened: _Opened) -> Findings:
+def _held_columns(opened: _LiveFile) -> Findings:
     """Judge each column of the schema by its types, its ids and what it holds."""
     layout, schema = opened.view.layout, opened.file.schema_arrow
     places = places_of(layout, schema)
@@ -261,7 +263,7 @@ def _held_columns(opened: _Opened) -> Findings:
     yield from opened.rules.judge(opened.path, opened.body, places, access)
 
 
-def _absent(opened: _Opened, column: Place) -> Findings:
+def _absent(opened: _LiveFile, column: Place) -> Findings:
     """Report a column that must not be null and is not in the file, so that it is all null."""
     for place in column.walk():
         if place.required and place.stored is None and opened.file.metadata.num_rows:
@@ -269,7 +271,7 @@ def _absent(opened: _Opened, column: Place) -> Findings:
             yield finding(place.forbids, opened.path, message)
 
 
-def _ids(opened: _Opened, column: Place, *, numbered: bool) -> Findings:
+def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
     """Report field ids that are not those of column mapping, at any depth."""
     mode = opened.view.layout.mode
     # A table that was mapped by name later on keeps the files that it had.
@@ -285,7 +287,7 @@ def _ids(opened: _Opened, column: Place, *, numbered: bool) -> Findings:
             yield finding("CM-015", opened.path, message, severity=severity)
 
 
-def _partitions(opened: _Opened) -> Iterator[Finding]:
+def _partitions(opened: _LiveFile) -> Iterator[Finding]:
     """Report partition columns that a file lacks or misplaces under Iceberg compatibility."""
     layout, names = opened.view.layout, list(opened.file.schema_arrow.names)
     if layout.mode == "id":

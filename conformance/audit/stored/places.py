@@ -71,7 +71,7 @@ def field_id(field: pa.Field) -> int | None:
 
 def places_of(layout: Layout, schema: pa.Schema) -> tuple[Place, ...]:
     """Return the top-level columns that data files have, partition columns left out."""
-    finder = _Finder(layout.mode)
+    finder = _PlaceFinder(layout.mode)
     fields = layout.schema.get("fields") if layout.schema else None
     return tuple(
         place
@@ -95,7 +95,7 @@ def _changes(metadata: Mapping[str, Any], within: str) -> tuple[tuple[str, str],
 
 
 @dataclass(frozen=True, slots=True)
-class _Finder:
+class _PlaceFinder:
     mode: str
 
     def fields(

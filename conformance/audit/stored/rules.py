@@ -80,8 +80,8 @@ def _rules(layout: Layout) -> Iterator[_Rule]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A data file, as rules look at it."""
+class _RuledFile:
+    """A live data file that rules are checked on."""
 
     path: str
     body: Body
@@ -152,7 +152,7 @@ class Rules:
         count = len(read[0](stored.name))  # a footer may claim any number
         if not count:
             return
-        held = _Held(path, body, count, {place.path[0]: place for place in places}, *read)
+        held = _RuledFile(path, body, count, {place.path[0]: place for place in places}, *read)
         for rule, expression in self._parsed:
             try:
                 yield from self._broken(held, rule, expression)
@@ -166,7 +166,7 @@ class Rules:
             if place is not None and place.stored is not None:
                 yield from _identity(path, column, held.live(held.read(place.stored.name)))
 
-    def _broken(self, held: _Held, rule: _Rule, expression: Expression) -> Iterator[Finding]:
+    def _broken(self, held: _RuledFile, rule: _Rule, expression: Expression) -> Iterator[Finding]:
         names = list(expression.columns)
         if rule.column is not None and rule.column.path[0] not in names:
             names.append(rule.column.path[0])
@@ -178,7 +178,7 @@ class Rules:
             judged = _conditions if rule.column is None else _generated
             yield from judged(held.path, rule, expression.evaluate(batch), batch)
 
-    def _values(self, held: _Held, name: str) -> pa.ChunkedArray:
+    def _values(self, held: _RuledFile, name: str) -> pa.ChunkedArray:
         """Return the live values of a column by its logical name, of its declared type."""
         column = self._layout.by_path[name,]
         of = arrow_of(column.type)

@@ -41,7 +41,7 @@ _EXTENSIONS: Final = (".parquet", ".parq")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ParquetFile:
     """A Parquet file, and the folders that say its partition.
 
     Attributes:
@@ -102,7 +102,7 @@ def inferred_schema(storage: Storage) -> tuple[Struct, tuple[str, ...]]:
     return Struct(inside + folders), tuple(first.partition)
 
 
-def _files(storage: Storage) -> Iterator[_Found]:
+def _files(storage: Storage) -> Iterator[_ParquetFile]:
     for entry in storage.walk(_refuse_link):
         *folders, name = entry.path.split("/")
         if _hidden(name) or _are_hidden(folders):
@@ -116,7 +116,7 @@ def _files(storage: Storage) -> Iterator[_Found]:
         partition = [_value(folder, entry.path) for folder in folders]
         if len(dict(partition)) < len(partition):
             raise SchemaMismatch(f"two folders of {entry.path} name one column")
-        yield _Found(entry, dict(partition))
+        yield _ParquetFile(entry, dict(partition))
 
 
 def _refuse_link(path: str) -> None:
@@ -190,7 +190,7 @@ def _footer(storage: Storage, path: str) -> pq.FileMetaData:
         return footer
 
 
-def _add(transaction: Transaction, file: _Found) -> dict[str, Any]:
+def _add(transaction: Transaction, file: _ParquetFile) -> dict[str, Any]:
     """Return the add action of a file."""
     table, path = transaction.target.table, file.entry.path
     if set(file.partition) != set(table.partition_names):

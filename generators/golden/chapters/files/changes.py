@@ -55,7 +55,7 @@ def feed_table(case: CaseWriter, schema: Struct = PAIR, **options: Any) -> Golde
 
 
 def pairs(start: int, count: int = 2) -> list[dict[str, Any]]:
-    """Give rows of ids and names, the ids from a start on."""
+    """Return rows of ids and names, the ids from a start on."""
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
@@ -140,7 +140,7 @@ def _but(rows: Sequence[Mapping[str, Any]], *gone: int) -> list[Mapping[str, Any
 
 
 def each_row(kind: str, version: int, rows: Sequence[Mapping[str, Any]]) -> list[_Change]:
-    """Give a change of one kind and version for each row."""
+    """Return a change of one kind and version for each row."""
     return [(kind, version, row) for row in rows]
 
 

@@ -131,7 +131,7 @@ def _shredded_table(case: CaseWriter, schema: Struct = _VARIANT) -> GoldenTable:
 
 
 def _group(typed: pa.DataType, *, rest: bool = True) -> pa.DataType:
-    """Give the type of a field or element: what is left of it, and its typed value."""
+    """Return the type of a field or element: what is left of it, and its typed value."""
     plain = [pa.field("value", pa.binary())] if rest else []
     return pa.struct([*plain, pa.field("typed_value", typed)])
 
@@ -292,7 +292,7 @@ _OBJECT = pa.struct(
 
 
 def _parts(a: Any = None, b: Any = None, n: Any = None) -> dict[str, Any]:
-    """Give a shredded object: each field is missing, or a typed value, or bytes of another type."""
+    """Return a shredded object: each field is missing, typed, or bytes of another type."""
 
     def part(value: Any) -> dict[str, Any]:
         return {"value": value} if isinstance(value, bytes) else {"typed_value": value}
