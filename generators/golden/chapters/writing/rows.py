@@ -495,21 +495,22 @@ def _not_null_within(case: CaseWriter) -> None:
     recipe.append([{**_NONE, "id": 4}]).delete(compare("id", "=", 4, "long")).publish(case)
 
 
-for _name, _value, _id in (
+def _null_within(name: str, value: Any, requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_WITHIN).append([_FULL]).append([_NONE, {**_FULL, "id": 3, name: value}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
+
+
+_NULLS: Final[tuple[tuple[str, Any, str], ...]] = (
     ("s", {"a": None, "b": 1}, "SCH-025"),
     ("l", [1, None], "SCH-031"),
     ("m", {"k": 1, "n": None}, "SCH-035"),
-):
-
-    def _null_within(name: str, value: Any, requirement: str, case: CaseWriter) -> None:
-        recipe = Recipe(_WITHIN).append([_FULL]).append([_NONE, {**_FULL, "id": 3, name: value}])
-        recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
-
+)
+for _place, _nulls, _id in _NULLS:
     SCHEMA.define(
-        f"write-null-within-{_name}",
+        f"write-null-within-{_place}",
         "A null is refused within a column that has none",
         _id,
-        partial(_null_within, _name, _value, _id),
+        partial(_null_within, _place, _nulls, _id),
     )
 
 
