@@ -436,6 +436,38 @@ def _drop_feature(case: CaseWriter) -> None:
     )
 
 
+def _drop_traces(
+    feature: str, properties: dict[str, str], asked: tuple[str, ...], case: CaseWriter
+) -> None:
+    recipe = Recipe(_PAIR, (), properties, asked).append(_pairs(1, 2)).append(_pairs(3))
+    recipe.keep("drop_feature", feature=feature).append(_pairs(4))
+    recipe.delete(compare("id", "=", 2, "long"))
+    refused = Refusal("unsupported", "commit", "TF-016")
+    recipe.publish(
+        case,
+        contested=[
+            ("removed", "upstream, Spark: nothing of the feature is left", None),
+            ("kept", "text of 2025: a feature is never removed", refused),
+        ],
+    )
+
+
+for _feature, _properties, _asked in (
+    ("inCommitTimestamp", {"delta.enableInCommitTimestamps": "true"}, ()),
+    ("deletionVectors", {"delta.enableDeletionVectors": "true"}, ()),
+    ("rowTracking", {"delta.enableRowTracking": "true"}, ("rowTracking", "domainMetadata")),
+    ("domainMetadata", {}, ("domainMetadata",)),
+    ("v2Checkpoint", {}, ("v2Checkpoint",)),
+):
+    FEATURES.define(
+        f"write-drop-{_feature.lower()}",
+        f"A drop of {_feature} leaves nothing of it, or is refused",
+        "TF-016",
+        partial(_drop_traces, _feature, _properties, _asked),
+        features=tuple(n for n in (_feature,) if n in {"deletionVectors", "v2Checkpoint"}),
+    )
+
+
 def _legacy(
     protocol: Protocol, properties: dict[str, str], requirement: str, case: CaseWriter
 ) -> None:

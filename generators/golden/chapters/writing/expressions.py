@@ -15,7 +15,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.recipes import Recipe
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import Field, field, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -184,7 +184,7 @@ def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter
         {**row, **{f"g{at}": values[number] for at, (_, values) in enumerate(expressions)}}
         for number, row in enumerate(_ROWS)
     ]
-    given: tuple[Any, ...] = _GIVEN
+    given: tuple[Field, ...] = _GIVEN
     if expressions is _FIELDS:
         given = (*_GIVEN, field("st", _NESTED))
         rows = [{**row, "st": value} for row, value in zip(rows, _STRUCTS, strict=True)]

@@ -201,6 +201,24 @@ def _merge_partitions(case: CaseWriter) -> None:
 
 
 @FILES.case(
+    "write-merge-many",
+    "A merge changes many rows of a file by several clauses",
+    "DATA-004 FA-021",
+)
+def _merge_many(case: CaseWriter) -> None:
+    recipe = Recipe(_TRIPLE).append(_triples(*range(1, 13))).append(_triples(20, 21))
+    recipe.merge(
+        [{"id": number, "n": number * 1000, "name": "new"} for number in (11, 2, 7, 5, 30, 4, 20)],
+        _ON,
+        MergeClause("matched", "update", node("=", column("target", "id"), literal("long", 7))),
+        MergeClause("matched", "update", None, {"n": column("source", "n")}),
+        MergeClause("not_matched", "insert"),
+        MergeClause("not_matched_by_source", "update", None, {"name": literal("string", "left")}),
+    )
+    recipe.delete(compare("id", "=", 12, "long")).publish(case)
+
+
+@FILES.case(
     "write-merge-nothing",
     "A merge that matches nothing changes no rows",
     "DATA-004 FA-021",

@@ -475,6 +475,45 @@ def _not_null(case: CaseWriter) -> None:
     Recipe(_STRICT).append(_pairs(1, 2)).publish(case)
 
 
+_WITHIN: Final = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "long", nullable=False), field("b", "long"))),
+    field("l", array("long", contains_null=False)),
+    field("m", map_of("string", "long", value_contains_null=False)),
+)
+_FULL: Final[dict[str, Any]] = {"id": 1, "s": {"a": 1, "b": None}, "l": [1, 2], "m": {"k": 1}}
+_NONE: Final[dict[str, Any]] = {"id": 2, "s": None, "l": None, "m": None}
+
+
+@SCHEMA.case(
+    "write-not-null-within",
+    "Rows without nulls go into structs, arrays and maps that have none",
+    "SCH-025 SCH-031 SCH-035",
+)
+def _not_null_within(case: CaseWriter) -> None:
+    recipe = Recipe(_WITHIN).append([_FULL, _NONE, {**_FULL, "id": 3, "l": [], "m": {}}])
+    recipe.append([{**_NONE, "id": 4}]).delete(compare("id", "=", 4, "long")).publish(case)
+
+
+def _null_within(name: str, value: Any, requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(_WITHIN).append([_FULL]).append([_NONE, {**_FULL, "id": 3, name: value}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
+
+
+_NULLS: Final[tuple[tuple[str, Any, str], ...]] = (
+    ("s", {"a": None, "b": 1}, "SCH-025"),
+    ("l", [1, None], "SCH-031"),
+    ("m", {"k": 1, "n": None}, "SCH-035"),
+)
+for _place, _nulls, _id in _NULLS:
+    SCHEMA.define(
+        f"write-null-within-{_place}",
+        "A null is refused within a column that has none",
+        _id,
+        partial(_null_within, _place, _nulls, _id),
+    )
+
+
 @SCHEMA.case("write-null-refused", "A null in a column that has none is refused", "SCH-025")
 def _null_refused(case: CaseWriter) -> None:
     refusal = Refusal("constraint", "commit", "SCH-025")
