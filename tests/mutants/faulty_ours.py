@@ -262,7 +262,7 @@ def _by_either_bound(right: Any, operator: str, bounds: Any, value: Any) -> Any:
     if operator != "<>":
         return right(operator, bounds, value)
     ends = [compare("=", end, value) for end in (bounds.lower, bounds.upper)]
-    return pc.invert(pc.fill_null(pc.or_(*ends), False))
+    return pc.invert(pc.fill_null(pc.or_(*ends), fill_value=False))
 
 
 def _as_doubles(right: Any, operator: str, left: Any, bound: Any) -> Any:
