@@ -225,6 +225,10 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
             return _wrong(spec, expected, found, unclaimed)
 
 
+_NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
+"""Part of a snapshot to the row that says which action it is of."""
+
+
 def _unsupported(unclaimed: list[str], message: str) -> Verdict:
     words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
     return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
@@ -239,6 +243,9 @@ def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[st
         hazard = Hazard.SILENT_WRONG_DATA
         wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
         requirement = "TF-001"
+    elif spec.type == "snapshot":
+        part = found.summary.partition(".")[0].partition(" ")[0]
+        requirement = _NEWEST.get(part) if _NEWEST.get(part) in spec.requirements else None
     return Verdict(
         Outcome.FAIL,
         found.summary,

@@ -150,6 +150,7 @@ KILLED_BY = {
     "writes-commits-again": "delta-log-entries/write-linear/write",
     "writes-manifests-with-vectors": "deletion-vectors-design/write-manifest/write",
     "writes-native-vectors": "delete from a file",
+    "writes-vectors-while-off": "deletion-vectors/write-not-enabled/write",
     "writes-what-it-does-not-know": "table-features/write-unknown-feature/write",
     "writes-wrong-checksums": "delta-log-entries/write-past-ten/write",
     "writes-wrong-crc": "deletion-vectors/write-changes/write",

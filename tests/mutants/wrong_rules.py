@@ -192,6 +192,15 @@ def _compacts_adds(right: Any) -> Any:
     return lambda lines: right([line for line in lines if "remove" not in line])
 
 
+def _supported(right: Any) -> Any:
+    """Take vectors that a table supports for vectors that it asks for."""
+
+    def active(self: Any, name: str) -> bool:
+        return bool(self.supports(name) if name == "deletionVectors" else right(self, name))
+
+    return active
+
+
 def _without_properties(right: Any) -> Any:
     """Change columns, and keep no property but those of column mapping."""
 
@@ -253,6 +262,7 @@ RULES: dict[str, Mutant] = {
     "starts-behind-the-file": wrong(
         "ICT-012", ("write.commit.transaction:Transaction._in_commit_timestamp", _starts_now)
     ),
+    "writes-vectors-while-off": wrong("DV-002", ("write.files.target:Target.active", _supported)),
     # Metadata.
     "changes-columns-and-loses-properties": wrong(
         "META-011", ("write.alter.columns:_commit", _without_properties)

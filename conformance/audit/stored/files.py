@@ -215,7 +215,7 @@ def _columns(opened: _LiveFile) -> Findings:
         layout.properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"),
     }
     extra = [n for n in schema.names if n not in wanted and n not in hidden]
-    if extra and layout.mode == "name" and not set(schema.names) & wanted:
+    if extra and layout.mode != "none" and not set(schema.names) & wanted:
         message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"
         yield finding("CM-013", opened.path, message)
     elif extra:

@@ -170,9 +170,9 @@ class Rules:
         names = list(expression.columns)
         if rule.column is not None and rule.column.path[0] not in names:
             names.append(rule.column.path[0])
-        rows = pa.table({name: self._values(held, name) for name in names})
-        if not names:
-            return  # a constant: there is no row that could break it
+        columns = {name: self._values(held, name) for name in names}
+        # A constant looks at no column, and is false or null for every row there is.
+        rows = pa.table(columns or {"": held.live(pa.chunked_array([pa.nulls(held.count)]))})
         for start in range(0, rows.num_rows, _BATCH):
             batch = rows.slice(start, _BATCH)
             judged = _conditions if rule.column is None else _generated

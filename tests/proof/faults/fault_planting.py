@@ -4,8 +4,7 @@
 
 * ``commit N``, with an action and its number among those of the commit: lines of text,
 * ``compaction``, ``json checkpoint``: the same with an action,
-* ``checkpoint``, ``sidecar``, ``part``, ``next part``: rows of Parquet, with an action and its
-  number,
+* ``checkpoint``, ``sidecar``, ``part``, ``next part``: rows of Parquet, with an action and number,
 * ``text NAME``: the text of a file of the log,
 * ``log``, ``root``: names of files below ``_delta_log`` or the table,
 * ``file N``, ``change file N``: the columns of what the first add, or cdc, of a commit names,

@@ -255,10 +255,8 @@ def _compaction(case: CaseWriter) -> None:
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
-    bodies = [
-        [a for a in table.actions[v] if not isinstance(a, str) and "commitInfo" not in a]
-        for v in (1, 2)
-    ]
+    commits = [[a for a in table.actions[v] if not isinstance(a, str)] for v in (1, 2)]
+    bodies = [[a for a in found if "commitInfo" not in a] for found in commits]
     write_compaction(table.root, 1, 2, bodies)
     publish(case, table, versions=[2, 3])
     tracked.ask(case, [2, 3])

@@ -68,6 +68,19 @@ def _every_change(properties: Mapping[str, str], case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "write-not-enabled",
+    "No vector is written where they are supported and not enabled",
+    "DV-002",
+)
+def _vectors_not_enabled(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {}, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe.delete(is_in("id", [1, 3], "long")).update({"name": "x"}, compare("id", "=", 2, "long"))
+    recipe.set_properties(_VECTORS).delete(compare("id", "=", 4, "long"))
+    recipe.set_properties({"delta.enableDeletionVectors": "false"})
+    recipe.delete(compare("id", "=", 5, "long")).append(_pairs(7)).publish(case)
+
+
+@VECTORS.case(
     "write-not-null-after-delete",
     "A column may have no nulls once the rows with nulls are deleted",
     "DVDESC-020 SCH-025 DVD-017",
