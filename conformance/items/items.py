@@ -15,7 +15,7 @@ from conformance.base.outcomes import Verdict
 from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
-from conformance.requirements.judged import Judged, judged_of, judged_step
+from conformance.requirements.judged import Judged, judged_of, judged_step, shown_rows
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
 from generators.oracle.operations import History
@@ -114,17 +114,26 @@ def golden_items(
                 case.features,
                 case.revisions,
                 partial(taker, case, spec),
-                judged_by(spec),
+                judged_by(spec, case),
                 steps=_steps(spec),
             )
 
 
-def judged_by(spec: Spec) -> Judged:
-    """Return what a spec is held to; a refusal that is due says so itself."""
+def judged_by(spec: Spec, case: Case | None = None) -> Judged:
+    """Return what a spec is held to; a refusal that is due says so itself.
+
+    Args:
+        spec: the question.
+        case: its table, of which older versions may not show what the case is about.
+
+    """
     due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
+    named = spec.requirements
+    if case is not None and due is None:
+        named = shown_rows(named, case.table, spec.parameters.get("version"))
     return judged_of(
         spec.type,
-        spec.requirements,
+        named,
         own=spec.requirement,
         due=due.requirement if due else None,
         timed="timestamp" in spec.parameters,

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import schemas
 from conformance.base.home import PROJECT
-from conformance.requirements.judged import Judged, judged_of
+from conformance.requirements.judged import Judged, judged_of, shown_rows
 from conformance.requirements.registry import SELECTIONS, Registry, load_registry
 from generators.spec_files import spec_files
 
@@ -120,6 +120,8 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
                 "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
             )
             ids = _requirements(document, spec)
+            if "error" not in document:
+                ids = shown_rows(ids, path.parent / "delta", document.get("version"))
             judged = [_judged(document, ids)]
             # Of its steps those count that say what they judge.
             steps = document.get("judged", {}).values()

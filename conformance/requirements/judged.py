@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Final
 
+from conformance.golden.shown import shows
 from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement, load_registry
 from generators.oracle.operations import OPERATIONS
@@ -27,6 +29,7 @@ __all__ = [
     "judged_in",
     "judged_of",
     "judged_step",
+    "shown_rows",
 ]
 
 _FAILING: Final = ("MUST", "SHOULD")
@@ -125,6 +128,23 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
 
     """
     return Judged(question, named, own or due, own is not None, timed, refusing)
+
+
+def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tuple[str, ...]:
+    """Return the rows out of some that a version of a golden table can show.
+
+    Args:
+        named: ids that a spec touches.
+        table: root of the table.
+        version: the version asked for, the latest when ``None``.
+
+    """
+    rows = load_registry()
+    return tuple(
+        name
+        for name in named
+        if name not in rows or shows(table, version, rows[name].feature, name)
+    )
 
 
 def judged_step(operation: str, said: str | None = None) -> Judged:

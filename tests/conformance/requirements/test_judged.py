@@ -185,3 +185,17 @@ def test_a_step_that_says_what_it_judges_is_one_of_the_recipe() -> None:
 def test_a_row_that_a_step_judges_selects_its_recipe(items: tuple[Item, ...]) -> None:
     chosen = select(Selection(requirements=("RT-046",)), items, load_registry())
     assert "row-tracking/write-enable/write" in {item.id for item in chosen}
+
+
+def test_a_version_is_not_judged_by_a_feature_that_it_does_not_show(
+    items: tuple[Item, ...],
+) -> None:
+    found = {item.id: item.requirement("upstream") for item in items}
+    assert found["deletion-vectors/all-rows/read-v0"] == "SNAP-007"
+    assert found["deletion-vectors/all-rows/read-latest"] == "DVDESC-020"
+    assert found["deletion-vectors/spark-enabled-late/read-v1"] == "SNAP-007"
+    assert found["column-mapping/spark-enabled-late/read-v0"] == "SNAP-007"
+    assert found["type-widening/byte-to-integer/read-v1"] == "SNAP-007"
+    assert found["type-widening/byte-to-integer/read-v2"] == "TW-012"
+    assert found["column-mapping/upgraded-table/read-v0"] == "CM-024"
+    assert found["column-mapping/upgraded-table/read-v3"] == "CM-029"

@@ -71,7 +71,7 @@ def judge(folder: Path, first: Sequence[Path], chosen: Sequence[str], name: str)
 
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, first))}
-    told = subprocess.run(  # noqa: S603  our own program
+    place = subprocess.run(  # noqa: S603  our own program
         [sys.executable, "-P", "-c", _TELL],
         cwd=folder,
         env=environment,
@@ -92,7 +92,7 @@ def judge(folder: Path, first: Sequence[Path], chosen: Sequence[str], name: str)
         raise PlaceError(f"{name}: exit status {ended.returncode}\n{ended.stdout}{ended.stderr}")
     lines = results.read_text(encoding="utf-8").splitlines()
     footer = json.loads(lines[-1])
-    print(f"{name}: {told.stdout.strip()}: {footer['records']} judged, {footer['digest']}")  # noqa: T201
+    print(f"{name}: {place.stdout.strip()}: {footer['records']} judged, {footer['digest']}")  # noqa: T201
     return lines
 
 

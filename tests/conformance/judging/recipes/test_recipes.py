@@ -400,17 +400,22 @@ _VECTORS = {"delta.enableDeletionVectors": "true"}
 
 
 def test_files_that_have_to_go_and_to_stay_are_looked_for(tmp_path: Path) -> None:
-    vacuum = {"operation": "vacuum", "gone": ["x.parquet"], "kept": ["_delta_log"]}
+    vector = "deletion_vector_6b0a7c2e-95b9-4b0e-9e0f-3f0d2f0c7a11.bin"
+    vacuum = {"operation": "vacuum", "gone": ["x.parquet", vector], "kept": ["_delta_log"]}
     assert judged(tmp_path / "a", recipe(CREATE, APPEND, DELETE, vacuum)).outcome is Outcome.PASS
 
     def keep(request: Write) -> Answer | None:
         if request.operation != "vacuum":
             return None
         (Path(request.table) / "x.parquet").touch()
+        (Path(request.table) / vector).touch()
         return Ok({"version": 2})
 
     verdict = judged(tmp_path / "b", recipe(CREATE, APPEND, DELETE, vacuum), keep)
-    assert verdict.message.endswith("x.parquet is still there")
+    assert verdict.message.endswith(f"{vector} is still there")
+    lazily = {**vacuum, "gone": ["x.parquet"]}
+    verdict = judged(tmp_path / "d", recipe(CREATE, APPEND, DELETE, lazily), keep)
+    assert verdict.outcome is Outcome.PASS
     lost = {**vacuum, "gone": [], "kept": ["y.parquet"]}
     verdict = judged(tmp_path / "c", recipe(CREATE, APPEND, DELETE, lost))
     assert verdict.message.endswith("y.parquet is gone")

@@ -235,6 +235,11 @@ def _no_files_with_vectors(root: Path) -> None:
             (root / body["path"]).unlink(missing_ok=True)
 
 
+def _no_removed_files(root: Path) -> None:
+    for body in bodies(root, "remove"):
+        (root / body["path"]).unlink(missing_ok=True)
+
+
 def _a_minute_on(root: Path, fresh: frozenset[str]) -> None:
     """Take a minute after the commit before for the time."""
     for name in matching(COMMIT, fresh):
@@ -470,10 +475,10 @@ ROWS = (
         "deletion-vectors-design/write-vacuum-old-vectors/*",
     ),
     writer(
-        "vacuums-nothing",
+        "vacuums-before-tombstones-expire",
         "FA-008",
-        "requests",
-        doing_nothing("vacuum"),
-        "add-file-and-remove-file/write-vacuum/*",
+        "files",
+        afterwards(_no_removed_files),
+        "add-file-and-remove-file/write-vacuum-long-retention/*",
     ),
 )

@@ -1,0 +1,57 @@
+"""Which features of a golden table an older version shows: a clause is judged where it applies.
+
+Serves every section of a table feature. A read of a version without any deletion vector says
+nothing of how vectors are read, whatever later versions hold.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+__all__ = ["shows"]
+
+_MARKS: Final = {
+    "columnMapping": re.compile(rb'"delta\.columnMapping\.mode"'),
+    "deletionVectors": re.compile(rb'"deletionVector": ?\{'),
+    "rowTracking": re.compile(rb'"rowTracking"'),
+    "typeWidening": re.compile(rb"delta\.typeChanges"),
+}
+"""What commits of a table say where a feature has an effect on its rows."""
+_UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
+"""Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
+
+
+def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool:
+    """Return whether a version of a table can show how a feature is read.
+
+    Args:
+        table: root of the golden table.
+        version: the version asked for; the latest when ``None``, of which the case says so.
+        feature: name of a table feature; only those that change rows are looked for.
+        row: the clause of it, where that counts.
+
+    Returns:
+        ``True`` also where the commits that would say so are not there.
+
+    """
+    if row in _UNTIL:
+        since = _first(table, _UNTIL[row])
+        return since is None or (version is not None and version < since)
+    mark = _MARKS.get(feature)
+    return mark is None or version is None or (_first(table, mark) or 0) <= version
+
+
+@cache
+def _first(table: Path, mark: re.Pattern[bytes]) -> int | None:
+    """Return the first version whose commit has a mark; ``None`` where none is seen to."""
+    log = table / "_delta_log"
+    for version in range(len(list(log.glob("*.json")))):
+        commit = log / f"{version:020}.json"
+        if not commit.is_file():
+            return None
+        if mark.search(commit.read_bytes()):
+            return version
+    return None
