@@ -33,7 +33,7 @@ _FILE_ACTIONS: Final = frozenset({"add", "remove"})
 
 def _sidecars(subject: CheckpointView) -> Iterable[str]:
     """Return the path of each sidecar once, however it is spelled."""
-    found = {}
+    found: dict[str, None] = {}
     for path in subject.checkpoint.sidecars:
         with suppress(ValueError, DeltaError):  # reported as unreadable
             found[sidecar_path(subject.view.storage, path)] = None
