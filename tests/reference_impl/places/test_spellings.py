@@ -64,9 +64,11 @@ def test_a_data_file_outlives_vacuum_however_the_table_is_opened(
     survives(world, opened(world, how, monkeypatch), ROWS, needed=needed)
 
 
-@pytest.mark.parametrize("end", ["/", "//", "/.", "/./", "/%2E", "%2F.", "/././."])
+@pytest.mark.parametrize(
+    "end", ["/", "//", "/.", "/./", "/%2E", "%2F.", "/././.", "?x=1", "#f", "?", "#?"]
+)
 @pytest.mark.parametrize("prefix", ["", "./", "{root}/"])
-def test_a_file_that_is_named_as_a_folder_outlives_vacuum(
+def test_a_file_that_another_reader_may_find_outlives_vacuum(
     world: Any, prefix: str, end: str
 ) -> None:
     world.name(data=world.fill(prefix + "{name}", "part-0.parquet") + end)
