@@ -65,6 +65,16 @@ def _plain(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in ("", "."))
 
 
+def _without_end(address: str) -> str:
+    """Return a path without the slashes and ``.`` at its end, with which others read it as well."""
+    if not address.endswith(("/", "/.")):
+        return address
+    parts = address.split("/")
+    while parts and parts[-1] in ("", "."):
+        parts.pop()
+    return "/".join(parts)
+
+
 class LocalRoot:
     """A table root on local disk."""
 
@@ -162,7 +172,7 @@ class LocalRoot:
             place = self.place(path)
             if place.store is not None:
                 return None
-            folder, _, name = place.address.rstrip("/").rpartition("/")
+            folder, _, name = _without_end(place.address).rpartition("/")
             if folder not in folders:
                 try:
                     folders[folder] = self._folder(folder or "/")

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import schemas
 from conformance.audit import audit
 from reference_impl import LimitExceeded, Limits, Table, read_table
 
@@ -70,3 +71,20 @@ def test_lines_without_end_end_with_the_time(tmp_path: Path) -> None:
     root = _table(tmp_path, "{}\n" * 300_000)
     with pytest.raises(LimitExceeded, match="seconds"):
         read_table(root, limits=Limits(seconds=0.02))
+
+
+def test_a_line_that_comes_often_is_held_against_its_schema_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    errors = schemas.errors
+
+    def counted(name: str, document: Any) -> Any:
+        asked.append(document)
+        return errors(name, document)
+
+    monkeypatch.setattr(schemas, "errors", counted)
+    root = _table(tmp_path, '{"later":1}\n' * 5_000 + ACTION.replace("1", "true") * 2)
+    found = audit(root)
+    assert asked.count({"later": 1}) == 1
+    assert sum(each.count for each in found if "version" in each.message) >= 2

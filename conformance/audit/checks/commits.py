@@ -73,13 +73,24 @@ def line_findings(
 
     """
     explained = 0
+    # The last documents without findings and with some: one may come a million times.
+    valid: str | None = None
+    broken: str | None = None
     for document, place in documents:
         budget().check_time()
+        try:
+            text = repr(document)  # tells true from 1, as equality does not
+        except RecursionError:
+            text = None
+        if text is not None and text == valid:
+            continue
         if explained < _EXPLAINED:
             found = list(schema_findings(name, document, place, fallback, within))
             explained += bool(found)
+            valid = valid if found else text
             yield from found
-        elif not schemas.is_valid(name, document):
+        elif (text is not None and text == broken) or not schemas.is_valid(name, document):
+            broken = text
             message = f"this one of more than {_EXPLAINED} breaks {name} as well"
             yield finding(fallback, place, message, severity="error")
 

@@ -285,8 +285,8 @@ def read_lines(storage: Storage, path: str) -> Lines:
         return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
     texts, blanks = _without_blanks(path, data)
     if len(texts) * _LINE_COST > budget().limits.memory:
-        over = exceeded("memory", f"the file has {len(texts)} lines", path=path)
-        return Lines(faults=(*blanks, Fault(path, over.message, limit=over)))
+        limit = exceeded("memory", f"the file has {len(texts)} lines", path=path)
+        return Lines(faults=(*blanks, Fault(path, limit.message, limit=limit)))
     lines = json_lines(path, texts)
     lines.faults = (*blanks, *lines.faults)
     return lines

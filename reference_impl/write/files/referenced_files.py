@@ -26,10 +26,13 @@ __all__ = ["ReferencedFiles"]
 _SCHEME: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:"
 """The beginning of a path that is a URL, or may be read as one."""
 
-_ODD: Final = rf"{_SCHEME}|^/|(^|/)\.{{0,2}}(/|$)"
+_ODD: Final = rf"{_SCHEME}|^/|(^|/)\.{{0,2}}(/|$)|[?#]"
 """Found in every decoded path that a listing would not have in this spelling."""
 
 _OPAQUE: Final = re.compile(_SCHEME)
+
+_QUERY: Final = re.compile(r"[?#]")
+"""Where the path of a URI ends, for readers that take a path of the log for a whole URI."""
 
 
 class ReferencedFiles:
@@ -107,6 +110,9 @@ class ReferencedFiles:
             within = self._locate(path)
         except PlaceRefused:
             self._mark_uncertain(raw, path)
+        before = _QUERY.split(raw, maxsplit=1)[0]
+        if before not in ("", raw):
+            self._mark_uncertain(decode_path(before))
         if _OPAQUE.match(path) or is_absolute(path) != is_absolute(raw):
             self._mark_uncertain(raw, path)
         if within != path:

@@ -10,7 +10,7 @@ from spellings import ABSOLUTE, NAMES, REFUSED, ROOTS, ROWS, SIDECARS, SPELLINGS
 
 from conformance.audit import audit
 from reference_impl import Table, read_table
-from reference_impl.errors import InvalidCheckpoint, PlaceRefused
+from reference_impl.errors import DataFileNotFound, InvalidCheckpoint, PlaceRefused
 
 
 def turns(spelling: str) -> list[str]:
@@ -62,6 +62,21 @@ def test_a_data_file_outlives_vacuum_however_the_table_is_opened(
     world.name(data=world.fill(spelling, "part-0.parquet"))
     needed = {"part-0.parquet", "vectors.bin"}
     survives(world, opened(world, how, monkeypatch), ROWS, needed=needed)
+
+
+@pytest.mark.parametrize(
+    "end", ["/", "//", "/.", "/./", "/%2E", "%2F.", "/././.", "?x=1", "#f", "?", "#?"]
+)
+@pytest.mark.parametrize("prefix", ["", "./", "{root}/"])
+def test_a_file_that_another_reader_may_find_outlives_vacuum(
+    world: Any, prefix: str, end: str
+) -> None:
+    world.name(data=world.fill(prefix + "{name}", "part-0.parquet") + end)
+    world.age()
+    with pytest.raises(DataFileNotFound):
+        read_table(world.root)
+    Table(world.root).vacuum(retention=0, unsafe=True)
+    assert (world.root / "part-0.parquet").exists()
 
 
 @pytest.mark.parametrize("spelling", ABSOLUTE)
