@@ -55,7 +55,7 @@ _SETTINGS: Final = {
 }
 _ALONE: Final = {
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "1536m",
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
     "spark.executor.memory": "1g",
     "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
@@ -168,7 +168,7 @@ def _end_java() -> None:
 
 
 def is_submitted() -> bool:
-    """Tell whether ``spark-submit`` runs this process, and so says where Spark runs."""
+    """Return whether ``spark-submit`` runs this process, and so says where Spark runs."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
