@@ -1,7 +1,7 @@
 """Adapter of delta-rs, through its Python package ``deltalake``.
 
-Rows come from ``DeltaTable.scan``, the package's own reader (DataFusion over delta-kernel-rs),
-not from the older bridge to PyArrow datasets.
+Rows come from ``DeltaTable.scan``, the package's own reader (DataFusion over delta-kernel-rs), and
+from the same by SQL in releases that have no such method, not from the bridge to PyArrow datasets.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from conformance.adapter import (
 )
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import NotOfferedError, Refusals, Rule
-from conformance.adapters.sql.text import DATAFUSION, SIDES, render
+from conformance.adapters.sql.text import DATAFUSION, SIDES, query, render
 
 __all__ = ["create"]
 
@@ -130,9 +130,13 @@ def _files(request: Files) -> list[dict[str, Any]]:
 
 
 def _scan(request: Scan) -> pa.Table:
+    table = _open(request)
+    if not hasattr(table, "scan"):
+        asked = query("asked", DATAFUSION, request.columns, request.filter)
+        return pa.table(deltalake.QueryBuilder().register("asked", table).execute(asked))
     predicate = None if request.filter is None else render(request.filter, DATAFUSION)
     columns = None if request.columns is None else list(request.columns)
-    return pa.table(_open(request).scan(columns=columns, predicate=predicate))
+    return pa.table(table.scan(columns=columns, predicate=predicate))
 
 
 def _changes(request: Changes) -> pa.Table:

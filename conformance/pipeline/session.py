@@ -33,6 +33,7 @@ __all__ = [
     "SparkOptions",
     "add_spark_options",
     "check_spark",
+    "is_submitted",
     "spark_options",
     "spark_session",
 ]
@@ -54,7 +55,7 @@ _SETTINGS: Final = {
 }
 _ALONE: Final = {
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "1536m",
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
     "spark.executor.memory": "1g",
     "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
@@ -166,6 +167,11 @@ def _end_java() -> None:
         java.wait()
 
 
+def is_submitted() -> bool:
+    """Return whether ``spark-submit`` runs this process, and so says where Spark runs."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def check_spark() -> bool:
     """Look for what Spark needs; says whether ``spark-submit`` runs this process.
 
@@ -173,7 +179,7 @@ def check_spark() -> bool:
         SparkMissingError: Java or a Python package is missing.
 
     """
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    submitted = is_submitted()
     _check_packages()
     if not submitted:
         _check_java()

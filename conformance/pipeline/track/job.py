@@ -13,7 +13,7 @@ import pyarrow as pa
 from conformance.base.faults import OutputError, SelectionError
 from conformance.base.status import Status
 from conformance.base.terminal import say
-from conformance.pipeline.session import add_spark_options, spark_options
+from conformance.pipeline.session import add_spark_options, is_submitted, spark_options
 from conformance.pipeline.track import questions
 from conformance.pipeline.track.asking import Ask, here, on_spark
 from conformance.pipeline.track.forms import FORMS, Answer
@@ -40,7 +40,8 @@ def run_track_job(arguments: Sequence[str]) -> int:
     store = Store(options.store)
     if options.command == "ingest":
         return _ingest(store, options)
-    asking = here(store) if options.master is None else on_spark(store, spark_options(options))
+    far = options.master is not None or is_submitted()
+    asking = on_spark(store, spark_options(options)) if far else here(store)
     with asking as ask:
         answer, status = _ANSWERS[options.command](ask, options)
     lines = FORMS[options.format](answer)

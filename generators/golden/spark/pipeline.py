@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m generators.go
     parser.add_argument("--only", action="append", default=[], metavar="CHAPTER[/CASE]")
     parser.add_argument("--force", action="store_true", help="do again what is done already")
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="the corpus folder")
-    parser.add_argument("--master", default=MASTER, help=f"Spark's master (default: {MASTER})")
+    parser.add_argument("--master", help=f"Spark's (default: that of spark-submit, or {MASTER})")
     parser.add_argument("--at-once", type=int, default=2, metavar="CASES", help="(default: 2)")
     parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
     options = parser.parse_args(argv)

@@ -65,14 +65,21 @@ def tool_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("delta-spark", "pyspark")}
 
 
-def open_session(warehouse: Path, master: str = MASTER) -> SparkSession:
+def open_session(warehouse: Path, master: str | None = None) -> SparkSession:
     """Open one Spark session; its own files go below ``warehouse``.
+
+    Args:
+        warehouse: a folder.
+        master: of Spark; by default that of ``spark-submit`` where it runs this process, or
+            :data:`MASTER`.
 
     Raises:
         FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.
 
     """
-    builder: Any = SparkSession.builder.master(master).appName("delta-tck")
+    builder: Any = SparkSession.builder.appName("delta-tck")
+    if master or "PYSPARK_GATEWAY_PORT" not in os.environ:
+        builder = builder.master(master or MASTER)
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
@@ -97,7 +104,7 @@ def with_delta(builder: Any) -> Any:
 
 
 @contextmanager
-def spark_session(warehouse: Path, master: str = MASTER) -> Iterator[SparkSession]:
+def spark_session(warehouse: Path, master: str | None = None) -> Iterator[SparkSession]:
     """Hold a session of :func:`open_session` for the length of a ``with`` block."""
     session = open_session(warehouse, master)
     try:
