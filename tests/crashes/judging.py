@@ -20,6 +20,7 @@ _RANDOM = ("delta.rowTracking.materialized", "delta.inCommitTimestampEnablementT
 
 _WARNED = {
     "CKPT-030",  # a checkpoint that lacks a part, which readers pass over
+    "SNAP-001",  # expired commits below a checkpoint, of which a power cut brings some back
     "TF-016",  # a feature that is dropped, about which the texts differ
 }
 """What the audit warns about and what is as it has to be."""
@@ -111,7 +112,8 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 def _audited(root: Path) -> None:
-    faults = [f for f in audit(str(root)) if f.severity != "info" and f.requirement not in _WARNED]
+    found = [f for f in audit(str(root)) if f.severity != "info"]
+    faults = [f for f in found if f.severity == "error" or f.requirement not in _WARNED]
     assert faults == [], f"the audit finds {faults}"
 
 
