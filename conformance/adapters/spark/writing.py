@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import pyarrow as pa
 from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
@@ -144,7 +145,9 @@ class SparkWriter:
         if _has_variant(self.reader.frame(request.table).schema):
             raise NotOfferedError("rows travel with variants as structs, which Spark keeps apart")
         # Left to itself, Spark takes a time without a zone for one in the session's.
-        schema = from_arrow_schema(request.rows.schema, prefer_timestamp_ntz=True)
+        # PySpark itself refuses nulls in types that have none inside: Delta is to be asked.
+        asked = pa.schema([(each.name, _with_nulls(each.type)) for each in request.rows.schema])
+        schema = from_arrow_schema(asked, prefer_timestamp_ntz=True)
         # PySpark cannot convert columns of no chunks.
         given: Any = request.rows if request.rows.num_rows else []
         return self.spark.createDataFrame(given, schema)
@@ -302,6 +305,17 @@ def _has_variant(of: DataType) -> bool:
             return _has_variant(of.keyType) or _has_variant(of.valueType)
         case _:
             return isinstance(of, VariantType)
+
+
+def _with_nulls(of: pa.DataType) -> pa.DataType:
+    """Return a type with nulls allowed in every part of it, but for the keys of maps."""
+    if pa.types.is_struct(of):
+        return pa.struct([(each.name, _with_nulls(each.type)) for each in of])
+    if pa.types.is_list(of):
+        return pa.list_(_with_nulls(of.value_type))
+    if pa.types.is_map(of):
+        return pa.map_(_with_nulls(of.key_type), _with_nulls(of.item_type))
+    return of
 
 
 def _name(request: Write) -> str:

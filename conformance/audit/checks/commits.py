@@ -79,7 +79,7 @@ def line_findings(
     for document, place in documents:
         budget().check_time()
         try:
-            text = repr(document)  # tells true from 1, as equality does not
+            text = repr(document)  # true and 1 differ in it, and are equal
         except RecursionError:
             text = None
         if text is not None and text == valid:

@@ -210,15 +210,15 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a null count is wrong": ({"STAT-008"}, lambda x: _typed(x, "long", [1, None], nullCount=0)),
     "a lower bound is too high in mode id": (
-        {"STAT-012", "WCON-001"},
+        {"CM-013", "STAT-012"},
         lambda x: _mapped_by_id(x, minValues=5),
     ),
     "an upper bound is too low in mode id": (
-        {"STAT-012", "WCON-001"},
+        {"CM-013", "STAT-012"},
         lambda x: _mapped_by_id(x, maxValues=6),
     ),
     "a nested nullCount is wrong in mode id": (
-        {"STAT-008", "WCON-001"},
+        {"CM-013", "STAT-008"},
         lambda x: _mapped_by_id(x, nulls=0),
     ),
     "a lower bound is too high": ({"STAT-012"}, lambda x: _typed(x, "long", [1, 5], minValues=2)),

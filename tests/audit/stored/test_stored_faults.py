@@ -301,7 +301,7 @@ ID = ("x", pa.array([1]), 1)
 FAULTS: dict[str, tuple[set[str], Plant]] = {
     **{name: _of_types(name) for name in TYPES},
     "a column of mode id has another type": (
-        {"WCON-005", "WCON-001"},
+        {"CM-013", "WCON-005"},
         lambda x: _by_id(x, ("x", pa.array(["a"]), 1)),
     ),
     "a nested column of mode id has another type": (

@@ -14,57 +14,28 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from recipe_runs import (
+    APPEND,
+    CLAIMS,
+    CREATE,
+    DELETE,
+    LEFT,
+    ONE,
+    REFUSED,
+    SCHEMA,
+    judged,
+    recipe,
+)
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
-from conformance.adapters import ours
 from conformance.base.outcomes import Hazard, Outcome, Verdict
-from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
+from conformance.golden.cases import Accepted, Contested, Expected, Spec
 from conformance.judging.recipes.judge import replay_recipe
 from conformance.judging.recipes.needs import unclaimed_operations
 from conformance.judging.recipes.replay import AdapterFaultError
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import field, struct
-from reference_impl import Snapshot, Sql, Table
-
-SCHEMA = struct(field("id", "long"), field("part", "string"))
-CREATE = {
-    "operation": "create",
-    "schema": SCHEMA.to_json(),
-    "partition_columns": ["part"],
-    "properties": {"owner": "me"},
-}
-ONE, TWO = {"id": "1", "part": "a"}, {"id": "2", "part": None}
-APPEND = {"operation": "append", "rows": [ONE, TWO]}
-DELETE = {
-    "operation": "delete",
-    "filter": {"op": "=", "args": [{"column": ["id"]}, {"literal": "1", "type": "long"}]},
-    "predicate": "id = 1",
-}
-CLAIMS = ours.create().describe().claims
-LEFT = [{"id": 2, "part": None}]
-REFUSED = ExpectedError("constraint", "commit", "APP-002")
-
-
-def recipe(*steps: dict[str, Any], expectation: Any = None) -> Spec:
-    rows = partial(arrow_table, SCHEMA, LEFT)
-    wanted = expectation or Expected({"versions": len(steps)}, rows)
-    return Spec("c/s/w", "write", "t", ("LOG-003",), {"operations": list(steps)}, wanted)
-
-
-def judged(
-    folder: Path,
-    spec: Spec,
-    lie: Callable[[Write], Answer | None] = lambda _: None,
-    claims: Claims = CLAIMS,
-) -> Verdict:
-    """Replay a recipe with the reference writer, which a lie may replace for a step."""
-    writer = ours.create()
-
-    def run(request: Request) -> tuple[Answer | None, BaseException | None]:
-        assert isinstance(request, Write)
-        return lie(request) or writer.run(request), None
-
-    return replay_recipe(run, claims, spec, folder / "table")
+from reference_impl import Snapshot, Table
 
 
 def test_what_an_honest_writer_leaves_passes(tmp_path: Path) -> None:
@@ -275,113 +246,6 @@ def test_of_what_is_contested_it_is_reported_what_was_seen(
 def test_what_no_reading_of_the_text_has_fails(tmp_path: Path) -> None:
     verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), _do_nothing)
     assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
-
-
-TRACKED = {"delta.enableRowTracking": "true", "delta.enableChangeDataFeed": "true"}
-UPDATE = {
-    "operation": "update",
-    "set": {"part": {"literal": "z", "type": "string"}},
-    "filter": DELETE["filter"],
-}
-UPDATED: list[dict[str, Any]] = [{"id": 1, "part": "z"}, {"id": 2, "part": None}]
-
-
-def traced(*steps: dict[str, Any]) -> Spec:
-    create = {**CREATE, "properties": TRACKED, "partition_columns": []}
-    rows = partial(arrow_table, SCHEMA, UPDATED)
-    wanted = Expected({"versions": 3}, rows)
-    return Spec(
-        "c/s/w", "write", "t", ("RT-050",), {"operations": [create, APPEND, *steps]}, wanted
-    )
-
-
-def _new_ids(request: Write) -> Answer | None:
-    """Update by deleting and inserting: the rows are right, and others."""
-    if request.operation != "update":
-        return None
-    table = Table(request.table)
-    table.overwrite(pa.table({"id": [1, 2], "part": ["z", None]}))
-    return Ok({"version": table.latest_version()})
-
-
-def _no_feed(request: Write) -> Answer | None:
-    """Leave the cdc actions of an update out, so that a row that stays is reported as changed."""
-    if request.operation != "update":
-        return None
-    version = ours.create().run(request)
-    path = Path(request.table) / "_delta_log" / f"{2:020d}.json"
-    lines = [line for line in path.read_text().splitlines() if '{"cdc"' not in line]
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return version
-
-
-def _touched(request: Write) -> Answer | None:
-    """Rewrite what stays as well, under the commit that moved it."""
-    if request.operation != "optimize":
-        return None
-    table = Table(request.table)
-    table.update({"part": Sql("part")})
-    return Ok({"version": table.latest_version()})
-
-
-def _silent(request: Write) -> Answer | None:
-    """Restore, and say that no row came or went."""
-    if request.operation != "restore":
-        return None
-    answer = ours.create().run(request)
-    path = Path(request.table) / "_delta_log" / f"{3:020d}.json"
-    path.write_text(path.read_text().replace('"dataChange":true', '"dataChange":false'))
-    return answer
-
-
-def test_traces_of_an_honest_writer_are_right(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, traced(UPDATE, {"operation": "optimize"}))
-    assert verdict == Verdict(Outcome.PASS)
-
-
-_BACK = tuple({"operation": "restore", "to_step": step} for step in (1, 2))
-
-
-def test_a_restore_may_report_rows_that_go_and_come_again(tmp_path: Path) -> None:
-    assert judged(tmp_path, traced(UPDATE, *_BACK)) == Verdict(Outcome.PASS)
-
-
-def test_a_restore_that_reports_no_row_is_caught(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, traced(UPDATE, *_BACK), _silent)
-    assert verdict.message.startswith("step 3 (restore): the change feed")
-
-
-@pytest.mark.parametrize(
-    ("lie", "message"),
-    [
-        (_new_ids, r"step 2 \(update\): the change feed|step 2 \(update\): row .* had id"),
-        (_no_feed, r"step 2 \(update\): the change feed"),
-        (_touched, r"step 3 \(optimize\): the change feed"),
-    ],
-)
-def test_a_writer_that_leaves_wrong_traces_is_caught(
-    tmp_path: Path, lie: Callable[[Write], Answer | None], message: str
-) -> None:
-    verdict = judged(tmp_path, traced(UPDATE, {"operation": "optimize"}), lie)
-    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
-    assert re.search(message, verdict.message), verdict.message
-
-
-@pytest.mark.parametrize(
-    ("lie", "message"),
-    [
-        (_new_ids, r"row .* had id \d and has \d"),
-        (_touched, r"row .* did not change, and its commit version did"),
-    ],
-)
-def test_rows_are_followed_where_no_feed_has_them(
-    tmp_path: Path, lie: Callable[[Write], Answer | None], message: str
-) -> None:
-    spec = traced(UPDATE, {"operation": "optimize"})
-    steps = spec.parameters["operations"]
-    steps[0] = {**steps[0], "properties": {"delta.enableRowTracking": "true"}}
-    verdict = judged(tmp_path, spec, lie)
-    assert re.search(message, verdict.message), verdict.message
 
 
 def _purge_nothing(request: Write) -> Answer | None:
