@@ -25,7 +25,8 @@ Results = Callable[..., Path]
 @pytest.fixture
 def submit(tmp_path: Path) -> Submit:
     """Return what submits a job, sees that it ends well, and gives what it printed."""
-    pyspark = pytest.importorskip("pyspark")
+    import pyspark  # noqa: PLC0415  of the extra `spark`, which the marked tests alone have
+
     home = Path(pyspark.__file__).parent
     folder = os.environ.get("DELTA_TCK_SPARK_JARS")
     release, version = (importlib.metadata.version(x) for x in ("pyspark", "delta-spark"))

@@ -233,7 +233,7 @@ def test_a_case_that_a_partial_run_lacks_is_unknown(
         ("Failed to parse value '-9.-9' as 'decimal'", "Failed to parse value '0.-5' as 'decimal'"),
         ("no /one/v/lib/python3.11/site-packages/x", "no /venv/lib/python3.12/site-packages/x"),
         (
-            "broken Stack Trace: /work/v/site-packages/e.so(f+0x1) [<address>] /wor",
+            "broken Stack Trace: /one/v/site-packages/e.so(f+0x1) [<address>] /on",
             "broken Stack Trace: /home/me/a/site-packages/e.so(f+0x1) [<address>] /home/m",
         ),
     ],

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import pin_times, publish
-from generators.golden.cases.table import add, feature_protocol, legacy_protocol, remove
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
+    remove,
+)
 from generators.golden.chapters.files.changes import (
     FEED,
     PAIR,
@@ -28,6 +38,36 @@ _SCHEMAS = (
 )
 
 
+def _replaced(
+    case: CaseWriter,
+    table: GoldenTable,
+    files: tuple[DataFile, DataFile],
+    past: Sequence[Mapping[str, Any]],
+    titles: tuple[str, str],
+) -> None:
+    """Replace the file of one schema by that of the next, and ask for both schemas and the last.
+
+    Args:
+        case: the case.
+        table: version 0 has the old file, version 1 the new schema.
+        files: the old one and the new one.
+        past: rows of the old file in the new schema.
+        titles: of the contested question over both schemas, and of that over the last.
+
+    """
+    old, new = files
+    table.commit(remove(old), add(new))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [
+        *each_row("insert", 0, past),
+        *each_row("delete", 2, past),
+        *each_row("insert", 2, new.rows),
+    ]
+    contest_changes(case, table, 0, changes, _SCHEMAS, titles[0])
+    ask_changes(case, table, "changes-1-2", 1, 2, changes, titles[1])
+
+
 @SCHEMAS.case(
     "column-added-in-range",
     "A range over an added column is contested",
@@ -41,17 +81,13 @@ def _added(case: CaseWriter) -> None:
     table.schema = PAIR.with_fields(field("more", "integer"))
     table.commit(table.metadata(), operation="ADD COLUMNS")
     new = table.file([{"id": 10, "name": "n10", "more": 7}])
-    table.commit(remove(old), add(new))
-    publish(case, table)
-    pin_times(case, table)
-    past = [{**row, "more": None} for row in old.rows]
-    changes = [
-        *each_row("insert", 0, past),
-        *each_row("delete", 2, past),
-        *each_row("insert", 2, new.rows),
-    ]
-    contest_changes(case, table, 0, changes, _SCHEMAS, "It is null in older changes, or refused")
-    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range with one schema is read")
+    _replaced(
+        case,
+        table,
+        (old, new),
+        [{**row, "more": None} for row in old.rows],
+        ("It is null in older changes, or refused", "A range with one schema is read"),
+    )
 
 
 @SCHEMAS.case(
@@ -80,17 +116,13 @@ def _added_beside_nested(case: CaseWriter) -> None:
     table.schema = schema.with_fields(field("more", "integer"))
     table.commit(table.metadata(), operation="ADD COLUMNS")
     new = table.file([{"id": 3, "s": one, "l": [], "m": None, "more": 7}])
-    table.commit(remove(old), add(new))
-    publish(case, table)
-    pin_times(case, table)
-    past = [{**row, "more": None} for row in old.rows]
-    changes = [
-        *each_row("insert", 0, past),
-        *each_row("delete", 2, past),
-        *each_row("insert", 2, new.rows),
-    ]
-    contest_changes(case, table, 0, changes, _SCHEMAS, "It is null in older changes, or refused")
-    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range with one schema is read")
+    _replaced(
+        case,
+        table,
+        (old, new),
+        [{**row, "more": None} for row in old.rows],
+        ("It is null in older changes, or refused", "A range with one schema is read"),
+    )
 
 
 @SCHEMAS.case(
@@ -113,17 +145,13 @@ def _renamed(case: CaseWriter) -> None:
     table.schema = renamed(schema, {"name": "title"})
     table.commit(table.metadata(), operation="RENAME COLUMN")
     new = table.file([{"id": 10, "title": "n10"}])
-    table.commit(remove(old), add(new))
-    publish(case, table)
-    pin_times(case, table)
-    past = [{"id": row["id"], "title": row["name"]} for row in old.rows]
-    changes = [
-        *each_row("insert", 0, past),
-        *each_row("delete", 2, past),
-        *each_row("insert", 2, new.rows),
-    ]
-    contest_changes(case, table, 0, changes, _SCHEMAS, "Older changes have the new name, or none")
-    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range after the renaming is read")
+    _replaced(
+        case,
+        table,
+        (old, new),
+        [{"id": row["id"], "title": row["name"]} for row in old.rows],
+        ("Older changes have the new name, or none", "A range after the renaming is read"),
+    )
 
 
 @SCHEMAS.case(
@@ -148,16 +176,13 @@ def _widened(case: CaseWriter) -> None:
     table.schema = struct(wide, field("name", "string"))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
     new = table.file([{"id": 2**40, "name": "far"}])
-    table.commit(remove(old), add(new))
-    publish(case, table)
-    pin_times(case, table)
-    changes = [
-        *each_row("insert", 0, old.rows),
-        *each_row("delete", 2, old.rows),
-        *each_row("insert", 2, new.rows),
-    ]
-    contest_changes(case, table, 0, changes, _SCHEMAS, "Older changes have the wide type, or none")
-    ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range after the widening is read")
+    _replaced(
+        case,
+        table,
+        (old, new),
+        old.rows,
+        ("Older changes have the wide type, or none", "A range after the widening is read"),
+    )
 
 
 CHAPTERS = (SCHEMAS,)

@@ -93,13 +93,18 @@ _ENDS: Final[Mapping[str, _Ends]] = {
 }
 
 
-def _ends(case: CaseWriter, ends: _Ends) -> None:
+def _table(case: CaseWriter, ends: _Ends) -> GoldenTable:
     schema = struct(field("id", "long"), field("v", ends.type))
     options: dict[str, Any] = {}
     if ends.features:
         options["protocol"] = feature_protocol(ends.features)
     table = GoldenTable(case.delta, schema, seed=case.info.id, **options)
     table.create()
+    return table
+
+
+def _ends(case: CaseWriter, ends: _Ends) -> None:
+    table = _table(case, ends)
     for number, value in enumerate(ends.values):
         table.commit(add(table.file([{"id": number, "v": value}])))
     table.commit(add(table.file([{"id": 90, "v": None}, {"id": 91, "v": ends.values[0]}])))
@@ -116,24 +121,8 @@ def _ends(case: CaseWriter, ends: _Ends) -> None:
     filtered(case, table, "not-null", is_not_null("v"), title)
 
 
-for _name, _of in _ENDS.items():
-    BOUNDS.define(
-        f"ends-of-{_name}",
-        f"Bounds at the ends of type {_of.type} lose no row",
-        "STAT-012 STAT-006",
-        partial(_ends, ends=_of),
-        since="2025" if _of.features else None,
-        features=_of.features,
-    )
-
-
 def _spread(case: CaseWriter, ends: _Ends) -> None:
-    schema = struct(field("id", "long"), field("v", ends.type))
-    options: dict[str, Any] = {}
-    if ends.features:
-        options["protocol"] = feature_protocol(ends.features)
-    table = GoldenTable(case.delta, schema, seed=case.info.id, **options)
-    table.create()
+    table = _table(case, ends)
     values = sorted(ends.values)
     for number, pair in enumerate(pairwise(values)):
         rows = [{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)]
@@ -152,14 +141,18 @@ def _spread(case: CaseWriter, ends: _Ends) -> None:
 
 
 for _name, _of in _ENDS.items():
-    BOUNDS.define(
-        f"spread-of-{_name}",
-        f"Files of several {_of.type} values are found by either bound",
-        "STAT-012 STAT-006",
-        partial(_spread, ends=_of),
-        since="2025" if _of.features else None,
-        features=_of.features,
-    )
+    for _slug, _title, _build in (
+        ("ends", f"Bounds at the ends of type {_of.type} lose no row", _ends),
+        ("spread", f"Files of several {_of.type} values are found by either bound", _spread),
+    ):
+        BOUNDS.define(
+            f"{_slug}-of-{_name}",
+            _title,
+            "STAT-012 STAT-006",
+            partial(_build, ends=_of),
+            since="2025" if _of.features else None,
+            features=_of.features,
+        )
 
 
 @BOUNDS.case(
