@@ -60,6 +60,8 @@ _CLAIMS: Final = Claims(
             "files.timestamp",
             "txn.version",
             "overwrite.filter",
+            "create.sql",
+            "add_constraint.sql",
         }
     ),
 )

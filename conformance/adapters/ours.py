@@ -59,6 +59,7 @@ _CAPABILITIES: Final = frozenset(
     }
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
     | {"scan.columns", "scan.filter", "scan.row_ids", "checkpoint.kind"}
+    | {"create.sql", "add_constraint.sql"}
     | {"txn.version", "domain_metadata.version"}
     | {"overwrite.filter", "overwrite.partition", "optimize.purge", "set_nullable.required"}
 )

@@ -68,6 +68,8 @@ _CLAIMS: Final = Claims(
             "txn.version",
             "domain_metadata.version",
             "overwrite.filter",
+            "create.sql",
+            "add_constraint.sql",
             "overwrite.partition",
             "optimize.purge",
         }

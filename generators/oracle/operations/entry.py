@@ -13,7 +13,15 @@ from generators.oracle.delta_schema import Struct, from_json
 from generators.oracle.model import Oracle
 from generators.oracle.operations.arguments import Argument, Context, Step
 
-__all__ = ["OPERATIONS", "Entry", "NoRowChange", "Operation", "operation", "unseen"]
+__all__ = [
+    "OPERATIONS",
+    "Entry",
+    "NoRowChange",
+    "Operation",
+    "operation",
+    "said_by_recipe",
+    "unseen",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,11 @@ class Entry:
     def seen_by(self, *seers: str) -> frozenset[str]:
         """Return the names of the arguments that adapters, the judge or histories alone see."""
         return frozenset(n for n, argument in self.arguments.items() if argument.seen in seers)
+
+
+def said_by_recipe(_step: Step) -> bool:
+    """Say that no step asks for a capability by its arguments: the recipe that needs it says so."""
+    return False
 
 
 OPERATIONS: Final[dict[str, Entry]] = {}

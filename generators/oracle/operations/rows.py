@@ -11,7 +11,13 @@ from generators.oracle.filters import evaluate, keep
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import arguments as args
 from generators.oracle.operations.arguments import Tree
-from generators.oracle.operations.entry import OPERATIONS, Entry, Operation, operation
+from generators.oracle.operations.entry import (
+    OPERATIONS,
+    Entry,
+    Operation,
+    operation,
+    said_by_recipe,
+)
 from generators.oracle.operations.merging import CLAUSES, MergeClause, merge_plan
 
 __all__ = ["Append", "Create", "Delete", "Merge", "Overwrite", "Replace", "Update"]
@@ -40,6 +46,7 @@ _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
     defines=True,
     shows=True,
     judges="META-001",
+    capabilities={"sql": said_by_recipe},
 )
 @dataclass(frozen=True, slots=True)
 class Create(Operation):

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from generators.oracle.model import Oracle
 from generators.oracle.operations import arguments as args
-from generators.oracle.operations.entry import Operation, operation, unseen
+from generators.oracle.operations.entry import Operation, operation, said_by_recipe, unseen
 
 __all__ = [
     "Checkpoint",
@@ -141,6 +141,7 @@ unseen(
     {"name": args.NAME, "expression": args.NAME(note="SQL")},
     needs="checkConstraints",
     judges="CHK-002",
+    capabilities={"sql": said_by_recipe},
 )
 unseen("drop_constraint", {"name": args.NAME})
 

@@ -3,7 +3,8 @@
 Values are given with the rows: whoever evaluates the expression otherwise refuses them, and who
 does not evaluate it at all takes the row that breaks it. No clause says which functions there are,
 or that a value is cast to the type of its column: what engines of Delta lack, such as MOD or an
-escape of LIKE, or BETWEEN and NULLIF in generated columns, is not asked for.
+escape of LIKE, or BETWEEN and NULLIF in generated columns, is not asked for, and the rest is asked
+of writers that claim it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ __all__ = ["CHAPTERS"]
 
 CHECKS: Final = Chapter("check-constraints")
 GENERATED: Final = Chapter("generated-columns", since="2025")
+
+_GENERATES: Final = ("create.sql",)
+_CHECKS: Final = ("add_constraint.sql",)
 
 _T, _F, _N = True, False, None
 
@@ -195,11 +199,12 @@ def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter
         rows = [{**row, "st": value} for row, value in zip(rows, _STRUCTS, strict=True)]
     recipe = Recipe(struct(*given, *columns), features=("generatedColumns",)).append(rows[:1])
     if broken is None:
-        recipe.append(rows[1:]).publish(case)
+        recipe.append(rows[1:]).publish(case, needs=_GENERATES)
         return
     name = f"g{broken}"
     recipe.append([{**rows[1], name: not rows[1][name]}])
-    recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
+    refusal = Refusal("constraint", "commit", "GEN-004")
+    recipe.publish(case, refusal=refusal, needs=_GENERATES)
 
 
 for _name, _what, _kind, _expressions in _SETS:
@@ -224,9 +229,10 @@ def _checked(row: dict[str, Any] | None, case: CaseWriter) -> None:
     recipe = Recipe(struct(*_GIVEN)).append(list(_ROWS[:1]))
     recipe.keep("add_constraint", name="rule", expression=_RULE).append(list(_ROWS[1:3]))
     if row is None:
-        recipe.publish(case)
+        recipe.publish(case, needs=_CHECKS)
         return
-    recipe.append([row]).publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+    refusal = Refusal("constraint", "commit", "CHK-006")
+    recipe.append([row]).publish(case, refusal=refusal, needs=_CHECKS)
 
 
 CHECKS.define(
