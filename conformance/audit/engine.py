@@ -17,7 +17,7 @@ from conformance.audit.checks.protocols import PROTOCOL_CHECKS
 from conformance.audit.checks.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
-from conformance.audit.checks.values import VALUE_CHECKS
+from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
 from conformance.audit.grammar.log_files import LOG_DIR
@@ -27,7 +27,7 @@ from conformance.audit.revisions import in_revision
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
 from conformance.audit.stored.files import FILE_CHECKS
 from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
-from conformance.audit.subjects import Layouts, LogView, Step, VersionView
+from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
 from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.summaries.columns import COLUMN_CHECKS
@@ -54,6 +54,7 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
+_BY_ADD: Final[tuple[Check[Step], ...]] = (*ADD_CHECKS, *DESCRIBED_CHECKS)
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,
     *FEATURE_VERSION_CHECKS,
@@ -241,6 +242,9 @@ class Run:
             # What the whole has to report of one is reported without its file actions.
             if self._first or not check.whole:
                 yield from _screened(check, subject)
+        if whole and not replayed:
+            standing = Standing(checkpoint, subject.content.store, self._layouts)
+            yield from self._of(_BY_ADD, standing)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:

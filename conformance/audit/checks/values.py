@@ -18,7 +18,7 @@ from conformance.audit.read.state import dv_id
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step
 
-__all__ = ["VALUE_CHECKS", "statistics_of"]
+__all__ = ["ADD_CHECKS", "VALUE_CHECKS", "statistics_of"]
 
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -65,7 +65,8 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         if column is None or not isinstance(text, str) or not isinstance(column.type, str):
             continue
         fault = fault_of(text, column.type)
-        if fault is not None:
+        # A file that is older than a change of the type keeps its text.
+        if fault is not None and all(fault_of(text, former) for former in column.former):
             requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
             message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
             # Which form a writer takes is free, not whether it is one of them.
@@ -119,7 +120,7 @@ def compatible_files_are_counted(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
-VALUE_CHECKS: Final = (
+ADD_CHECKS: Final = (
     Check(
         partition_values,
         ("WCON-002", "ADD-005", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
@@ -130,6 +131,11 @@ VALUE_CHECKS: Final = (
         ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
         broken_statistics,
     ),
+)
+"""Checks of one action, in a commit or in a checkpoint whose commits are gone."""
+
+VALUE_CHECKS: Final = (
+    *ADD_CHECKS,
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )
 """Checks of what file actions say about their files, commit by commit."""

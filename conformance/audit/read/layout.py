@@ -51,6 +51,13 @@ class Column:
         value = self.metadata.get(_ID)
         return value if type(value) is int else None
 
+    @property
+    def former(self) -> tuple[str, ...]:
+        """The types that the column had before, by its recorded type changes."""
+        listed = self.metadata.get("delta.typeChanges")
+        records = listed if isinstance(listed, list) else ()
+        return tuple(str(each.get("fromType")) for each in records if isinstance(each, Mapping))
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
