@@ -52,11 +52,15 @@ class Column:
         return value if type(value) is int else None
 
     @property
-    def former(self) -> tuple[str, ...]:
-        """The types that the column had before, by its recorded type changes."""
+    def type_changes(self) -> tuple[tuple[str, str, str], ...]:
+        """The recorded type changes: path inside of the column, type before, type after."""
         listed = self.metadata.get("delta.typeChanges")
-        records = listed if isinstance(listed, list) else ()
-        return tuple(str(each.get("fromType")) for each in records if isinstance(each, Mapping))
+        records = (
+            [record.get(key, "") for key in ("fieldPath", "fromType", "toType")]
+            for record in (listed if isinstance(listed, list) else ())
+            if isinstance(record, dict)
+        )
+        return tuple((a, b, c) for a, b, c in records if {type(x) for x in (a, b, c)} == {str})
 
 
 @dataclass(frozen=True, slots=True)

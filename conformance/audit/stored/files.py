@@ -277,6 +277,9 @@ def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
     # A table that was mapped by name later on keeps the files that it had.
     older = mode == "name" and not numbered and not opened.follows("columnMapping")
     for place in column.walk():
+        if place.stray is not None:
+            yield from _astray(opened, place, place.stray)
+            continue
         if mode == "none" or place.column_id is None or place.stored is None:
             continue
         given = field_id(place.stored)
@@ -285,6 +288,20 @@ def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
             message = f"column {place.name} has id {place.column_id}, the file gives it {given_id}"
             severity: Severity | None = "info" if older else None
             yield finding("CM-015", opened.path, message, severity=severity)
+
+
+def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
+    """Report a column that is under its logical name, or that its id does not lead to."""
+    given = field_id(stray)
+    if stray.name == place.key:
+        message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
+        if given == place.column_id:
+            message = f"column {place.name} has id {given}, which the file gives to another as well"
+        yield finding("CM-015", opened.path, message)
+    elif given == place.column_id or (given is None and opened.follows("columnMapping")):
+        # Without an id it may be an older column of that name, which was dropped.
+        message = f"the file has column {place.name} under its logical name"
+        yield finding("CM-013", opened.path, message)
 
 
 def _partitions(opened: _LiveFile) -> Iterator[Finding]:
