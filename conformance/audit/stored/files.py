@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.checks.values import statistics_of
@@ -34,9 +35,10 @@ from conformance.audit.stored.nulls import forbidden_nulls
 from conformance.audit.stored.places import Place, field_id, places_of
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
-from conformance.audit.stored.statistics import Judged, describes, wrong_statistics
+from conformance.audit.stored.statistics import Judged, describes, plain, wrong_statistics
 from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet.bounds import open_parquet
@@ -319,11 +321,34 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
         for physical in partitions - set(names):
             message = f"the file lacks the partition column {physical}"
             yield finding(requirement, opened.path, message, severity=severity)
+        for physical in sorted(partitions & set(names)):
+            yield from _materialised(opened, physical, requirement)
         # Row ids and other hidden columns are no data columns.
         last = [name in partitions for name in names if name in declared]
         if version == 1 and last != sorted(last):
             message = "partition columns come before data columns"
             yield finding("ICE1-008", opened.path, message)
+
+
+def _materialised(opened: _LiveFile, physical: str, requirement: str) -> Findings:
+    """Report a partition column in a file whose values are not the partition's."""
+    column = opened.view.layout.partition_columns[physical]
+    texts = opened.body.get("partitionValues")
+    if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
+        return
+    if column.type == "timestamp":
+        return  # a text without zone is in one that the log does not say
+    if opened.file.schema_arrow.names.count(physical) != 1:
+        return
+    text = texts.get(physical) or None
+    for value in pc.unique(plain(opened.read(physical))).to_pylist():
+        # Which text is a null, is contested for texts.
+        same = value in (None, "") if text is None else value is not None
+        if not same or (value and text and not same_value(text, value, column.type)):
+            message = (
+                f"partition column {column.name} is {value!r} in the file, the log says {text}"
+            )
+            yield finding(requirement, opened.path, message)
 
 
 _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (

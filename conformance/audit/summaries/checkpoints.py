@@ -285,6 +285,20 @@ def files_are_copied(subject: CheckpointView) -> Findings:
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
+def typed_copies_agree(subject: CheckpointView) -> Findings:
+    """Report typed copies that say other things than the texts of their own rows.
+
+    Where the commits are there, both are held against those.
+    """
+    if subject.replayed:
+        return
+    place, layout = subject.checkpoint.place, subject.view.layout
+    for line in subject.of("add"):
+        body, path = line.body, line.body.get("path")
+        for requirement, message in add_differences(body, body, layout, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"{path}: {message}")
+
+
 def _with(vector: str | None) -> str:
     return f" with deletion vector {vector}" if vector else ""
 
@@ -399,6 +413,9 @@ CONTENT_CHECKS: Final = (
         ),
     ),
     Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),
+    Check(
+        typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
+    ),
     Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
 )
