@@ -294,12 +294,16 @@ def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
 
 def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
     """Report a column that is under its logical name, or that its id does not lead to."""
-    given = field_id(stray)
+    layout, given = opened.view.layout, field_id(stray)
     if stray.name == place.key:
         message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
         if given == place.column_id:
             message = f"column {place.name} has id {given}, which the file gives to another as well"
-        yield finding("CM-015", opened.path, message)
+        text = layout.properties.get("delta.columnMapping.maxColumnId", "")
+        most = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+        here = {column.field_id for column in layout.columns}
+        if given is None or given in here or given > most:  # else a column that was dropped
+            yield finding("CM-015", opened.path, message)
     elif given == place.column_id or (given is None and opened.follows("columnMapping")):
         # Without an id it may be an older column of that name, which was dropped.
         message = f"the file has column {place.name} under its logical name"
@@ -342,12 +346,13 @@ def _materialised(opened: _LiveFile, physical: str, requirement: str) -> Finding
         return
     text = texts.get(physical) or None
     for value in pc.unique(plain(opened.read(physical))).to_pylist():
-        # Which text is a null, is contested for texts.
-        same = value in (None, "") if text is None else value is not None
-        if not same or (value and text and not same_value(text, value, column.type)):
-            message = (
-                f"partition column {column.name} is {value!r} in the file, the log says {text}"
-            )
+        if None in (text, value):
+            same = text == (None if value == "" else value)  # an empty text may be a null
+        else:
+            same = same_value(text, value, column.type)
+        if not same:
+            what = f"partition column {column.name} is {value!r} in the file"
+            message = f"{what}, the log says {text}"
             yield finding(requirement, opened.path, message)
 
 
