@@ -147,7 +147,10 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
         if count > _ROWS or len(set(names)) < len(names):
             raise ValueError("the rows are too many to compare, or their names come twice")
         table = read_columns(file, source, None)
-    columns = [_column(table, place, count) for place in places_of(step.new, table.schema)]
+    places = places_of(step.new, table.schema)
+    if line.action == "cdc" and any(x.stored is None and x.declared != "void" for x in places):
+        raise ValueError("the change file lacks a column, which is reported")
+    columns = [_column(table, place, count) for place in places]
     parts = repr(_partition(body.get("partitionValues"), step.new))
     kinds = table.column(_KIND).to_pylist() if line.action == "cdc" else [None] * count
     vector = body.get("deletionVector")
@@ -184,7 +187,7 @@ def _whole(place: Place) -> bool:
 def _partition(values: Any, layout: Layout) -> list[Any]:
     held = values if isinstance(values, Mapping) else {}
     return [
-        held.get(name) or None
+        held[name] or None
         for name, column in layout.partition_columns.items()
         if column is not None and column.type not in _SEVERAL
     ]
