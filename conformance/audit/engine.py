@@ -196,7 +196,7 @@ class Run:
                 if self._data:
                     yield from self._of(_BY_CHANGE, ChangeView(step, self._storage))
                 if self._data and not self._whole:
-                    moved = moved_by(step, self._storage, first=self._first)
+                    moved = moved_by(step, self._storage)
                     self.moved |= {} if moved is None else {version: moved}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance

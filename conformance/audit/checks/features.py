@@ -50,7 +50,7 @@ def type_changes(step: Step) -> Findings:
             if latest.get(path, before) != before:
                 where = f"{column.name}.{path}" if path else column.name
                 message = f"the type changes of {where} go on from {before}, not {latest[path]}"
-                yield finding("TW-006", step.place, message)
+                yield finding("TW-009", step.place, message)
             latest[path] = after
         for path, after in latest.items():
             now = _inner(column.type, path)
@@ -222,7 +222,7 @@ def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
 
 
 FEATURE_CHECKS: Final = (
-    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006")),
+    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006", "TW-009")),
     Check(catalog_managed, ("CAT-015", "CINFO-004")),
     Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
 )

@@ -77,22 +77,16 @@ class Moved:
         return Moved(self.known and other.known, rows, self.updates + other.updates)
 
 
-def moved_by(step: Step, storage: Storage, *, first: bool = True) -> Moved | None:
-    """Read what a commit moves.
-
-    Args:
-        step: the commit, with all of its file actions or some.
-        storage: where the table is.
-        first: also read the change files.
+def moved_by(step: Step, storage: Storage) -> Moved | None:
+    """Read what a commit moves, or that part of it which the step has.
 
     Returns:
         The rows; ``None`` for a commit without change files.
 
     """
-    changes = list(step.of("cdc"))
-    if not changes or not step.before.known:
-        return None
     counts = step.commit.content.counts()
+    if not counts["cdc"] or not step.before.known:
+        return None
     if step.new.schema is None or counts["add"] + counts["remove"] + counts["cdc"] > _FILES:
         return Moved(known=False)
     found = Moved()
@@ -101,7 +95,7 @@ def moved_by(step: Step, storage: Storage, *, first: bool = True) -> Moved | Non
             sign = 1 if line.action == "add" else -1
             for row, _ in _rows(line, step, storage):
                 found.rows[row] += sign
-        for line in changes if first else ():
+        for line in step.of("cdc"):
             for row, kind in _rows(line, step, storage):
                 found.rows[row] += _SIGNS[str(kind)]
                 found.updates += _PAIRED.get(str(kind), 0)
