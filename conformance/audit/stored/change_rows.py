@@ -1,7 +1,7 @@
 """Rows of change data files against the rows that a commit changes (section Add CDC File).
 
 Readers of changes take the change files of a commit in the place of its data files, so that both
-have to tell the same: what the added files have more than the removed ones is what is inserted
+have to say the same: what the added files have more than the removed ones is what is inserted
 and updated, less what is deleted and what was there before the update.
 """
 
@@ -110,7 +110,7 @@ def moved_by(step: Step, storage: Storage) -> Moved | None:
 
 
 def unlike_changes(place: str, moved: Moved | None) -> Findings:
-    """Report change files that tell of other rows than the data files, or of half an update."""
+    """Report change files that have other rows than the data files, or of half an update."""
     if moved is None or not moved.known:
         return
     if moved.updates:

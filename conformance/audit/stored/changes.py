@@ -119,7 +119,7 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
 
 
 def changes_are_those_of_the_data(view: ChangeView) -> Findings:
-    """Report change files that tell of other rows than the data files of their commit."""
+    """Report change files that have other rows than the data files of their commit."""
     yield from unlike_changes(view.step.place, moved_by(view.step, view.storage))
 
 
