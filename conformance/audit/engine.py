@@ -17,17 +17,18 @@ from conformance.audit.checks.protocols import PROTOCOL_CHECKS
 from conformance.audit.checks.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
 from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
-from conformance.audit.checks.values import VALUE_CHECKS
+from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
+from conformance.audit.stored.change_rows import Moved, moved_by
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
 from conformance.audit.stored.files import FILE_CHECKS
-from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS
-from conformance.audit.subjects import Layouts, LogView, Step, VersionView
+from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS, VECTOR_VERSION_CHECKS
+from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
 from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.summaries.columns import COLUMN_CHECKS
@@ -54,10 +55,12 @@ _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *ROW_TRACKING_CHECKS,
     *FEATURE_CHECKS,
 )
+_BY_ADD: Final[tuple[Check[Step], ...]] = (*ADD_CHECKS, *DESCRIBED_CHECKS)
 _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *ROW_TRACKING_VERSION_CHECKS,
     *FEATURE_VERSION_CHECKS,
     *DESCRIBED_VERSION_CHECKS,
+    *VECTOR_VERSION_CHECKS,
 )
 _BY_CHANGE: Final[tuple[Check[ChangeView], ...]] = (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS)
 CHECKS_OF_FILES: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
@@ -128,6 +131,7 @@ class Run:
     Attributes:
         measures: numbers of the files of each version that has a checksum.
         balances: rows that each commit brings and takes away.
+        moved: rows that each commit with change files moves.
         latest: the latest version; ``None`` where the log does not give its state.
 
     """
@@ -155,6 +159,7 @@ class Run:
         """
         self.measures: dict[int, Measure] = {}
         self.balances: dict[int, Balance] = {}
+        self.moved: dict[int, Moved] = {}
         self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
@@ -190,6 +195,9 @@ class Run:
                 yield from self._of(_BY_STEP, step)
                 if self._data:
                     yield from self._of(_BY_CHANGE, ChangeView(step, self._storage))
+                if self._data and not self._whole:
+                    moved = moved_by(step, self._storage)
+                    self.moved |= {} if moved is None else {version: moved}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance
             state.apply(version, commit.content)
@@ -241,6 +249,9 @@ class Run:
             # What the whole has to report of one is reported without its file actions.
             if self._first or not check.whole:
                 yield from _screened(check, subject)
+        if whole and not replayed:
+            standing = Standing(checkpoint, subject.content.store, self._layouts)
+            yield from self._of(_BY_ADD, standing)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:

@@ -36,6 +36,7 @@ __all__ = [
     "of_removes",
     "rearranged",
     "renamed",
+    "repeating",
     "shared_paths",
     "unescaped",
 ]
@@ -103,6 +104,22 @@ def renamed(step: Step) -> Mask:
         sizes = rows.numbers("size")[at].tolist()
         other = [a is not None and a != b for a, b in zip(was, sizes, strict=True)]
         found[at] = np.array(other, np.bool_) | before.store.flags("odd")[held[at]]
+    return np.asarray(found, np.bool_)
+
+
+def repeating(step: Step) -> Mask:
+    """Show removes that have another size or other partition values than their adds."""
+    rows, before = step.rows, step.before
+    live = before.adds.rows[step.codes]
+    found = (rows.kind == REMOVE) & (live >= 0)
+    at = np.flatnonzero(found)
+    if len(at):
+        other = before.store.flags("odd")[live[at]]
+        for name in ("size", "partitionValues"):
+            stated = rows.columns[name].take(pa.array(at)).to_pylist()
+            held = before.store.values(name, live[at])
+            other |= np.array([a is not None and a != b for a, b in zip(stated, held, strict=True)])
+        found[at] = other
     return np.asarray(found, np.bool_)
 
 

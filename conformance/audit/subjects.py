@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from conformance.audit.columnar.keys import Codes
+from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
-from conformance.audit.read.log import Commit, Log
+from conformance.audit.read.log import Checkpoint, Commit, Log
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, State
 from reference_impl.storage import Storage
 
-__all__ = ["LogView", "Step", "VersionView"]
+__all__ = ["LogView", "Standing", "Step", "VersionView"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,22 @@ class Step:
     def commit_info(self) -> Line | None:
         """The commit's first ``commitInfo``."""
         return next(self.of("commitInfo"), None)
+
+
+class Standing(Step):
+    """The adds of a checkpoint whose commits are gone, as a step that begins with nothing.
+
+    Tombstones may be older than the metadata, so that they are left out.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, store: Store, layouts: Layouts) -> None:
+        """Take all of a checkpoint whose rows a store has."""
+        commit = Commit(checkpoint.version, checkpoint.place, 0, checkpoint.all)
+        super().__init__(commit, State(store, known=False), layouts)
+
+    def of(self, *actions: str) -> Iterator[Line]:
+        """Yield the lines of some actions but ``remove``."""
+        return super().of(*(action for action in actions if action != "remove"))
 
 
 @dataclass(frozen=True, slots=True)

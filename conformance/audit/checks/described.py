@@ -21,7 +21,7 @@ __all__ = ["DESCRIBED_CHECKS", "DESCRIBED_VERSION_CHECKS"]
 
 _BOUNDS: Final = ("minValues", "maxValues")
 _KINDS: Final = (*_BOUNDS, "nullCount")
-_TEXTS: Final = frozenset({"string", "binary", "date", "timestamp", "timestamp_ntz"})
+_TEXTS: Final = frozenset({"string", "binary", "date", "timestamp", "timestamp_ntz", "variant"})
 _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity", "inf", "-inf", "nan"})
 
 
@@ -94,7 +94,8 @@ def bounds_have_types(step: Step) -> Findings:
                     message = (
                         f"{kind} of {'.'.join(path)} is {value!r}, no value of type {declared}"
                     )
-                    yield finding("STAT-012", line.place, message)
+                    requirement = "VAR-010" if declared == "variant" else "STAT-012"
+                    yield finding(requirement, line.place, message)
 
 
 def _fits(value: Any, declared: str) -> bool:
@@ -146,7 +147,7 @@ def required_partitions(view: VersionView) -> Findings:
 
 DESCRIBED_CHECKS: Final = (
     Check(statistics_name_columns, ("CM-017", "STAT-007"), broken_statistics),
-    Check(bounds_have_types, ("STAT-012",), broken_statistics),
+    Check(bounds_have_types, ("STAT-012", "VAR-010"), broken_statistics),
     Check(partition_statistics, ("STAT-008",), broken_statistics),
 )
 """Checks of what statistics say, commit by commit."""

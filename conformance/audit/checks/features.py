@@ -5,7 +5,6 @@ Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
@@ -19,7 +18,6 @@ from conformance.audit.subjects import Step, VersionView
 
 __all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
 
-_CHANGES: Final = "delta.typeChanges"
 _ENABLED: Final = "delta.enableTypeWidening"
 
 
@@ -28,15 +26,6 @@ def _inner(of: Any, path: str) -> Any:
     for part in filter(None, path.split(".")):
         of = of.get(f"{part}Type") if isinstance(of, dict) else None
     return of
-
-
-def _records(column: Column) -> Iterator[tuple[str, str, str]]:
-    listed = column.metadata.get(_CHANGES)
-    for record in listed if isinstance(listed, list) else ():
-        if isinstance(record, dict):
-            values = [record.get(key, "") for key in ("fieldPath", "fromType", "toType")]
-            if all(isinstance(value, str) for value in values):
-                yield values[0], values[1], values[2]
 
 
 def _widens(before: str, after: str) -> bool:
@@ -50,7 +39,7 @@ def type_changes(step: Step) -> Findings:
         return
     for column in step.new.columns:
         latest: dict[str, str] = {}
-        for path, before, after in _records(column):
+        for path, before, after in column.type_changes:
             if not _widens(before, after):
                 requirement = "TW-005" if "decimal" in after else "TW-004"
                 message = (
@@ -58,6 +47,10 @@ def type_changes(step: Step) -> Findings:
                 )
                 for each in (requirement, "TW-003"):
                     yield finding(each, step.place, message)
+            if latest.get(path, before) != before:
+                where = f"{column.name}.{path}" if path else column.name
+                message = f"the type changes of {where} go on from {before}, not {latest[path]}"
+                yield finding("TW-009", step.place, message)
             latest[path] = after
         for path, after in latest.items():
             now = _inner(column.type, path)
@@ -84,7 +77,7 @@ def _unrecorded(step: Step) -> Findings:
         if "typeWidening" in step.new.features and not step.new.is_true(_ENABLED):
             message = f"column {column.name} goes from {was.type} while {_ENABLED} is not true"
             yield finding("TW-002", step.place, message)
-        if not any(path == "" and after == column.type for path, _, after in _records(column)):
+        if not any(path == "" and after == column.type for path, _, after in column.type_changes):
             message = f"column {column.name} goes from {was.type} to {column.type} unrecorded"
             yield finding("TW-006", step.place, message)
 
@@ -195,8 +188,10 @@ def clustering_columns(view: VersionView) -> Findings:
     for name in wanted:
         column = columns.get(name)
         if column is None:
-            message = f"the clustering column {'.'.join(name)} is not in the schema"
-            yield finding("CLUS-006", place, message)
+            mapped = view.layout.mode != "none" and name in view.layout.by_path
+            what = "called by its logical name" if mapped else "not in the schema"
+            message = f"the clustering column {'.'.join(name)} is {what}"
+            yield finding("CM-035" if mapped else "CLUS-006", place, message)
         elif column.type == "variant":
             yield finding("VAR-006", place, f"the clustering column {column.name} is a variant")
     # A checkpoint leaves statistics out where the table asks for that, so that none are left.
@@ -227,14 +222,14 @@ def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
 
 
 FEATURE_CHECKS: Final = (
-    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006")),
+    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006", "TW-009")),
     Check(catalog_managed, ("CAT-015", "CINFO-004")),
     Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
 )
 """Checks of features, commit by commit."""
 
 FEATURE_VERSION_CHECKS: Final = (
-    Check(clustering_columns, ("CLUS-006", "CLUS-009", "VAR-006")),
+    Check(clustering_columns, ("CLUS-006", "CLUS-009", "CM-035", "VAR-006")),
     Check(transactions_are_distinct, ("CINFO-004",)),
 )
 """Checks of features at the latest version."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.grammar.types import BITS, decimal_of, widens
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
@@ -311,6 +312,33 @@ def iceberg_compatibility(step: Step) -> Findings:
     for broken, requirement, message in rules:
         if broken:
             yield finding(requirement, step.place, message)
+    if one or two:
+        yield from _outside_of_iceberg(step)
+
+
+def _outside_of_iceberg(step: Step) -> Findings:
+    """Report partition columns that are exchanged, and type changes that Iceberg does not know."""
+    old, new = step.old, step.new
+    # A column that is renamed keeps its physical name.
+    renamed = old.partition_columns.keys() == new.partition_columns.keys()
+    for name, requirement in (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019")):
+        enabled = f"delta.enable{name[0].upper()}{name[1:]}"
+        kept = old.active(name, enabled) and new.active(name, enabled)
+        if kept and set(old.partitions) != set(new.partitions) and not renamed:
+            message = f"{name} stays active, and the partition columns have other names"
+            yield finding(requirement, step.place, message)
+    for column in new.columns:
+        for _, before, after in column.type_changes:
+            if widens(before, after) and not _iceberg_widens(before, after):
+                message = f"{column.name} went from {before} to {after}, which Iceberg does not"
+                yield finding("ICE2-023", step.place, message)
+
+
+def _iceberg_widens(before: str, after: str) -> bool:
+    sizes = decimal_of(before), decimal_of(after)
+    if sizes[0] is not None and sizes[1] is not None:
+        return sizes[0][1] == sizes[1][1]
+    return (before in BITS and after in BITS) or (before, after) == ("float", "double")
 
 
 def _type_of(layout: Layout, name: str) -> bool:
@@ -355,7 +383,18 @@ METADATA_CHECKS: Final = (
     ),
     Check(
         iceberg_compatibility,
-        ("ICE1-005", "ICE1-006", "ICE1-010", "ICE2-005", "ICE2-013", "ICE2-014", "ICE2-018"),
+        (
+            "ICE1-005",
+            "ICE1-006",
+            "ICE1-010",
+            "ICE1-011",
+            "ICE2-005",
+            "ICE2-013",
+            "ICE2-014",
+            "ICE2-018",
+            "ICE2-019",
+            "ICE2-023",
+        ),
     ),
 )
 """Checks of protocol and metadata, at the commits that set them."""

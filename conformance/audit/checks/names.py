@@ -52,7 +52,7 @@ _LIKE: Final = tuple(
             "a classic checkpoint is called n.checkpoint.parquet",
         ),
         (
-            r"[0-9]{20}\.checkpoint\.[0-9A-Za-z_-]+\.(?:json|parquet)",
+            r"[0-9]{20}\.checkpoint\.[0-9A-Za-z_-]+\.(?i:json|parquet)",
             "CKPT-013",
             "the middle of a UUID-named checkpoint is a UUID",
         ),

@@ -7,6 +7,7 @@ and "Domain Metadata".
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
@@ -23,9 +24,11 @@ from conformance.audit.screens import (
     of_removes,
     rearranged,
     renamed,
+    repeating,
     shared_paths,
 )
 from conformance.audit.subjects import Step
+from conformance.audit.summaries.parsed import same_value
 
 __all__ = ["STEP_CHECKS", "Balance", "balance_of", "unbalanced"]
 
@@ -64,6 +67,44 @@ def removes_name_live_files(step: Step) -> Findings:
         else:
             message = f"{key[0]} is removed but was not in the table"
             yield finding("REC-018", line.place, message, severity="warning")
+
+
+def removes_repeat_their_file(step: Step) -> Findings:
+    """Report a remove that says another thing of its file than the add that it cancels."""
+    if not step.before.known:
+        return
+    types = {name: c.type for name, c in step.old.partition_columns.items() if c is not None}
+    for line in step.of("remove"):
+        key = file_key(line.body)
+        added = step.before.adds.get(key) if key else None
+        if added is None:
+            continue
+        for requirement, what, stated, held in _apart(line.body, added, types):
+            message = f"the remove of {line.body['path']} has {what} {stated}, its add has {held}"
+            # That a field may be left out does not let it be another one.
+            yield finding(requirement, line.place, message, severity="error")
+
+
+def _apart(
+    removed: Body, added: Body, types: Mapping[str, Any]
+) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield requirement, field and both values where a remove differs from its add."""
+    if type(removed.get("size")) is int and removed["size"] != added.get("size"):
+        yield "REM-010", "size", removed["size"], added.get("size")
+    stated, held = (_map(body, "partitionValues") for body in (removed, added))
+    for name in stated.keys() & held.keys():
+        a, b = stated[name] or None, held[name] or None
+        if a != b and not (a and b and same_value(a, b, str(types.get(name)))):
+            yield "REM-009", f"partition value {name}", a, b
+    stated, held = (_map(body, "deletionVector") for body in (removed, added))
+    for name in ("sizeInBytes", "cardinality"):
+        if name in stated and name in held and stated[name] != held[name]:
+            yield "REM-014", f"a vector of {name}", stated[name], held[name]
+
+
+def _map(body: Body, name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def one_vector_per_path(step: Step) -> Findings:
@@ -313,6 +354,7 @@ def reserved_domains(step: Step) -> Findings:
 
 STEP_CHECKS: Final = (
     Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018"), of_removes),
+    Check(removes_repeat_their_file, ("REM-009", "REM-010", "REM-014"), repeating),
     Check(one_vector_per_path, ("FA-019",), shared_paths),
     Check(rearrangements_only_rearrange, ("ADD-009", "REM-005"), rearranged),
     Check(rearrangements_keep_rows, ("ADD-009", "REM-005"), nothing, whole=True),

@@ -14,11 +14,11 @@ from conformance.audit.findings import Check, Findings, Severity, finding, unche
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import Line, parse_json
-from conformance.audit.read.state import dv_id
+from conformance.audit.read.state import dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step
 
-__all__ = ["VALUE_CHECKS", "statistics_of"]
+__all__ = ["ADD_CHECKS", "VALUE_CHECKS", "statistics_of"]
 
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -49,14 +49,16 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         message = f"{line.action} has no value for partition column {name}"
         # The clause speaks of the files in the table, and a removed one has left it.
         severity: Severity | None = "warning" if line.action == "remove" else None
-        yield finding("WCON-002", line.place, message, severity=severity)
+        requirement = "CDC-007" if line.action == "cdc" else "WCON-002"
+        yield finding(requirement, line.place, message, severity=severity)
     for name in sorted(set(values) - wanted):
         logical = layout.by_path.get((name,))
         mapped = logical is not None and logical.physical[-1] in wanted
         message = f"{line.action} has a value for {name}, which is no partition column"
         if mapped:
             message = f"{line.action} keys a partition value by {name}, not by its physical name"
-        yield finding("CM-016" if mapped else "ADD-005", line.place, message)
+        requirement = "CDC-007" if line.action == "cdc" else "ADD-005"
+        yield finding("CM-016" if mapped else requirement, line.place, message)
 
 
 def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
@@ -65,7 +67,8 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         if column is None or not isinstance(text, str) or not isinstance(column.type, str):
             continue
         fault = fault_of(text, column.type)
-        if fault is not None:
+        # A file that is older than a change of the type keeps its text.
+        if fault is not None and all(fault_of(text, each) for _, each, _ in column.type_changes):
             requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
             message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
             # Which form a writer takes is free, not whether it is one of them.
@@ -119,10 +122,27 @@ def compatible_files_are_counted(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
-VALUE_CHECKS: Final = (
+def partitions_stay(step: Step) -> Findings:
+    """Report live files whose partition values do not go with partition columns that change."""
+    old, new = step.old.partition_columns.keys(), step.new.partition_columns.keys()
+    if old == new or step.new.schema is None or step.before.metadata is None:
+        return
+    here = {file_key(line.body) for line in step.of("add", "remove")}
+    for key, body in step.before.adds.items():
+        values = body.get("partitionValues")
+        if key not in here and isinstance(values, dict):
+            for name in sorted(new - values.keys()):
+                message = f"{key[0]} stays, and has no value for the partition column {name}"
+                yield finding("WCON-002", step.place, message)
+            for name in sorted(values.keys() - new):
+                message = f"{key[0]} stays, and has a value for {name}, no partition column now"
+                yield finding("ADD-005", step.place, message)
+
+
+ADD_CHECKS: Final = (
     Check(
         partition_values,
-        ("WCON-002", "ADD-005", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
+        ("WCON-002", "ADD-005", "CDC-007", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
         by_partition_values(partition_values),
     ),
     Check(
@@ -130,6 +150,12 @@ VALUE_CHECKS: Final = (
         ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
         broken_statistics,
     ),
+)
+"""Checks of one action, in a commit or in a checkpoint whose commits are gone."""
+
+VALUE_CHECKS: Final = (
+    *ADD_CHECKS,
+    Check(partitions_stay, ("WCON-002", "ADD-005")),
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )
 """Checks of what file actions say about their files, commit by commit."""

@@ -51,6 +51,17 @@ class Column:
         value = self.metadata.get(_ID)
         return value if type(value) is int else None
 
+    @property
+    def type_changes(self) -> tuple[tuple[str, str, str], ...]:
+        """The recorded type changes: path inside of the column, type before, type after."""
+        listed = self.metadata.get("delta.typeChanges")
+        records = (
+            [record.get(key, "") for key in ("fieldPath", "fromType", "toType")]
+            for record in (listed if isinstance(listed, list) else ())
+            if isinstance(record, dict)
+        )
+        return tuple((a, b, c) for a, b, c in records if {type(x) for x in (a, b, c)} == {str})
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:

@@ -13,8 +13,9 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
+from conformance.audit.stored.change_rows import moved_by, unlike_changes
 from conformance.audit.stored.columns import read_columns
-from conformance.audit.stored.places import places_of
+from conformance.audit.stored.places import field_id, places_of
 from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name, unfit
 from conformance.audit.subjects import Step
@@ -99,7 +100,10 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
     places = places_of(layout, schema)
     known = {place.stored.name for place in places if place.stored is not None}
     for place in places:
-        if place.stored is None and place.declared != "void":
+        if place.stray is not None and field_id(place.stray) in {None, place.column_id}:
+            message = f"the change data file {path} has column {place.name} by its logical name"
+            yield finding("CM-013", line.place, message)
+        elif place.stored is None and place.declared != "void":
             message = f"the change data file {path} lacks the column {place.name}"
             yield finding("CDFF-007", line.place, message)
         for requirement, message, severity in unfit(place, layout, int96=True):
@@ -114,10 +118,26 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
         yield finding("WCON-001", line.place, message, "readers ignore them", severity="info")
 
 
+def changes_are_those_of_the_data(view: ChangeView) -> Findings:
+    """Report change files that have other rows than the data files of their commit."""
+    yield from unlike_changes(view.step.place, moved_by(view.step, view.storage))
+
+
 CHANGE_FILE_CHECKS: Final = (
     Check(
         change_files,
-        ("ADD-002", "CDC-008", "CDFF-007", "CDFF-008", "WCON-001", "WCON-005", "TW-006", "TW-009"),
+        (
+            "ADD-002",
+            "CDC-008",
+            "CM-013",
+            "CDFF-007",
+            "CDFF-008",
+            "WCON-001",
+            "WCON-005",
+            "TW-006",
+            "TW-009",
+        ),
     ),
+    Check(changes_are_those_of_the_data, ("CDC-012", "CDFF-009"), whole=True),
 )
 """Checks of the change data files of a commit that are still there."""

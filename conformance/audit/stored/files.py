@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.checks.values import statistics_of
@@ -34,9 +35,10 @@ from conformance.audit.stored.nulls import forbidden_nulls
 from conformance.audit.stored.places import Place, field_id, places_of
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
-from conformance.audit.stored.statistics import Judged, describes, wrong_statistics
+from conformance.audit.stored.statistics import Judged, describes, plain, wrong_statistics
 from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
+from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet.bounds import open_parquet
@@ -277,6 +279,9 @@ def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
     # A table that was mapped by name later on keeps the files that it had.
     older = mode == "name" and not numbered and not opened.follows("columnMapping")
     for place in column.walk():
+        if place.stray is not None:
+            yield from _astray(opened, place, place.stray)
+            continue
         if mode == "none" or place.column_id is None or place.stored is None:
             continue
         given = field_id(place.stored)
@@ -285,6 +290,24 @@ def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
             message = f"column {place.name} has id {place.column_id}, the file gives it {given_id}"
             severity: Severity | None = "info" if older else None
             yield finding("CM-015", opened.path, message, severity=severity)
+
+
+def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
+    """Report a column that is under its logical name, or that its id does not lead to."""
+    layout, given = opened.view.layout, field_id(stray)
+    if stray.name == place.key:
+        message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
+        if given == place.column_id:
+            message = f"column {place.name} has id {given}, which the file gives to another as well"
+        text = layout.properties.get("delta.columnMapping.maxColumnId", "")
+        most = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+        here = {column.field_id for column in layout.columns}
+        if given is None or given in here or given > most:  # else a column that was dropped
+            yield finding("CM-015", opened.path, message)
+    elif given == place.column_id or (given is None and opened.follows("columnMapping")):
+        # Without an id it may be an older column of that name, which was dropped.
+        message = f"the file has column {place.name} under its logical name"
+        yield finding("CM-013", opened.path, message)
 
 
 def _partitions(opened: _LiveFile) -> Iterator[Finding]:
@@ -302,11 +325,35 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
         for physical in partitions - set(names):
             message = f"the file lacks the partition column {physical}"
             yield finding(requirement, opened.path, message, severity=severity)
+        for physical in sorted(partitions & set(names)):
+            yield from _materialised(opened, physical, requirement)
         # Row ids and other hidden columns are no data columns.
         last = [name in partitions for name in names if name in declared]
         if version == 1 and last != sorted(last):
             message = "partition columns come before data columns"
             yield finding("ICE1-008", opened.path, message)
+
+
+def _materialised(opened: _LiveFile, physical: str, requirement: str) -> Findings:
+    """Report a partition column in a file whose values are not the partition's."""
+    column = opened.view.layout.partition_columns[physical]
+    texts = opened.body.get("partitionValues")
+    if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
+        return
+    if column.type == "timestamp":
+        return  # a text without zone is in one that the log does not say
+    if opened.file.schema_arrow.names.count(physical) != 1:
+        return
+    text = texts.get(physical) or None
+    for value in pc.unique(plain(opened.read(physical))).to_pylist():
+        if None in (text, value):
+            same = text == (None if value == "" else value)  # an empty text may be a null
+        else:
+            same = same_value(text, value, column.type)
+        if not same:
+            what = f"partition column {column.name} is {value!r} in the file"
+            message = f"{what}, the log says {text}"
+            yield finding(requirement, opened.path, message)
 
 
 _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -32,6 +32,8 @@ class Place:
         changes: type changes that are recorded for this place, the first one first.
         stored: what the file has; ``None`` where it has nothing, or more than one thing.
         inner: the places inside; empty where the file has something of another kind.
+        stray: what the file has for it under its logical name, or in mode ``id`` under the
+            physical one with another id; ``None`` where all is as it has to be.
 
     """
 
@@ -44,6 +46,7 @@ class Place:
     changes: tuple[tuple[str, str], ...]
     stored: pa.Field | None
     inner: tuple[Place, ...]
+    stray: pa.Field | None = None
 
     @property
     def name(self) -> str:
@@ -101,16 +104,19 @@ class _PlaceFinder:
     def fields(
         self, fields: Any, stored: Sequence[pa.Field], above: tuple[str, ...]
     ) -> Iterator[Place]:
-        for each in fields if isinstance(fields, list) else ():
-            if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
-                continue
+        listed = fields if isinstance(fields, list) else ()
+        known = [
+            each
+            for each in listed
+            if isinstance(each, Mapping) and isinstance(each.get("name"), str)
+        ]
+        keys = [self._key(each) for each in known]
+        for each, key in zip(known, keys, strict=True):
             metadata = _map(each, "metadata")
             given = metadata.get(_ID)
             number = given if type(given) is int and self.mode != "none" else None
-            name = metadata.get(_NAME) if self.mode != "none" else None
-            key = str(name or each["name"])
             found = self._find(stored, key, number)
-            yield self._place(
+            place = self._place(
                 ((*above, each["name"]), key),
                 each.get("type"),
                 (each.get("nullable") is False, "SCH-025"),
@@ -118,6 +124,15 @@ class _PlaceFinder:
                 (metadata, ""),
                 found,
             )
+            strays = {each["name"]} - {*keys} if found is None or found.name != key else set()
+            if found is None and self.mode == "id":
+                strays.add(key)
+            stray = next((field for field in stored if field.name in strays), None)
+            yield place if stray is None else replace(place, stray=stray)
+
+    def _key(self, declared: Mapping[str, Any]) -> str:
+        name = _map(declared, "metadata").get(_NAME) if self.mode != "none" else None
+        return str(name or declared["name"])
 
     def _find(self, stored: Sequence[pa.Field], name: str, number: int | None) -> pa.Field | None:
         if self.mode == "id":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from conformance.audit.findings import Check, Findings, finding
@@ -10,10 +12,16 @@ from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.state import file_key
 from conformance.audit.screens import nothing
 from conformance.audit.stored.changes import ChangeView
+from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
 from reference_impl.storage import Storage
 
-__all__ = ["VECTOR_HISTORY_CHECKS"]
+__all__ = [
+    "VECTOR_HISTORY_CHECKS",
+    "VECTOR_VERSION_CHECKS",
+    "shared_vectors",
+    "stored_vectors",
+]
 
 _DELETES: Final = frozenset({"DELETE", "UPDATE", "MERGE"})
 """Operations, by the names that engines give them, which take rows out of files."""
@@ -51,6 +59,31 @@ def _rows(storage: Storage, descriptor: Any) -> Rows | None:
     except (DeltaError, OSError, ValueError, OverflowError):
         return None
 
+
+def vectors_have_one_file(view: VersionView) -> Findings:
+    """Report a stored vector that several live files name."""
+    yield from shared_vectors(sorted(stored_vectors(view)))
+
+
+def stored_vectors(view: VersionView) -> Iterator[tuple[str, str]]:
+    """Yield the id of the vector of each live file that has one in a file, and the path."""
+    if "deletionVectors" in view.layout.features:
+        for path, vector in view.state.adds:
+            if vector is not None and not vector.startswith("i"):
+                yield vector, path
+
+
+def shared_vectors(stored: Sequence[tuple[str, str]]) -> Findings:
+    """Report vectors that come twice, of vectors in their order."""
+    for (vector, path), (other, another) in pairwise(stored):
+        if vector == other and path != another:
+            message = f"its deletion vector {vector} is that of {path} as well"
+            # The rows may be the same by chance, and no reader sees a difference.
+            yield finding("DVFILE-003", another, message, severity="warning")
+
+
+VECTOR_VERSION_CHECKS: Final = (Check(vectors_have_one_file, ("DVFILE-003",), whole=True),)
+"""Checks of the vectors of the latest version."""
 
 VECTOR_HISTORY_CHECKS: Final = (Check(vectors_keep_rows, ("DVD-017",), nothing),)
 """Checks of the vectors that a commit adds."""

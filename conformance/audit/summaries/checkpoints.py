@@ -17,11 +17,12 @@ import numpy as np
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings
 from conformance.audit.columnar.files import unlike
+from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import Body, State, file_key
+from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import nothing
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, remove_differences
@@ -83,7 +84,15 @@ class CheckpointView:
 def repeated(subject: CheckpointView) -> Mask:
     """Show every action of a path that the checkpoint has more than once."""
     store = subject.content.store
-    codes = store.path_codes(store.placed(subject.rows)[1])
+    return _repeated(store.path_codes(store.placed(subject.rows)[1]))
+
+
+def _repeated_keys(subject: CheckpointView) -> Mask:
+    """Show every action of a logical file that the checkpoint has more than once."""
+    return _repeated(subject.content.store.placed(subject.rows)[1])
+
+
+def _repeated(codes: Codes) -> Mask:
     return np.asarray((np.bincount(codes) > 1)[codes], np.bool_)
 
 
@@ -127,6 +136,20 @@ def exactly_one(subject: CheckpointView) -> Findings:
         if count > 1:
             message = f"the checkpoint has {count} {kind} actions of {key}"
             yield finding("CKPT-006", checkpoint.place, message)
+
+
+def one_action_per_file(subject: CheckpointView) -> Findings:
+    """Report a logical file that the checkpoint adds, or removes, twice, or both."""
+    found: dict[Key, list[str]] = {}
+    for line in subject.of("add", "remove"):
+        key = file_key(line.body)
+        if key is not None and line.action is not None:
+            found.setdefault(key, []).append(line.action)
+    for (path, vector), actions in found.items():
+        if len(actions) > 1:
+            message = f"the checkpoint has {' and '.join(actions[:3])} of {path}{_with(vector)}"
+            hint = "of several actions of one file the last one alone is in force"
+            yield finding("CKPT-006", subject.checkpoint.place, message, hint)
 
 
 def v2_form(subject: CheckpointView) -> Findings:
@@ -262,6 +285,20 @@ def files_are_copied(subject: CheckpointView) -> Findings:
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
+def typed_copies_agree(subject: CheckpointView) -> Findings:
+    """Report typed copies that say other things than the texts of their own rows.
+
+    Where the commits are there, both are held against those.
+    """
+    if subject.replayed:
+        return
+    place, layout = subject.checkpoint.place, subject.view.layout
+    for line in subject.of("add"):
+        body, path = line.body, line.body.get("path")
+        for requirement, message in add_differences(body, body, layout, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"{path}: {message}")
+
+
 def _with(vector: str | None) -> str:
     return f" with deletion vector {vector}" if vector else ""
 
@@ -350,6 +387,7 @@ READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-004", "SIDE-005")),)
 CONTENT_CHECKS: Final = (
     Check(valid_rows, schemas.requirements("log/checkpoint-row"), nothing),
     Check(exactly_one, ("CKC-002", "CKC-003", "CKPT-006")),
+    Check(one_action_per_file, ("CKPT-006",), _repeated_keys),
     Check(
         v2_form,
         (
@@ -375,6 +413,9 @@ CONTENT_CHECKS: Final = (
         ),
     ),
     Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),
+    Check(
+        typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
+    ),
     Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
 )

@@ -115,7 +115,8 @@ def copies(subject: ChecksumView) -> Findings:
             # A removed domain has no place here, which the schema reports.
             held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
             have = {str(item.get(key)): _plain(item) for item in held}
-            if have != {name: _plain(body) for name, body in actions.items()}:
+            right = {name: _plain(body) for name, body in actions.items()}
+            if have != right or len(held) != len(have):
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")
 

@@ -21,7 +21,7 @@ from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFil
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Lines
-from conformance.audit.read.state import Key, State
+from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
@@ -165,7 +165,7 @@ def _same(
     """Compare a compaction with its commits, given their layout and what they hold."""
     (layout, commits), have = within, State(want.store)
     have.apply(0, content)
-    yield from _repeated(content)
+    yield from _repeated(content, have.store)
     lost = want.removed.keys() - have.removed.keys()
     older = lost - _added(lost, commits, want.store)
     for file in sorted(map(str, older)):
@@ -212,8 +212,20 @@ def _same_table(place: str, want: State, have: State) -> Findings:
             yield finding("COMP-004", place, message)
 
 
-def _repeated(content: Lines) -> Findings:
-    """Report a transaction, or a domain, that the compaction has already."""
+def _repeated(content: Lines, store: Store) -> Findings:
+    """Report a file, a transaction or a domain that the compaction has already."""
+    codes = store.placed(content.rows)[1]
+    again = np.bincount(codes)[codes] > 1
+    files = set()
+    for line in content.of("add", "remove", shown=again | content.rows.odd):
+        file = file_key(line.body)
+        if file is not None and file in files:
+            message = f"the compaction has another action of {file[0]}"
+            yield finding("COMP-004", line.place, message)
+        files.add(file)
+    for line in content.of("cdc"):
+        message = "the compaction keeps a cdc, which is no part of what reconciling gives"
+        yield finding("COMP-004", line.place, message, severity="warning")
     seen = set()
     for line in content.of("txn", "domainMetadata"):
         key = line.action, str(line.body.get("appId", line.body.get("domain")))

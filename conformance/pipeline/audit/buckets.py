@@ -21,6 +21,8 @@ from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
 from conformance.audit.read.state import State, file_key
 from conformance.audit.revisions import in_revision
+from conformance.audit.stored.change_rows import Moved, unlike_changes
+from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.pipeline.audit.split import Piece, Small, bucket_of, checkpoint_maker, put_together
@@ -95,7 +97,9 @@ class Parted:
     Attributes:
         measures: by version, see :class:`~conformance.audit.engine.Run`.
         balances: by version, as there.
+        moved: by version, as there.
         ranges: of row ids.
+        vectors: that are stored in files, each with its data file.
         latest: the latest version; ``None`` where the log does not give it.
         live: data files to look at.
         tasks: how many of them were taken out to be looked at already.
@@ -104,7 +108,9 @@ class Parted:
 
     measures: dict[int, Measure] = field(default_factory=dict)
     balances: dict[int, Balance] = field(default_factory=dict)
+    moved: dict[int, Moved] = field(default_factory=dict)
     ranges: list[tuple[int, int, str]] = field(default_factory=list)
+    vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
     live: list[Live] = field(default_factory=list)
     tasks: int = 0
@@ -171,12 +177,13 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
 
 
 def _left(run: Run, *, data: bool) -> Parted:
-    left = Parted(run.measures, run.balances)
+    left = Parted(run.measures, run.balances, run.moved)
     view = run.latest
     if view is None:
         return left
     state = view.state
     left.ranges = list(id_ranges(view))
+    left.vectors = list(stored_vectors(view))
     left.latest = Latest(
         state.version, state.protocol, state.metadata, dict(state.domains), dict(state.since)
     )
@@ -249,6 +256,9 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         for version in sorted({version for each in left for version in each.balances}):
             balances = [each.balances[version] for each in left if version in each.balances]
             found.append(unbalanced(log.commits[version].path, reduce(add, balances)))
+        for version in sorted({version for each in left for version in each.moved}):
+            moved = reduce(add, (each.moved[version] for each in left if version in each.moved))
+            found.append(unlike_changes(log.commits[version].path, moved))
         for version in sorted({version for each in left for version in each.measures}):
             measure = reduce(add, (each.measures[version] for each in left))
             state = State()
@@ -258,6 +268,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             subject = ChecksumView(log.checksums[version], view, measure)
             found += [check.run(subject) for check in CHECKSUM_CHECKS if check.whole]
         found.append(overlaps(sorted(each for part in left for each in part.ranges)))
+        found.append(shared_vectors(sorted(each for part in left for each in part.vectors)))
         latest = latest_of(left)
         if options.data and latest is not None:
             state = State()

@@ -51,13 +51,15 @@ def _catalog(lake: Any, *, stamps: bool, txn: bool) -> None:
 
 def _changed(lake: Any, rows: pa.Table | None) -> None:
     lake.commit(lake.protocol("changeDataFeed"), lake.metadata(enableChangeDataFeed="true"))
+    lake.commit(lake.file("old.parquet", pa.table({"id": [1], "name": ["a"]})))
     path = "_change_data/c.parquet"
     body = {"path": path, "partitionValues": {}, "size": 4, "dataChange": False}
     if rows is None:
         lake.write("../_change_data/c.parquet", "PAR1")
     else:
         body["size"] = lake.file(path, rows)["add"]["size"]
-    lake.commit({"cdc": body})
+    new = lake.file("new.parquet", pa.table({"id": [1], "name": ["b"]}))
+    lake.commit(lake.remove("old.parquet"), new, {"cdc": body})
 
 
 FAULTS: dict[str, tuple[set[str], Plant]] = {

@@ -75,6 +75,11 @@ def _vector(lake: Any, change: Callable[[dict[str, Any]], Any] | None = None, **
         )
 
 
+def _shared_vector(lake: Any) -> None:
+    _vector(lake)
+    lake.commit(lake.file("b.parquet", deletionVector=lake.vector([0])))
+
+
 def _vector_bytes(descriptor: dict[str, Any], edit: Callable[[bytearray], Any]) -> None:
     path = Path(descriptor["pathOrInlineDv"].removeprefix("file://"))
     data = bytearray(path.read_bytes())
@@ -259,6 +264,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"STAT-012"},
         lambda x: _typed(x, "timestamp_ntz", _micro(T), minValues="2020-01-01T00:00:00.124"),
     ),
+    "two files share a vector": ({"DVFILE-003"}, _shared_vector),
     "a vector file is missing": (
         {"DVD-003"},
         lambda x: _vector(x, lambda d: Path(d["pathOrInlineDv"][7:]).unlink()),

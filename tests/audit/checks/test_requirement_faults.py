@@ -307,9 +307,12 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         _json_checkpoint,
     ),
     "sidecar named twice": ({"SIDE-002"}, _twice),
-    "file in two parts": ({"CKPT-N-003", "CKPT-N-005", "CKPT-N-006"}, _in_two_parts),
+    "file in two parts": (
+        {"CKPT-006", "CKPT-N-003", "CKPT-N-005", "CKPT-N-006"},
+        _in_two_parts,
+    ),
     "file in two parts, with vectors": (
-        {"CKPT-N-003", "CKPT-N-004"},
+        {"CKPT-006", "CKPT-N-003", "CKPT-N-004"},
         lambda lake: _in_two_parts(lake, "r:deletionVectors"),
     ),
     "twins that differ": ({"CKPT-N-011", "CKC-006"}, _twins),

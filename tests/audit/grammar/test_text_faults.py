@@ -194,7 +194,7 @@ def _changed(lake: Any, **columns: Any) -> None:
     path = "_change_data/c.parquet"
     add = lake.file(path, pa.table(held))["add"]
     body = {"path": path, "partitionValues": {}, "size": size or add["size"], "dataChange": False}
-    lake.commit({"cdc": body})
+    lake.commit(lake.file("c.parquet", pa.table({"id": [1], "name": ["a"]})), {"cdc": body})
 
 
 _ICT = "inCommitTimestamp"

@@ -283,7 +283,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _v2(x, _set("checkpointMetadata", version=7)),
     ),
     "a V2 checkpoint is split over sidecar and itself": (
-        {"CKPT-V2-004"},
+        {"CKPT-006", "CKPT-V2-004"},
         lambda x: _v2(x, lambda rows: [*rows, x.file("a.parquet")], sidecar=_sidecar(x)),
     ),
     "a multi-part checkpoint is under the V2 feature": (

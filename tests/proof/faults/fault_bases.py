@@ -255,6 +255,48 @@ def _changed(root: Path) -> TableBuilder:
     return builder
 
 
+def _changed_parts(root: Path) -> TableBuilder:
+    schema = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
+    properties = {"delta.enableChangeDataFeed": "true"}
+    builder = TableBuilder(
+        root, schema, partition_columns=["p"], seed="parts", properties=properties
+    )
+    builder.create()
+    builder.append([{"id": n, "name": "x", "p": n % 2} for n in range(6)])
+    builder.update(lambda row: row["id"] == 2, {"name": "y"})
+    return builder
+
+
+def _everything(root: Path) -> TableBuilder:
+    """Make a table of every feature that goes with the others."""
+    properties = {
+        "delta.columnMapping.mode": "name",
+        "delta.enableDeletionVectors": "true",
+        "delta.enableRowTracking": "true",
+        "delta.enableInCommitTimestamps": "true",
+        "delta.enableChangeDataFeed": "true",
+        "delta.constraints.small": "id < 1000",
+        **_KEPT,
+    }
+    builder = TableBuilder(
+        root,
+        _NESTED.with_fields(field("name", "string"), field("q", "integer")),
+        partition_columns=["q"],
+        properties=properties,
+        features=["v2Checkpoint", "domainMetadata", "checkConstraints"],
+        seed="everything",
+    )
+    builder.create()
+    builder.append([{**row, "name": "x", "q": row["id"] % 2} for row in _nested_rows(8)])
+    builder.delete_rows(lambda row: row["id"] in (1, 2))
+    builder.update(lambda row: row["id"] == 4, {"name": "changed"})
+    builder.set_transaction("app", 1)
+    builder.set_domain("app.kept", "first")
+    builder.checkpoint("v2-json", sidecars=2, hint=False)
+    builder.checksum()
+    return builder
+
+
 def _rearranged(root: Path) -> TableBuilder:
     builder = _filled(root)
     builder.compact()
@@ -371,6 +413,15 @@ def _clustered(root: Path) -> TableBuilder:
     return builder
 
 
+def _clustered_later(root: Path) -> TableBuilder:
+    properties = {"delta.columnMapping.mode": "name"}
+    builder = _filled(root, features=["clustering"], properties=properties)
+    number = json.loads(builder.metadata()["schemaString"])["fields"][0]["metadata"]
+    columns = [[number["delta.columnMapping.physicalName"]]]
+    builder.set_domain("delta.clustering", json.dumps({"clusteringColumns": columns}))
+    return builder
+
+
 def _ruled(root: Path) -> TableBuilder:
     """Make a table with a constraint, an invariant, a generated, an identity, a default column."""
     invariant = json.dumps({"expression": {"expression": "id >= 0"}})
@@ -457,6 +508,8 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "hinted": _hinted,
     "hinted-richly": _hinted_richly,
     "changed": _changed,
+    "changed-parts": _changed_parts,
+    "everything": _everything,
     "rearranged": _rearranged,
     "deleted": _deleted("file"),
     "deleted-inline": _deleted("inline"),
@@ -470,6 +523,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "iceberg-1": _iceberg(1),
     "iceberg-2": _iceberg(2),
     "clustered": _clustered,
+    "clustered-mapped": _clustered_later,
     "ruled": _ruled,
     "append-only": _append_only,
     "variants": _variants,

@@ -1,0 +1,187 @@
+"""Rows of change data files against the rows that a commit changes (section Add CDC File).
+
+Readers of changes take the change files of a commit in the place of its data files, so that both
+have to say the same: what the added files have more than the removed ones is what is inserted
+and updated, less what is deleted and what was there before the update.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.types as at
+
+from conformance.audit.findings import Findings, finding
+from conformance.audit.grammar.uris import decode_path
+from conformance.audit.grammar.vectors import load_vector
+from conformance.audit.read.layout import Layout
+from conformance.audit.read.raw import Line
+from conformance.audit.read.state import file_key
+from conformance.audit.sql.errors import Uncertain
+from conformance.audit.sql.values import arrow_of
+from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.places import Place, places_of
+from conformance.audit.stored.statistics import plain
+from conformance.audit.stored.types import type_name
+from conformance.audit.subjects import Step
+from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
+from reference_impl.parquet.bounds import open_parquet
+from reference_impl.storage import Storage
+
+__all__ = ["Moved", "moved_by", "unlike_changes"]
+
+_FILES: Final = 50
+"""File actions of a commit up to which its rows are compared."""
+
+_ROWS: Final = 5_000
+"""Rows of one file up to which they are compared."""
+
+_KIND: Final = "_change_type"
+_SIGNS: Final = {"insert": -1, "update_postimage": -1, "delete": 1, "update_preimage": 1}
+_PAIRED: Final = {"update_preimage": -1, "update_postimage": 1}
+_SEVERAL: Final = frozenset({"timestamp", "timestamp_ntz", "float", "double"})
+"""Types of partition columns that have several texts for one value: they are not compared."""
+
+_UNREADABLE: Final = (
+    OSError, ValueError, KeyError, MemoryError, OverflowError, DeltaError, PlaceRefused,
+    Uncertain, pa.ArrowException,
+)  # fmt: skip
+"""What is raised for a file that is gone, damaged or too large, which others report."""
+
+
+@dataclass(slots=True)
+class Moved:
+    """Rows that a commit moves, or some of its files: those of parts add up.
+
+    Attributes:
+        known: whether all files could be read.
+        rows: how many more of each row the added files have than the removed ones, less what the
+            change files say of it; rows of no difference are left out.
+        updates: rows after an update, less those before one.
+
+    """
+
+    known: bool = True
+    rows: Counter[str] = field(default_factory=Counter)
+    updates: int = 0
+
+    def __add__(self, other: Moved) -> Moved:
+        """Add the rows of other files."""
+        rows = Counter(self.rows)
+        for row, count in other.rows.items():
+            rows[row] += count
+        return Moved(self.known and other.known, rows, self.updates + other.updates)
+
+
+def moved_by(step: Step, storage: Storage) -> Moved | None:
+    """Read what a commit moves, or that part of it which the step has.
+
+    Returns:
+        The rows; ``None`` for a commit without change files.
+
+    """
+    counts = step.commit.content.counts()
+    if not counts["cdc"] or not step.before.known:
+        return None
+    if step.new.schema is None or counts["add"] + counts["remove"] + counts["cdc"] > _FILES:
+        return Moved(known=False)
+    found = Moved()
+    try:
+        for line in step.of("add", "remove"):
+            sign = 1 if line.action == "add" else -1
+            for row, _ in _rows(line, step, storage):
+                found.rows[row] += sign
+        for line in step.of("cdc"):
+            for row, kind in _rows(line, step, storage):
+                found.rows[row] += _SIGNS[str(kind)]
+                found.updates += _PAIRED.get(str(kind), 0)
+    except LimitExceeded as error:
+        if error.limit == "seconds":
+            raise
+        return Moved(known=False)
+    except _UNREADABLE:
+        return Moved(known=False)
+    found.rows = Counter({row: count for row, count in found.rows.items() if count})
+    return found
+
+
+def unlike_changes(place: str, moved: Moved | None) -> Findings:
+    """Report change files that have other rows than the data files, or of half an update."""
+    if moved is None or not moved.known:
+        return
+    if moved.updates:
+        more = "after" if moved.updates > 0 else "before"
+        message = f"the change files have {abs(moved.updates)} more rows {more} an update"
+        yield finding("CDFF-009", place, message, "an update has a row before it and one after")
+    unlike = sum(abs(count) for count in moved.rows.values())
+    if unlike:
+        message = f"change files and data files of the commit differ in {unlike} rows"
+        yield finding("CDC-012", place, message, "readers of changes see the change files alone")
+
+
+def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a file as text, with the kind of change where it has one.
+
+    Raises:
+        one of ``_UNREADABLE``: the file cannot be read, or its rows cannot be compared.
+
+    """
+    key, body = file_key(line.body), line.body
+    if line.action == "remove" and key is not None:
+        body = {**step.before.adds.get(key, {}), **body}
+    decoded = decode_path(body["path"])
+    with storage.open_input(decoded) as source:
+        file = open_parquet(source, coerce_int96_timestamp_unit="us")
+        names = file.schema_arrow.names
+        count = file.metadata.num_rows
+        if count > _ROWS or len(set(names)) < len(names):
+            raise ValueError("the rows are too many to compare, or their names come twice")
+        table = read_columns(file, source, None)
+    places = places_of(step.new, table.schema)
+    if line.action == "cdc" and any(x.stored is None and x.declared != "void" for x in places):
+        raise ValueError("the change file lacks a column, which is reported")
+    columns = [_column(table, place, count) for place in places]
+    parts = repr(_partition(body.get("partitionValues"), step.new))
+    kinds = table.column(_KIND).to_pylist() if line.action == "cdc" else [None] * count
+    vector = body.get("deletionVector")
+    deleted = load_vector(storage, vector) if isinstance(vector, dict) else None
+    mask = deleted.kept(count) if deleted else None
+    kept = [True] * count if mask is None else mask.to_pylist()
+    for number, live in enumerate(kept):
+        if live:
+            yield f"{parts}{[column[number] for column in columns]!r}", kinds[number]
+
+
+def _column(table: pa.Table, place: Place, count: int) -> list[Any]:
+    if place.stored is None:
+        return [None] * count
+    values = plain(table.column(place.stored.name))
+    declared = place.declared
+    if not isinstance(declared, str):
+        if not all(map(_whole, place.walk())):
+            raise ValueError("other files may have other fields inside")
+        return values.to_pylist()  # type: ignore[no-any-return]
+    return values.cast(arrow_of(declared)).to_pylist()  # type: ignore[no-any-return]
+
+
+def _whole(place: Place) -> bool:
+    """Return whether a file has a place as every other file would have it."""
+    if place.stored is None or place.changes:
+        return False
+    of = place.stored.type
+    if at.is_struct(of):
+        return bool(of.num_fields == len(place.inner))
+    return bool(place.inner) or type_name(of) == place.declared
+
+
+def _partition(values: Any, layout: Layout) -> list[Any]:
+    held = values if isinstance(values, Mapping) else {}
+    return [
+        held[name] or None
+        for name, column in layout.partition_columns.items()
+        if column is not None and column.type not in _SEVERAL
+    ]
