@@ -33,6 +33,8 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
+_NUMBERS: Final = (int, float, Decimal)
+
 _TYPES: Final[Mapping[str, Test]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -41,10 +43,20 @@ _TYPES: Final[Mapping[str, Test]] = {
     "null": lambda value: value is None,
     "integer": _is_integer,
     # Statistics come with exact fractions.
-    "number": lambda value: (
-        isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    ),
+    "number": lambda value: isinstance(value, _NUMBERS) and not isinstance(value, bool),
 }
+_PLAINLY: Final[Mapping[str, frozenset[type]]] = {
+    "object": frozenset({dict}),
+    "array": frozenset({list}),
+    "string": frozenset({str}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
+    "integer": frozenset({int}),
+    "number": frozenset(_NUMBERS),
+}
+"""Types of Python whose values are of a type of JSON, whatever they are."""
+_PLAIN: Final = frozenset({dict, list, str, bool, type(None), int})
+"""Types of Python whose values are of no other type of JSON than that."""
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -57,16 +69,58 @@ def _on(kind: type | tuple[type, ...], test: Test) -> Test:
     return lambda value: not isinstance(value, kind) or test(value)
 
 
+def _all(tests: list[Test]) -> Test:
+    """Join tests, the most common numbers of them without a loop: it takes most of the time."""
+    if len(tests) == 1:
+        return tests[0]
+    if len(tests) == 2:
+        first, second = tests
+        return lambda value: first(value) and second(value)
+    if len(tests) == 3:
+        one, two, three = tests
+        return lambda value: one(value) and two(value) and three(value)
+
+    def test(value: Any) -> bool:
+        for each in tests:  # noqa: SIM110  a loop is faster than all()
+            if not each(value):
+                return False
+        return True
+
+    return test
+
+
 def _number(test: Test) -> Test:
-    return lambda value: not _TYPES["number"](value) or test(value)
+    is_number = _TYPES["number"]
+    return lambda value: not is_number(value) or test(value)
 
 
 def _type(wanted: Any) -> Test:
     names = [wanted] if isinstance(wanted, str) else wanted
     tests = [_TYPES[name] for name in names]
-    if len(tests) == 1:
-        return tests[0]
-    return lambda value: any(test(value) for test in tests)
+    plainly = frozenset[type]().union(*(_PLAINLY[name] for name in names))
+
+    def test(value: Any) -> bool:
+        kind = type(value)
+        return kind in plainly or (kind not in _PLAIN and any(each(value) for each in tests))
+
+    return test
+
+
+def _members(known: Mapping[str, Test]) -> Test:
+    """Test the members of an object that are known, by whichever of the two is shorter."""
+    tests = [*known.items()]
+
+    def test(value: dict[str, Any]) -> bool:
+        if len(tests) < len(value):
+            return all(key not in value or own(value[key]) for key, own in tests)
+        return all(key not in known or known[key](member) for key, member in value.items())
+
+    return test
+
+
+def _required(wanted: list[str]) -> Test:
+    keys = frozenset(wanted)
+    return _on(dict, lambda value: keys <= value.keys())
 
 
 def _unique(items: list[Any]) -> bool:
@@ -99,7 +153,7 @@ _LEAVES: Final[Mapping[str, Callable[[Any], Test]]] = {
     "type": _type,
     "const": lambda wanted: lambda value: _same(value, wanted),
     "enum": lambda wanted: lambda value: any(_same(value, choice) for choice in wanted),
-    "required": lambda wanted: _on(dict, lambda value: all(key in value for key in wanted)),
+    "required": _required,
     "minimum": lambda wanted: _number(lambda value: value >= wanted),
     "maximum": lambda wanted: _number(lambda value: value <= wanted),
     "pattern": _pattern,
@@ -114,12 +168,14 @@ _LEAVES: Final[Mapping[str, Callable[[Any], Test]]] = {
 }
 """Keywords whose value is no schema."""
 
-_COMBINED: Final[Mapping[str, Callable[[list[Test]], Test]]] = {
-    "allOf": lambda tests: lambda value: all(test(value) for test in tests),
-    "anyOf": lambda tests: lambda value: any(test(value) for test in tests),
-    "oneOf": lambda tests: lambda value: sum(test(value) for test in tests) == 1,
+_Choices: TypeAlias = Callable[[Any], list[Test]]
+"""Gives the tests that a value may pass."""
+
+_COMBINED: Final[Mapping[str, Callable[[_Choices], Test]]] = {
+    "anyOf": lambda choices: lambda value: any(test(value) for test in choices(value)),
+    "oneOf": lambda choices: lambda value: sum(test(value) for test in choices(value)) == 1,
 }
-"""Keywords whose value is a list of schemas."""
+"""Keywords whose value is a list of schemas of which one is enough."""
 
 _WITHIN: Final[Mapping[str, Callable[[Test], Test]]] = {
     "not": lambda test: lambda value: not test(value),
@@ -158,15 +214,15 @@ class _Compiler:
         for keyword, value in schema.items():
             if keyword not in _ANNOTATIONS and keyword not in _STRUCTURAL:
                 tests.append(self._keyword(keyword, value))
-        if len(tests) == 1:
-            return tests[0]
-        return lambda value: all(test(value) for test in tests)
+        return _all(tests)
 
     def _keyword(self, keyword: str, wanted: Any) -> Test:
         if keyword in _LEAVES:
             return _LEAVES[keyword](wanted)
+        if keyword == "allOf":
+            return _all([self.test(choice) for choice in wanted])
         if keyword in _COMBINED:
-            return _COMBINED[keyword]([self.test(choice) for choice in wanted])
+            return _COMBINED[keyword](self._choices(wanted))
         if keyword in _WITHIN:
             return _WITHIN[keyword](self.test(wanted))
         if keyword == "$ref":
@@ -176,9 +232,31 @@ class _Compiler:
         # To pass over a keyword would take values that it forbids.
         raise NotImplementedError(f"{self.name} has the keyword {keyword}")
 
+    def _choices(self, schemas: list[Mapping[str, Any]]) -> _Choices:
+        """Compile choices: of those that require a member an object without it passes none."""
+        every: list[Test] = []
+        others: list[Test] = []
+        by_member: dict[str, list[Test]] = {}
+        for schema in schemas:
+            test = self.test(schema)
+            members = schema.get("required", ())
+            every.append(test)
+            (by_member.setdefault(members[0], []) if members else others).append(test)
+
+        def choices(value: Any) -> list[Test]:
+            if not isinstance(value, dict):
+                return every
+            own = [test for member in value if member in by_member for test in by_member[member]]
+            return own + others
+
+        return choices
+
     def _branch(self, schema: Mapping[str, Any]) -> Test:
         condition = self.test(schema["if"])
-        then, other = (self.test(schema.get(key, {})) for key in ("then", "else"))
+        then = self.test(schema.get("then", {}))
+        if "else" not in schema:
+            return lambda value: not condition(value) or then(value)
+        other = self.test(schema["else"])
         return lambda value: then(value) if condition(value) else other(value)
 
     def _object(self, schema: Mapping[str, Any]) -> Test:
@@ -189,6 +267,9 @@ class _Compiler:
         ]
         rest = schema.get("additionalProperties", {})
         other: Test = (lambda _: False) if rest is False else self.test(rest)
+
+        if not patterns and rest == {}:
+            return _on(dict, _members(known))
 
         def test(value: dict[str, Any]) -> bool:
             for key, member in value.items():
@@ -231,9 +312,12 @@ def _compiled(name: str, pointer: str) -> Test:
 
 def _reference(name: str, pointer: str) -> Test:
     """Return a test that compiles its target when it is first used, since schemas are recursive."""
+    target: list[Test] = []
 
     def test(value: Any) -> bool:
-        return _compiled(name, pointer)(value)
+        if not target:
+            target.append(_compiled(name, pointer))
+        return target[0](value)
 
     return test
 

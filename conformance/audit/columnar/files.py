@@ -100,6 +100,13 @@ class Files(Mapping[Key, Body]):
                 self.store.key_list(some), self.store.bodies(self.rows[some]), strict=True
             )
 
+    def some(self, keys: Iterable[Key | None]) -> dict[Key, Body]:
+        """Return the actions of those of some keys that have one."""
+        rows = {key: row for key in keys if key is not None and (row := self.row(key)) >= 0}
+        if not rows:
+            return {}
+        return dict(zip(rows, self.store.bodies(np.array([*rows.values()], np.int64)), strict=True))
+
     def numbers(self, name: str) -> list[int]:
         """Return the whole numbers that a field has, of all actions that have one."""
         rows = self.rows[self.rows >= 0]
@@ -158,8 +165,10 @@ def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:
     return resized(left.rows, count), resized(right.rows, count), store
 
 
-def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
-    """Return the keys that both have, and whose actions may differ in a field that is compared.
+def unlike(left: Files, right: Files, *, adds: bool) -> Iterator[tuple[Key, Body, Body]]:
+    """Yield the keys that both have, and whose actions may differ in a field that is compared.
+
+    They come in the order of the keys, each with both actions.
 
     Args:
         left: of the log.
@@ -171,7 +180,7 @@ def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
     both = np.flatnonzero((mine >= 0) & (theirs >= 0))
     a, b = mine[both], theirs[both]
     if not len(both):
-        return set()
+        return
     same = ~left.store.flags("odd")[a] & ~right.store.flags("odd")[b]
     if adds:
         same &= ~left.store.flags("rich")[a] & ~right.store.flags("rich")[b]
@@ -180,7 +189,12 @@ def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
         if len(at):
             pair = left.store.column(name, a[at]), right.store.column(name, b[at])
             same[at] = _equal(*pair, left_out=_LEFT_OUT[adds].get(name, 0))
-    return set(store.key_list(both[~same]))
+    keys = store.key_list(both[~same])
+    order = np.array(sorted(range(len(keys)), key=lambda n: str(keys[n])), np.int64)
+    for start in range(0, len(order), _AT_ONCE):
+        some = order[start : start + _AT_ONCE]
+        bodies = left.store.bodies(a[~same][some]), right.store.bodies(b[~same][some])
+        yield from zip((keys[n] for n in some.tolist()), *bodies, strict=True)
 
 
 _LEFT_OUT: Final[Mapping[bool, Mapping[str, int]]] = {

@@ -5,6 +5,7 @@ Serves "Action Reconciliation". Codes turn replay into work on numbers, whatever
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -27,6 +28,9 @@ Codes = npt.NDArray[np.int64]
 
 _KNOWN: Final = 200_000
 """Texts whose codes are kept at hand."""
+
+_SCANS: Final = 32
+"""Texts that are looked up by a scan of all before they are put in order."""
 
 
 def dv_id(body: Mapping[str, Any]) -> str | None:
@@ -60,6 +64,8 @@ class _Dictionary:
     def __init__(self, texts: pa.Array) -> None:
         self.texts = texts
         self._known: dict[str, int] = {}
+        self._scans = 0
+        self._order: Codes | None = None
 
     def extended(self, texts: pa.ChunkedArray) -> tuple[_Dictionary, Codes]:
         """Return a dictionary that has more texts as well, and their codes."""
@@ -85,10 +91,22 @@ class _Dictionary:
         """Return the code of a text; -1 where it has none."""
         found = self._known.get(text)
         if found is None:
-            found = int(pc.index(self.texts, pa.scalar(text, self.texts.type)).as_py())
+            found = self._found(text)
             if len(self._known) < _KNOWN:
                 self._known[text] = found
         return found
+
+    def _found(self, text: str) -> int:
+        """Look a text up: a few by a scan, which is quicker than an order, many by halves."""
+        if self._scans < _SCANS:
+            self._scans += 1
+            return int(pc.index(self.texts, pa.scalar(text, self.texts.type)).as_py())
+        if self._order is None:
+            self._order = np.asarray(pc.sort_indices(self.texts), np.int64)
+        order = self._order
+        at = bisect_left(range(len(order)), text, key=lambda n: self.texts[int(order[n])].as_py())
+        found = int(order[at]) if at < len(order) else -1
+        return found if found >= 0 and self.texts[found].as_py() == text else -1
 
 
 class Store:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +30,9 @@ from conformance.audit.summaries.actions import add_differences, remove_differen
 from reference_impl.errors import DeltaError
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "repeated"]
+
+_AT_ONCE: Final = 4096
+"""Actions of the log that are read again at a time."""
 
 _DAY: Final = 86_400_000
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
@@ -275,13 +279,11 @@ def files_are_copied(subject: CheckpointView) -> Findings:
         return
     place, want, have = subject.checkpoint.place, subject.view.state, subject.content
     layout = subject.view.layout
-    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
-        pair = want.adds[key], have.adds[key]
-        for requirement, message in add_differences(*pair, layout, "CKPT-005", "RT-031"):
+    for key, logged, kept in unlike(want.adds, have.adds, adds=True):
+        for requirement, message in add_differences(logged, kept, layout, "CKPT-005", "RT-031"):
             yield finding(requirement, place, f"{key[0]}: {message}")
-    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
-        pair = want.removed[key], have.removed[key]
-        for requirement, message in remove_differences(*pair, "CKPT-005", "RT-031"):
+    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
+        for requirement, message in remove_differences(logged, kept, "CKPT-005", "RT-031"):
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
@@ -351,6 +353,14 @@ def _left_out(subject: CheckpointView) -> set[tuple[str, str | None] | None]:
     }
 
 
+def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Body]]:
+    """Yield each add with its key and the add of the log, which is empty where there is none."""
+    lines, log = subject.of("add"), subject.view.state.adds
+    while some := [(line.body, file_key(line.body)) for line in islice(lines, _AT_ONCE)]:
+        logged = log.some(key for _, key in some)
+        yield from ((body, key, logged.get(key, {}) if key else {}) for body, key in some)
+
+
 def statistics_as_configured(subject: CheckpointView) -> Findings:
     """Report statistics and typed values that are missing though the table asks for them."""
     layout, place = subject.view.layout, subject.checkpoint.place
@@ -358,11 +368,9 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
         return
     struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
-    log = subject.view.state.adds
     left_out: set[tuple[str, str | None] | None] | None = None
-    for line in subject.of("add"):
-        have, key = line.body, file_key(line.body)
-        counted = key is not None and key in log and bool(log[key].get("stats"))
+    for have, key, logged in _with_logged(subject):
+        counted = bool(logged.get("stats"))
         path = key[0] if key else ""
         rules = (
             (

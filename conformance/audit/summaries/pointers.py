@@ -188,13 +188,11 @@ def _same(
             yield finding(requirement, place, message)
     for name in sorted(want.domains.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
-    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
-        pair = want.adds[key], have.adds[key]
-        for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
+    for key, logged, kept in unlike(want.adds, have.adds, adds=True):
+        for requirement, message in add_differences(logged, kept, layout, "COMP-004", "COMP-004"):
             yield finding(requirement, place, f"{key[0]}: {message}")
-    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
-        pair = want.removed[key], have.removed[key]
-        for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
+    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
+        for requirement, message in remove_differences(logged, kept, "COMP-007", "COMP-007"):
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
     yield from _same_table(place, want, have)
     if any(content.of("commitInfo")):

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -70,7 +72,7 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
     try:
         columns = parse_json(held.configuration)[_COLUMNS]
         paths = [(each,) if isinstance(each, str) else tuple(each) for each in columns]
-        return tuple(known[path] for path in paths)
+        return tuple(known[path] for path in dict.fromkeys(paths))  # named again it sorts nothing
     except (ValueError, TypeError, KeyError):
         raise InvalidTableError(
             f"the domain {CLUSTERING_DOMAIN} names no columns of the table",
@@ -81,12 +83,13 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
 
 
 def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) -> DomainMetadata:
-    """Return the domain that names clustering columns; its other keys are kept."""
+    """Return the domain that names clustering columns; other keys of JSON are kept."""
     # Obeys CM-035.
     held: dict[str, Any] = {}
     if before is not None and not before.removed:
-        document = parse_json(before.configuration, exact=False)
-        held = document if isinstance(document, dict) else {}
+        with suppress(ValueError):  # what is no JSON names no columns, and is replaced
+            document = orjson.loads(before.configuration)
+            held = document if isinstance(document, dict) else {}
     held[_COLUMNS] = [list(leaf.physical) for leaf in columns]
     text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
     return DomainMetadata(CLUSTERING_DOMAIN, text, removed=False)

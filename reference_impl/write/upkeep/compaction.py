@@ -34,7 +34,7 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     storage = snapshot.storage
     commits = list_log(storage, whole=True).commits
     # A range beyond the log lacks at least one commit.
-    wanted = range(start, min(end, max(commits, default=start) + 1) + 1)
+    wanted = range(start, max(start, min(end, max(commits, default=start) + 1)) + 1)
     missing = next((version for version in wanted if version not in commits), None)
     if missing is not None or end <= start:
         raise VersionNotFound(

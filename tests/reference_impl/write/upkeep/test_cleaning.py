@@ -242,7 +242,8 @@ def test_commits_that_come_to_nothing_get_no_compaction(
 
 
 @pytest.mark.parametrize(
-    ("start", "end"), [(3, 3), (4, 2), (0, 99), (-1, 1), (0, 2**63), (1, 10**30)]
+    ("start", "end"),
+    [(3, 3), (4, 2), (0, 99), (-1, 1), (0, 2**63), (1, 10**30), (99, 100), (2**63, 2**64)],
 )
 def test_impossible_compactions_are_refused(old: Table, start: int, end: int) -> None:
     with pytest.raises(VersionNotFound):

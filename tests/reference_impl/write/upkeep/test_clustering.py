@@ -19,7 +19,10 @@ from reference_impl.errors import (
     InvalidMetadata,
     UnknownColumn,
 )
+from reference_impl.model.actions import DomainMetadata
 from reference_impl.write.alter import columns
+from reference_impl.write.files.clustering import clustering_leaves
+from reference_impl.write.files.target import Target
 from reference_impl.write.rows.rows import append
 
 SCHEMA = pa.schema(
@@ -239,3 +242,28 @@ def test_an_append_does_not_go_with_other_clustering_columns(table: Table) -> No
     table.append(rows(2))
     with pytest.raises(DeltaError):
         columns.cluster_by(stale, ["id"])
+
+
+@pytest.mark.parametrize(
+    "held",
+    ["", "{", "[1]", '{"x":1e999}', '{"x":NaN}', "[" * 5000, '{"clusteringColumns":null,"x":1}'],
+)
+def test_a_domain_that_is_no_json_is_replaced(table: Table, held: str) -> None:
+    table.create(SCHEMA, clustering_columns=["name"], rows=rows(1, 2))
+    action = {"domain": DOMAIN, "configuration": held, "removed": False}
+    commit = Path(table.storage.location) / "_delta_log" / f"{1:020d}.json"
+    commit.write_text(json.dumps({"domainMetadata": action}) + "\n")
+    table.cluster_by(["id"])
+    text = table.snapshot().domain_metadata[DOMAIN].configuration
+    kept = {"x": 1} if "null" in held else {}
+    assert json.loads(text, parse_constant=pytest.fail) == {"clusteringColumns": [["id"]], **kept}
+    assert read_table(table.storage.location).num_rows == 2
+
+
+def test_a_column_that_is_named_many_times_clusters_once(table: Table) -> None:
+    table.create(SCHEMA, clustering_columns=["name"], rows=rows(1, 2))
+    held = json.dumps({"clusteringColumns": [["id"]] * 1000})
+    domains = {DOMAIN: DomainMetadata(DOMAIN, held, removed=False)}
+    snapshot = table.snapshot()
+    target = Target.of(snapshot.protocol, snapshot.metadata)
+    assert [leaf.path for leaf in clustering_leaves(target, domains)] == [("id",)]

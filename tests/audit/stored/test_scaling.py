@@ -1,0 +1,58 @@
+"""What many files cost an audit: look-ups and reads that do not grow with the square of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from conformance.audit import audit
+from conformance.audit.columnar.keys import Store, _Dictionary
+from reference_impl import Table
+from reference_impl.write.checkpoints.write import Style
+
+TEXTS = ["", "a", "b", "\u00e9", "\uffff", "\U0001f600", *(f"part={n}/x" for n in range(300))]
+
+
+def test_texts_are_found_without_a_scan_of_all_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = []
+    index = pc.index
+
+    def counted(*given: Any) -> Any:
+        scans.append(given)
+        return index(*given)
+
+    monkeypatch.setattr(pc, "index", counted)
+    texts = np.random.default_rng(12).permutation(np.array(TEXTS, object)).tolist()
+    held = _Dictionary(pa.array(texts, pa.large_string()))
+    assert [held.code(text) for text in texts] == list(range(len(texts)))
+    assert [held.code(text) for text in ("zz", "\0", "part=", "\U0010ffff")] == [-1] * 4
+    assert len(scans) < 50
+
+
+def test_unlike_files_are_read_many_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(tmp_path / "t")
+    table.create(pa.schema([("id", pa.int64())]), features=["v2Checkpoint"])
+    log = tmp_path / "t" / "_delta_log"
+    add: dict[str, Any] = {"partitionValues": {}, "size": 1, "modificationTime": 1}
+    lines = [{"add": {**add, "path": f"x{n}", "dataChange": True, "odd": n}} for n in range(500)]
+    (log / f"{1:020d}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table.checkpoint(Style())
+    reads = []
+    bodies = Store.bodies
+
+    def counted(store: Store, numbers: Any) -> Any:
+        reads.append(len(numbers))
+        return bodies(store, numbers)
+
+    monkeypatch.setattr(Store, "bodies", counted)
+    audit(str(tmp_path / "t"), data=False)
+    assert sum(reads) > 500
+    assert len(reads) < 50
