@@ -158,13 +158,14 @@ def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:
     return resized(left.rows, count), resized(right.rows, count), store
 
 
-def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
+def unlike(left: Files, right: Files, *, adds: bool, whole: bool = False) -> set[Key]:
     """Return the keys that both have, and whose actions may differ in a field that is compared.
 
     Args:
         left: of the log.
         right: of a summary, which may leave some fields out.
         adds: compare adds, else removes.
+        whole: nothing may be left out.
 
     """
     mine, theirs, store = _paired(left, right)
@@ -179,7 +180,7 @@ def unlike(left: Files, right: Files, *, adds: bool) -> set[Key]:
         at = np.flatnonzero(same)
         if len(at):
             pair = left.store.column(name, a[at]), right.store.column(name, b[at])
-            same[at] = _equal(*pair, left_out=_LEFT_OUT[adds].get(name, 0))
+            same[at] = _equal(*pair, left_out=0 if whole else _LEFT_OUT[adds].get(name, 0))
     return set(store.key_list(both[~same]))
 
 

@@ -179,6 +179,7 @@ def _same(
     rules: tuple[tuple[Any, Any, str, str], ...] = (
         (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
         (others, set(), "COMP-006", "tombstones"),
+        (want.txns.keys(), have.txns.keys(), "COMP-004", "applications"),
         (txns[0], txns[1], "COMP-008", "transactions"),
         (domains[0], domains[1], "COMP-004", "domains"),
     )
@@ -188,18 +189,24 @@ def _same(
             yield finding(requirement, place, message)
     for name in sorted(want.domains.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
-    for key in sorted(unlike(want.adds, have.adds, adds=True), key=str):
-        pair = want.adds[key], have.adds[key]
-        for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
-            yield finding(requirement, place, f"{key[0]}: {message}")
-    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
-        pair = want.removed[key], have.removed[key]
-        for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
-            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+    yield from _same_files(place, want, have, layout)
     yield from _same_table(place, want, have)
     if any(content.of("commitInfo")):
         message = "the compaction keeps a commitInfo"
         yield finding("COMP-009", place, message, severity="info")
+
+
+def _same_files(place: str, want: State, have: State, layout: Layout) -> Findings:
+    for key in sorted(unlike(want.adds, have.adds, adds=True, whole=True), key=str):
+        pair = want.adds[key], have.adds[key]
+        for requirement, message in add_differences(*pair, layout, "COMP-004", "COMP-004"):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+        if pair[0].get("stats") and not pair[1].get("stats"):
+            yield finding("COMP-004", place, f"{key[0]}: the compaction lacks its stats")
+    for key in sorted(unlike(want.removed, have.removed, adds=False), key=str):
+        pair = want.removed[key], have.removed[key]
+        for requirement, message in remove_differences(*pair, "COMP-007", "COMP-007"):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
 def _same_table(place: str, want: State, have: State) -> Findings:

@@ -92,11 +92,12 @@ def _traced(
     assert watch.now is not None
     fault = replayed.traces.after(watch.former, watch.now, oracle, step["operation"])
     fault = fault or watch.after(step)
-    if fault is None and watch.former is not None and replayed.rows is not None:
+    advice = fault is None or load_registry()[fault[0]].level == "SHOULD"
+    if advice and watch.former is not None and replayed.rows is not None:
         versions = range(watch.former.version + 1, watch.now.version + 1)
         with suppress(DeltaError):  # what cannot be read is reported where it is read
             held = (scan(watch.former) if rows is None else rows, replayed.rows)
-            fault = misdeclared(replayed.table, versions, held)
+            fault = misdeclared(replayed.table, versions, held) or fault
     return None if fault is None else _broken(name, fault)
 
 

@@ -1,8 +1,8 @@
 """Cases of writing: what later operations may not lose, and operations over other features.
 
-Serves "Row Tracking", "Identity Columns", "Column Mapping", "Log Compaction Files", "Checkpoints", "Type
-Widening", "Append-only Tables" and "Add File and Remove File". A high-water mark only rises, a
-summary keeps all that its range holds, and an operation keeps the promises of every feature.
+Serves "Row Tracking", "Identity Columns", "Column Mapping", "Log Compaction Files", "Checkpoints",
+"Type Widening", "Append-only Tables" and "Add File and Remove File". A high-water mark only rises,
+a summary keeps all that its range holds, and an operation keeps the promises of every feature.
 """
 
 from __future__ import annotations
