@@ -6,7 +6,7 @@ Metadata and Data Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -302,11 +302,25 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
         for physical in partitions - set(names):
             message = f"the file lacks the partition column {physical}"
             yield finding(requirement, opened.path, message, severity=severity)
+        for physical in _unfilled(opened, partitions & set(names)):
+            message = f"the file has nulls in {physical}, and its partition has a value"
+            yield finding(requirement, opened.path, message, severity=severity)
         # Row ids and other hidden columns are no data columns.
         last = [name in partitions for name in names if name in declared]
         if version == 1 and last != sorted(last):
             message = "partition columns come before data columns"
             yield finding("ICE1-008", opened.path, message)
+
+
+def _unfilled(opened: _LiveFile, partitions: Iterable[str]) -> Iterator[str]:
+    """Name partition columns that are all null in a file of a partition with a value."""
+    values = opened.body.get("partitionValues")
+    rows = opened.file.metadata.num_rows
+    for physical in sorted(partitions) if isinstance(values, Mapping) and rows else ():
+        if values.get(physical) not in (None, ""):
+            held = opened.read(physical)
+            if held.null_count == len(held):
+                yield physical
 
 
 _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (

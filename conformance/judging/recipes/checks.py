@@ -6,6 +6,7 @@ step or on what the table was before it, which no audit of the table alone could
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,12 +24,12 @@ from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import read_lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
+from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
 from conformance.requirements.registry import load_registry
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
-from schemas.features import FEATURES
 
 __all__ = ["Fault", "Watch"]
 
@@ -176,12 +177,14 @@ class Watch:
             return
         listed = supported(now.protocol)
         for version in range(former.version + 1):
-            configuration = Table(self.table).snapshot(version).metadata.configuration
-            for feature in FEATURES.values():
-                used = configuration.get(feature.activation, "").lower() == "true"
-                if used and feature.name in supported(former.protocol) - listed:
-                    message = f"version {version} used {feature.name}, and the upgrade drops it"
-                    yield "TF-012", message
+            metadata = Table(self.table).snapshot(version).metadata
+            schema, properties = json.loads(metadata.schema_string), metadata.configuration
+            used = features_asked(
+                {"operation": "create", "schema": schema, "properties": properties}
+            )
+            for name in sorted(used & supported(former.protocol) - listed):
+                message = f"version {version} used {name}, and the upgrade drops it"
+                yield "TF-012", message
 
     def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Compare the first in-commit timestamp with the time of the commit before it."""

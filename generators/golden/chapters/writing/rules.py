@@ -154,6 +154,17 @@ def _identity_6(case: CaseWriter) -> None:
     recipe.given().append_numbered("k", *_ids(3)).publish(case)
 
 
+@VERSIONS.case(
+    "write-generated-4", "Writer version 4 refuses values that are not as generated", "WVER-003"
+)
+def _generated_4(case: CaseWriter) -> None:
+    metadata = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("x", "long"), field("y", "long", metadata=metadata))
+    recipe = Recipe(schema, protocol=Protocol(1, 4)).append([{"x": 1, "y": 2}]).given()
+    recipe.append([{"x": 2, "y": 4}]).append([{"x": 3, "y": 5}])
+    recipe.publish(case, refusal=_constraint("WVER-003"))
+
+
 def _mapped(version: int, case: CaseWriter) -> None:
     properties = {"delta.columnMapping.mode": "name"}
     recipe = Recipe(_PAIR, (), properties, protocol=Protocol(2, version)).append(_pairs(1)).given()

@@ -24,13 +24,15 @@ from breaches.edits import (
     properties,
     schema,
     setting,
+    unlisted,
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, leaving
-from breaches.views import commits_of, log_of
+from breaches.seams import Edit, afterwards, carrying_out, leaving
+from breaches.views import bodies, commits_of, log_of
 from breaches.writers.features import after_step
 from conformance.adapter import Answer, Request, Write
+from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
 
 _RULES = ("delta.invariants", "delta.generationExpression", "delta.identity")
 _COMPACTED = "log-compaction-files/write-compaction-*"
@@ -158,6 +160,35 @@ def _gone_too_early(root: Path, fresh: frozenset[str]) -> None:
 def _only_some(actions: Lines) -> Lines:
     """Keep no transaction in a summary."""
     return [action for action in actions if "txn" not in action]
+
+
+def _without_tombstones(root: Path) -> None:
+    """Delete the vector files that no live file has."""
+    live: dict[tuple[str, str], Any] = {}
+    for _, actions in sorted(commits_of(root).items()):
+        for kind in ("remove", "add"):
+            for body in (action[kind] for action in actions if kind in action):
+                vector = body.get("deletionVector")
+                key = body["path"], json.dumps(vector)
+                live.pop(key, None)
+                if kind == "add" and vector and vector["storageType"] == "u":
+                    prefix, number = decode_uuid_name(vector["pathOrInlineDv"])
+                    live[key] = root / vector_file_name(number, prefix)
+    for path in root.rglob("*.bin"):
+        if path not in live.values():
+            path.unlink()
+
+
+def _null_partitions(root: Path, fresh: frozenset[str]) -> None:
+    names = {name for body in bodies(root, "add") for name in body["partitionValues"]}
+
+    def change(table: pa.Table) -> pa.Table:
+        for at, field in enumerate(table.schema):
+            if field.name in names:
+                table = table.set_column(at, field, pa.nulls(len(table), field.type))
+        return table
+
+    parquet(change)(root, fresh)
 
 
 ROWS = (
@@ -314,6 +345,42 @@ ROWS = (
         "actions",
         leaving(properties(_elsewhere)),
         "check-constraints/write-*",
+    ),
+    # What a sample of violations had not been caught by.
+    writer(
+        "deletes-vectors-of-tombstones",
+        "DVD-003",
+        "files",
+        afterwards(_without_tombstones),
+        "deletion-vectors/write-changes*",
+    ),
+    writer(
+        "checkpoints-empty-statistics",
+        "CKC-018",
+        "actions",
+        leaving(setting("add", "stats", "{}", CHECKPOINTS)),
+        "checkpoint-schema/write-*",
+    ),
+    writer(
+        "stores-nulls-for-partitions",
+        "ICE2-015",
+        "files",
+        leaving(_null_partitions),
+        "iceberg-compatibility-v2/write-changes*",
+    ),
+    writer(
+        "forgets-constraints-when-it-upgrades",
+        "TF-012",
+        "actions",
+        leaving(unlisted("checkConstraints")),
+        "table-features/write-upgrade*",
+    ),
+    writer(
+        "takes-any-value-for-generated-at-4",
+        "WVER-003",
+        "answers",
+        carrying_out(),
+        "version-requirements/write-generated-4*",
     ),
     # Rows that say in general what others say one by one.
     writer(
