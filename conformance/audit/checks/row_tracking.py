@@ -24,6 +24,7 @@ __all__ = [
 
 _DOMAIN: Final = "delta.rowTracking"
 _ENABLED: Final = "delta.enableRowTracking"
+_WRITER: Final = 7
 _COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
@@ -142,6 +143,9 @@ def enablement_is_complete(step: Step) -> Findings:
     if "rowTracking" not in step.new.features:
         message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
         yield finding("RT-041", step.place, message)
+    if step.new.writer < _WRITER:
+        message = f"{_ENABLED} is true, and the writer version is {step.new.writer}"
+        yield finding("RT-006", step.place, message)
     taken = {c.path[0] for c in step.new.columns} | {c.physical[-1] for c in step.new.columns}
     for name in _COLUMNS:
         column = step.new.properties.get(name)
@@ -208,7 +212,10 @@ ROW_TRACKING_CHECKS: Final = (
     Check(
         marks_are_valid, ("RT-033", "RT-036", "RT-037", *schemas.requirements("table/row-tracking"))
     ),
-    Check(enablement_is_complete, ("RT-009", "RT-041", "RT-042", "RT-043", "RT-044", "RT-046")),
+    Check(
+        enablement_is_complete,
+        ("RT-006", "RT-009", "RT-041", "RT-042", "RT-043", "RT-044", "RT-046"),
+    ),
 )
 """Checks of row tracking, commit by commit."""
 

@@ -165,7 +165,9 @@ def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:
     return resized(left.rows, count), resized(right.rows, count), store
 
 
-def unlike(left: Files, right: Files, *, adds: bool) -> Iterator[tuple[Key, Body, Body]]:
+def unlike(
+    left: Files, right: Files, *, adds: bool, whole: bool = False
+) -> Iterator[tuple[Key, Body, Body]]:
     """Yield the keys that both have, and whose actions may differ in a field that is compared.
 
     They come in the order of the keys, each with both actions.
@@ -174,6 +176,7 @@ def unlike(left: Files, right: Files, *, adds: bool) -> Iterator[tuple[Key, Body
         left: of the log.
         right: of a summary, which may leave some fields out.
         adds: compare adds, else removes.
+        whole: nothing may be left out.
 
     """
     mine, theirs, store = _paired(left, right)
@@ -188,7 +191,7 @@ def unlike(left: Files, right: Files, *, adds: bool) -> Iterator[tuple[Key, Body
         at = np.flatnonzero(same)
         if len(at):
             pair = left.store.column(name, a[at]), right.store.column(name, b[at])
-            same[at] = _equal(*pair, left_out=_LEFT_OUT[adds].get(name, 0))
+            same[at] = _equal(*pair, left_out=0 if whole else _LEFT_OUT[adds].get(name, 0))
     keys = store.key_list(both[~same])
     order = np.array(sorted(range(len(keys)), key=lambda n: str(keys[n])), np.int64)
     for start in range(0, len(order), _AT_ONCE):

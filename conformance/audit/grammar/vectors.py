@@ -6,7 +6,9 @@ Serves "Deletion Vector Descriptor Schema" and "Deletion Vector File Storage For
 from __future__ import annotations
 
 import zlib
+from base64 import a85decode, b85decode
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
@@ -103,7 +105,13 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
         payload = _inline(descriptor["pathOrInlineDv"], size)
     else:
         payload = _stored(storage, path, offset, size)
-    rows = decode_rows(payload)
+    try:
+        rows = decode_rows(payload)
+    except VectorFault as fault:
+        if path is None and fault.requirement == "DVFMT-008" and _otherwise(descriptor):
+            message = "pathOrInlineDv is a vector in the alphabet of RFC 1924 or Ascii85, not Z85"
+            raise VectorFault("DVDESC-011", message) from None
+        raise
     if rows.cardinality != cardinality:
         message = f"the vector deletes {rows.cardinality} rows, its descriptor says {cardinality}"
         raise VectorFault("DVDESC-010", message)
@@ -131,6 +139,15 @@ def _inline(text: str, size: int) -> bytes:
         message = f"an inline vector has {len(padded)} bytes, sizeInBytes says {size}"
         raise VectorFault("DVDESC-009", message)
     return padded[:size]
+
+
+def _otherwise(descriptor: Mapping[str, Any]) -> bool:
+    """Say whether a text is that of a vector in another alphabet of base 85."""
+    for decode in (b85decode, a85decode):
+        with suppress(ValueError):
+            payload = decode(descriptor["pathOrInlineDv"])
+            return decode_rows(payload[: descriptor["sizeInBytes"]]).cardinality > 0
+    return False
 
 
 def _refuse_large(size: int) -> None:

@@ -6,7 +6,7 @@ Metadata and Data Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -326,7 +326,8 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
             message = f"the file lacks the partition column {physical}"
             yield finding(requirement, opened.path, message, severity=severity)
         for physical in sorted(partitions & set(names)):
-            yield from _materialised(opened, physical, requirement)
+            for message in _materialised(opened, physical):
+                yield finding(requirement, opened.path, message, severity=severity)
         # Row ids and other hidden columns are no data columns.
         last = [name in partitions for name in names if name in declared]
         if version == 1 and last != sorted(last):
@@ -334,14 +335,12 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
             yield finding("ICE1-008", opened.path, message)
 
 
-def _materialised(opened: _LiveFile, physical: str, requirement: str) -> Findings:
-    """Report a partition column in a file whose values are not the partition's."""
+def _materialised(opened: _LiveFile, physical: str) -> Iterator[str]:
+    """Describe values of a partition column in a file that are not the partition's."""
     column = opened.view.layout.partition_columns[physical]
     texts = opened.body.get("partitionValues")
     if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
         return
-    if column.type == "timestamp":
-        return  # a text without zone is in one that the log does not say
     if opened.file.schema_arrow.names.count(physical) != 1:
         return
     text = texts.get(physical) or None
@@ -349,11 +348,10 @@ def _materialised(opened: _LiveFile, physical: str, requirement: str) -> Finding
         if None in (text, value):
             same = text == (None if value == "" else value)  # an empty text may be a null
         else:
-            same = same_value(text, value, column.type)
+            # A timestamp's text without zone is in one that the log does not say.
+            same = column.type == "timestamp" or same_value(text, value, column.type)
         if not same:
-            what = f"partition column {column.name} is {value!r} in the file"
-            message = f"{what}, the log says {text}"
-            yield finding(requirement, opened.path, message)
+            yield f"partition column {column.name} is {value!r} in the file, the log says {text}"
 
 
 _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (

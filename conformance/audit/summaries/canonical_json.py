@@ -119,6 +119,12 @@ _OTHERS: Final = ("latin-1", "utf-16-be")
 _SPARING: Final = ("-._~/", "-._~:/", "-._~!*'()")
 """Characters that functions of common libraries leave as they are."""
 
+_JOINTS: Final = (
+    *filter(lambda each: not each.isalnum() and each not in '%"', map(chr, range(0x09, 0x7F))),
+    *("", "==", "=>", "->", "::", ":=", ": ", " = ", "= ", " =", "++", " + ", ", ", ",\n", "; "),
+)
+"""What may stand between two parts in the place of what has to."""
+
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
@@ -129,11 +135,11 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
     ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
     ("SUM-005", replace(_RIGHT, key=lambda key: key)),
-    *(("SUM-006", replace(_RIGHT, between=each)) for each in (".", "/", "")),
-    *(("SUM-007", replace(_RIGHT, equals=each)) for each in (":", "")),
+    *(("SUM-006", replace(_RIGHT, between=each)) for each in _JOINTS),
+    *(("SUM-007", replace(_RIGHT, equals=each)) for each in _JOINTS),
     ("SUM-008", replace(_RIGHT, order=None)),
     ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),
-    *(("SUM-009", replace(_RIGHT, comma=each)) for each in ("", ";", "&", "\n", ", ")),
+    *(("SUM-009", replace(_RIGHT, comma=each)) for each in _JOINTS),
     ("SUM-010", replace(_RIGHT, position=lambda at: f'"{at}"')),
     ("SUM-010", replace(_RIGHT, position=lambda at: str(at + 1))),
     ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),

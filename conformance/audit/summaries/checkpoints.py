@@ -379,7 +379,7 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
                 "partitionValues_parsed",
             ),
             (struct and counted and have.get("stats_parsed") is None, "CKC-021", "stats_parsed"),
-            (text and counted and not have.get("stats"), "CKC-018", "stats"),
+            (text and counted and have.get("stats") in (None, "", "{}"), "CKC-018", "stats"),
         )
         for broken, requirement, field in rules:
             if broken and requirement != "CKC-015" and left_out is None:

@@ -119,6 +119,10 @@ def copies(subject: ChecksumView) -> Findings:
             if have != right or len(held) != len(have):
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")
+            if field == "domainMetadata":
+                for name in sorted(have.keys() & (state.domains.keys() - actions.keys())):
+                    message = f"domainMetadata lists {name}, which the version has removed"
+                    yield finding("CRC-014", subject.place, message)
 
 
 def files(subject: ChecksumView) -> Findings:
@@ -261,7 +265,7 @@ def _bounds(histogram: Any) -> list[int]:
 CHECKSUM_CHECKS: Final = (
     Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
     Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020"), whole=True),
-    Check(copies, ("CRC-012", "CRC-013", "CRC-015", "CRC-016")),
+    Check(copies, ("CRC-012", "CRC-013", "CRC-014", "CRC-015", "CRC-016")),
     Check(files, ("CRC-018",)),
     Check(transaction, ("CRC-006",)),
     Check(timestamp, ("CRC-011",)),

@@ -179,6 +179,7 @@ def _same(
     rules: tuple[tuple[Any, Any, str, str], ...] = (
         (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
         (others, set(), "COMP-006", "tombstones"),
+        (want.txns.keys(), have.txns.keys(), "COMP-004", "applications"),
         (txns[0], txns[1], "COMP-008", "transactions"),
         (domains[0], domains[1], "COMP-004", "domains"),
     )
@@ -188,16 +189,22 @@ def _same(
             yield finding(requirement, place, message)
     for name in sorted(want.domains.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
-    for key, logged, kept in unlike(want.adds, have.adds, adds=True):
-        for requirement, message in add_differences(logged, kept, layout, "COMP-004", "COMP-004"):
-            yield finding(requirement, place, f"{key[0]}: {message}")
-    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
-        for requirement, message in remove_differences(logged, kept, "COMP-007", "COMP-007"):
-            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+    yield from _same_files(place, want, have, layout)
     yield from _same_table(place, want, have)
     if any(content.of("commitInfo")):
         message = "the compaction keeps a commitInfo"
         yield finding("COMP-009", place, message, severity="info")
+
+
+def _same_files(place: str, want: State, have: State, layout: Layout) -> Findings:
+    for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=True):
+        for requirement, message in add_differences(logged, kept, layout, "COMP-004", "COMP-004"):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+        if logged.get("stats") and not kept.get("stats"):
+            yield finding("COMP-004", place, f"{key[0]}: the compaction lacks its stats")
+    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
+        for requirement, message in remove_differences(logged, kept, "COMP-007", "COMP-007"):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
 def _same_table(place: str, want: State, have: State) -> Findings:

@@ -6,13 +6,15 @@ step or on what the table was before it, which no audit of the table alone could
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.audit.checks.high_water_marks import fallen
@@ -20,16 +22,16 @@ from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
+from conformance.audit.read.raw import read_lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
+from conformance.judging.recipes.needs import features_asked
+from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
+from conformance.requirements.registry import load_registry
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
-from schemas.features import FEATURES
 
 __all__ = ["Fault", "Watch"]
-
-Fault: TypeAlias = tuple[str, str]
-"""A requirement, and how it is broken."""
 
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "v2-json": ("uuid_checkpoint", ".json"),
@@ -96,12 +98,13 @@ class Watch:
         return now
 
     def after(self, step: Mapping[str, Any]) -> Fault | None:
-        """Return the first fault that a step left in the table that was looked at."""
+        """Return the first fault that a step left in the table that was looked at, MUST first."""
         assert self.now is not None
-        return next(self._faults(step, self.now), None)
+        return min(self._faults(step, self.now), key=_advised, default=None)
 
     def _faults(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
         operation = step["operation"]
+        yield from self._dated(now)
         if step.get("purge"):
             yield from _purged(now)
         if operation == "checkpoint":
@@ -121,6 +124,18 @@ class Watch:
         yield from self._upgraded(self.former, now)
         yield from self._timed(self.former, now)
         yield from self._new_files(self.former, now)
+
+    def _dated(self, now: Snapshot) -> Iterator[Fault]:
+        """Look at the times of the commits that came with the step."""
+        adds = None if self.former is None else self.former.adds()
+        held = {} if adds is None else _times(adds)
+        first = 0 if self.former is None else self.former.version + 1
+        storage = LocalStorage(self.table)
+        for version in range(first, now.version + 1):
+            place = f"{LOG_DIR}/{commit_name(version)}"
+            if (self.table / place).exists():  # a catalog has other commits
+                lines = read_lines(storage, place).of("add", "remove")
+                yield from misdated(self.table, lines, held, self.began)
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)
@@ -147,6 +162,8 @@ class Watch:
             wanted = step.get("sidecars", 0)
             message = f"the checkpoint has {len(found[0].sidecars)} sidecars and not {wanted}"
             yield "CKPT-V2-003", message
+        sidecars = found[0].top.of("sidecar")
+        yield from misdated_sidecars(self.table / LOG_DIR / "_sidecars", sidecars, self.began)
         if step["kind"] == "multi-part":
             parts = _parts(found[0])
             if self.parts.setdefault(version, parts) != parts:
@@ -160,12 +177,14 @@ class Watch:
             return
         listed = supported(now.protocol)
         for version in range(former.version + 1):
-            configuration = Table(self.table).snapshot(version).metadata.configuration
-            for feature in FEATURES.values():
-                used = configuration.get(feature.activation, "").lower() == "true"
-                if used and feature.name in supported(former.protocol) - listed:
-                    message = f"version {version} used {feature.name}, and the upgrade drops it"
-                    yield "TF-012", message
+            metadata = Table(self.table).snapshot(version).metadata
+            schema, properties = json.loads(metadata.schema_string), metadata.configuration
+            used = features_asked(
+                {"operation": "create", "schema": schema, "properties": properties}
+            )
+            for name in sorted(used & supported(former.protocol) - listed):
+                message = f"version {version} used {name}, and the upgrade drops it"
+                yield "TF-012", message
 
     def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Compare the first in-commit timestamp with the time of the commit before it."""
@@ -219,6 +238,15 @@ class Watch:
                 found += not_shredded(file, layout)
             for requirement, message in found:
                 yield requirement, f"{path}: {message}"
+
+
+def _advised(fault: Fault) -> bool:
+    return load_registry()[fault[0]].level == "SHOULD"
+
+
+def _times(adds: pa.Table) -> dict[str, int]:
+    paths = map(decode_path, adds.column("path").to_pylist())
+    return dict(zip(paths, adds.column("modificationTime").to_pylist(), strict=True))
 
 
 def _marked(snapshot: Snapshot) -> tuple[Layout, dict[str, dict[str, Any]]]:

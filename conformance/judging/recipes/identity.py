@@ -58,6 +58,9 @@ def numbered(
         values.append(found[0])
         stored.append(encode(schema, {**row, name: found[0]}))
     metadata = schema[name].metadata
+    for key in ("start", "step"):
+        if type(held := metadata.get(f"{_PREFIX}{key}")) is not int:
+            return step, ("SCH-037", f"{_PREFIX}{key} of {name} is {held}")
     mark = None if former is None else _mark(former, name)
     taken = [row[name] for row in rows if row[name] is not None]
     return {**step, "stored": stored}, _fault(name, metadata, values, mark, taken)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -38,9 +39,11 @@ from conformance.judging.recipes.table import (
 )
 from conformance.judging.recipes.traces import Traces
 from conformance.judging.verify import describe_refusal
+from conformance.requirements.general import general_rows
 from conformance.requirements.levels import ROWS_WRITTEN
+from conformance.requirements.registry import load_registry
 from generators.oracle.delta_schema import from_json
-from reference_impl import Table
+from reference_impl import DeltaError, Table
 from reference_impl.storage import LocalStorage
 
 __all__ = ["replay_recipe"]
@@ -91,22 +94,33 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
     """Add what the audit finds in a table that failed before it was audited.
 
     Rows that are wrong, or cannot be read, are what a clause that was broken leads to: it is the
-    one that is named.
+    one that is named. What says in general what that clause says is named after it.
     """
-    if verdict.outcome is not Outcome.FAIL or verdict.message.startswith(AUDITED):
+    if verdict.outcome is not Outcome.FAIL:
         return verdict
-    try:
-        found = audited(replayed)
-    except AuditError:
-        return verdict
-    if found is None:
-        return verdict
-    cause = verdict.requirement == ROWS_WRITTEN and not advises(found)
-    return replace(
-        verdict,
-        requirement=found.requirement if cause else verdict.requirement,
-        details=(*verdict.details, *found.details),
+    found = None
+    with suppress(AuditError):
+        found = None if verdict.message.startswith(AUDITED) else audited(replayed)
+    if found is not None:
+        cause = verdict.requirement == ROWS_WRITTEN and not advises(found)
+        verdict = replace(
+            verdict,
+            requirement=found.requirement if cause else verdict.requirement,
+            details=(*verdict.details, *found.details),
+        )
+    named = (verdict.requirement, *(detail.partition(" ")[0] for detail in verdict.details))
+    general = general_rows(
+        filter(None, named), _writer_version(replayed), load_registry(), replayed.revision
     )
+    more = dict.fromkeys(f"{row} in general: {part} is broken" for row, part in general)
+    return replace(verdict, details=(*verdict.details, *more))
+
+
+def _writer_version(replayed: Replay) -> int | None:
+    try:
+        return Table(replayed.table).snapshot().protocol.min_writer_version
+    except DeltaError:
+        return None
 
 
 def _completed(replayed: Replay, expected: Expected) -> Verdict | None:

@@ -7,11 +7,13 @@ and metadata domains as they were set.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from conformance.base.outcomes import Hazard, Outcome, Verdict
+from generators.oracle.delta_schema import Array, DataType, Map, Struct, from_json
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
@@ -26,6 +28,9 @@ _REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriter
 _PROTOCOL: Final = "delta."
 _DEFAULT: Final = "CURRENT_DEFAULT"
 _CONSTRAINT: Final = "delta.constraints."
+
+_Fault: TypeAlias = tuple[str | None, str]
+"""The requirement that is broken, where it is not that of the step, and how."""
 
 
 def described(
@@ -51,43 +56,46 @@ def described(
         faults += [*_settings(snapshot, [*before, *steps], oracle), *_columns(snapshot, oracle)]
     if not faults:
         return None
+    messages = [message for _, message in faults]
     return Verdict(
         Outcome.FAIL,
-        f"the table is not as it was asked for: {faults[0]}",
+        f"the table is not as it was asked for: {messages[0]}",
         Hazard.CORRUPTING_WRITE,
         "properties, partitioning and features as asked",
-        "; ".join(faults),
-        details=tuple(faults),
+        "; ".join(messages),
+        faults[0][0],
+        details=tuple(messages),
     )
 
 
 def _properties(
     snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], history: Sequence[Operation]
-) -> Iterator[str]:
+) -> Iterator[_Fault]:
     held = snapshot.metadata.configuration
     if history:
         oracle = replay(history)
         asked: Mapping[str, str] = oracle.properties
         if tuple(snapshot.metadata.partition_columns) != oracle.partition_columns:
             columns = list(snapshot.metadata.partition_columns)
-            yield f"partitionColumns is {columns}, not {list(oracle.partition_columns)}"
+            yield None, f"partitionColumns is {columns}, not {list(oracle.partition_columns)}"
     else:
         asked = {n: v for step in steps for n, v in (step.get("properties") or {}).items()}
     dropped = _dropped(steps)
     for name, value in asked.items():
         # A feature that is dropped takes its properties with it.
         if not name.startswith(_REQUESTS) and not dropped and held.get(name) != value:
-            yield f"{name} is {held.get(name)!r}, not {value!r}"
+            broken = "CHK-002" if name.startswith(_CONSTRAINT) else None
+            yield broken, f"{name} is {held.get(name)!r}, not {value!r}"
     unset = {name for step in steps for name in step.get("names", ())} - set(asked)
     for name in sorted(unset & held.keys()):
-        yield f"{name} is still {held[name]!r}"
+        yield None, f"{name} is still {held[name]!r}"
 
 
 def _dropped(steps: Sequence[Mapping[str, Any]]) -> set[str]:
     return {step["feature"] for step in steps if step["operation"] == "drop_feature"}
 
 
-def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
     held = supported(snapshot.protocol)
     dropped = _dropped(steps)
     wanted = {name for step in steps for name in step.get("features") or ()}
@@ -95,12 +103,12 @@ def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterato
     for name in sorted(wanted - dropped):
         feature = find(name)
         if feature is None or feature.name not in held:
-            yield f"feature {name} is not supported"
+            yield None, f"feature {name} is not supported"
     for name in sorted(dropped & held):
-        yield f"feature {name} is still supported"
+        yield None, f"feature {name} is still supported"
 
 
-def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
     named = {
         key.removeprefix(_CONSTRAINT).lower()
         for key in snapshot.metadata.configuration
@@ -114,29 +122,44 @@ def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iter
             wanted[step["name"].lower()] = step["operation"] == "add_constraint"
     for name, there in wanted.items():
         if there != (name in named):
-            yield f"constraint {name} is {'not ' if there else 'still '}there"
+            yield "CHK-002", f"constraint {name} is {'not ' if there else 'still '}there"
 
 
-def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[str]:
-    """Look for what people said of columns: metadata that are not the protocol's."""
-    for column in oracle.schema:
-        held = snapshot.schema.get(column.name)
-        for key, value in column.metadata.items():
-            lost = held is not None and held.metadata.get(key) != value
+def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[_Fault]:
+    """Look for what people said of columns, at any depth: metadata that are not the protocol's."""
+    held = dict(_told(from_json(json.loads(snapshot.metadata.schema_string))))
+    for name, metadata in _told(oracle.schema):
+        for key, value in metadata.items():
+            lost = name in held and held[name].get(key) != value
             if lost and not key.startswith(_PROTOCOL) and key != _DEFAULT:
-                yield f"column {column.name} lost its {key!r}"
+                yield "SCH-037", f"column {name} lost its {key!r}"
+
+
+def _told(of: DataType, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the path of each field, and its metadata."""
+    match of:
+        case Struct(fields):
+            for each in fields:
+                name = f"{path}.{each.name}" if path else each.name
+                yield name, each.metadata
+                yield from _told(each.type, name)
+        case Array(element):
+            yield from _told(element, f"{path}.element")
+        case Map(key, value):
+            yield from _told(key, f"{path}.key")
+            yield from _told(value, f"{path}.value")
 
 
 def _settings(
     snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], oracle: Oracle
-) -> Iterator[str]:
+) -> Iterator[_Fault]:
     for application, version in oracle.transactions.items():
         txn = snapshot.txns.get(application)
         if txn is None or txn.version != version:
-            yield f"application {application} is at {txn and txn.version}, not {version}"
+            yield None, f"application {application} is at {txn and txn.version}, not {version}"
     touched = {step["domain"] for step in steps if step["operation"] == "set_domain_metadata"}
     for name in sorted(touched):
         domain, wanted = snapshot.domain_metadata.get(name), oracle.domains.get(name)
         seen = None if domain is None or domain.removed else domain.configuration
         if seen != wanted:
-            yield f"domain {name} is {seen!r}, not {wanted!r}"
+            yield None, f"domain {name} is {seen!r}, not {wanted!r}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +46,9 @@ AUDITED: Final = "the audit finds"
 """How the message of a verdict begins that the audit took."""
 
 _SHOWN: Final = 10
+
+_DELETED: Final[Mapping[str, str]] = {"DVFILE-001": "DVD-003", "DATA-001": "FA-008"}
+"""What a version lacks that could be read once, to what forbids to delete that."""
 
 
 def left_behind(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
@@ -92,11 +96,12 @@ def _traced(
     assert watch.now is not None
     fault = replayed.traces.after(watch.former, watch.now, oracle, step["operation"])
     fault = fault or watch.after(step)
-    if fault is None and watch.former is not None and replayed.rows is not None:
+    advice = fault is None or load_registry()[fault[0]].level == "SHOULD"
+    if advice and watch.former is not None and replayed.rows is not None:
         versions = range(watch.former.version + 1, watch.now.version + 1)
         with suppress(DeltaError):  # what cannot be read is reported where it is read
             held = (scan(watch.former) if rows is None else rows, replayed.rows)
-            fault = misdeclared(replayed.table, versions, held)
+            fault = misdeclared(replayed.table, versions, held) or fault
     return None if fault is None else _broken(name, fault)
 
 
@@ -118,7 +123,10 @@ def travelled(replayed: Replay) -> Verdict | None:
         try:
             found = compare_rows(seen.rows, read_table(replayed.table, version=seen.version))
         except DeltaError as error:
-            return _unreadable(place, error)
+            verdict = _unreadable(place, error)
+            # It could be read once: a file that it needs was deleted since.
+            lost = _DELETED.get(error.requirement or "", verdict.requirement)
+            return replace(verdict, requirement=lost)
         if found is not None:
             return wrong_rows(place, found)
     return None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
 from conformance.audit.read.raw import read_lines
@@ -137,7 +138,7 @@ class Traces:
             .changes(former.version + 1, now.version)
             .drop_columns(["_commit_version", "_commit_timestamp"])
         )
-        kinds = [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
+        told, kinds = seen, [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
         seen = seen.drop_columns([_KIND]).append_column(_KIND, pa.array(kinds, pa.string()))
         schema = oracle.schema.with_fields(Field(_KIND, type_of("string")))
         wanted = [
@@ -148,7 +149,19 @@ class Traces:
         if restored:
             rows, seen = _net(rows), _net(seen)
         found = compare_rows(rows, seen)
-        return None if found is None else ("CDC-012", f"the change feed: {found.summary}")
+        if found is None:
+            return _mistold(oracle, told, schema)
+        lost, copied = moved_rows(rows, seen) if found.reason == "rows" else (1, 0)
+        copies = copied and not lost and self._changes_told(former.version + 1, now.version)
+        broken = "CDC-001" if copies else "CDC-012"
+        return broken, f"the change feed: {found.summary}"
+
+    def _changes_told(self, first: int, last: int) -> bool:
+        """Say whether the versions name change data files."""
+        storage = LocalStorage(self.table)
+        paths = [f"{LOG_DIR}/{commit_name(version)}" for version in range(first, last + 1)]
+        there = [path for path in paths if (self.table / path).exists()]
+        return any(True for path in there for _ in read_lines(storage, path).of("cdc"))
 
     def _ids(self, before: int, now: Snapshot, oracle: Version, *, restored: bool) -> Fault | None:
         if not active(now.protocol, now.metadata, "rowTracking"):
@@ -195,6 +208,20 @@ class Traces:
         if row.changed == number and not before < changed <= version:
             return f"changed, and its commit version is {changed}"
         return None
+
+
+def _mistold(oracle: Version, told: pa.Table, schema: Struct) -> Fault | None:
+    """Find rows that are told as updated, and were inserted or deleted."""
+    for kind in _PLAIN:
+        wanted = [
+            {**each.values, _KIND: kind} for each in oracle.changes if each.change_type == kind
+        ]
+        seen = told.filter(pc.equal(told.column(_KIND), kind))
+        rows = arrow_table(_nullable(schema), wanted).select(seen.column_names)
+        _, others = moved_rows(rows, seen)
+        if others:
+            return "CDC-012", f"the change feed: {others} rows are told as {kind}, and were not"
+    return None
 
 
 def _net(changes: pa.Table) -> pa.Table:

@@ -249,6 +249,25 @@ def _partitioned(case: CaseWriter) -> None:
 
 
 @ACTIONS.case(
+    "escaped-twice",
+    "Paths of change files are decoded once",
+    "CDC-006",
+    since="2025",
+)
+def _escaped_twice(case: CaseWriter) -> None:
+    table = feed_table(case)
+    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+    table.create(add(first))
+    kept = table.file(first.rows[:1])
+    cdc = _change_file(table, first.rows[1:], ["delete"], directory="_change_data/50%25+%2541")
+    table.commit(remove(first), add(kept), cdc, operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
+    ask_changes(case, table, "changes-all", 0, None, changes, "Odd paths lead to change files")
+
+
+@ACTIONS.case(
     "rearrangement",
     "A commit that only rearranges has no changes",
     "CDC-004 FA-017 FA-018",

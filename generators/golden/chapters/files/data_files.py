@@ -266,6 +266,18 @@ def _re_add(case: CaseWriter) -> None:
 
 
 @ACTIONS.case(
+    "re-add-with-less", "What a later add of a file leaves out is known no more", "FA-003 FA-020"
+)
+def _re_add_with_less(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}], statistics=False)
+    table.create(add(file, tags={"round": "1", "first": "yes"}, clusteringProvider="a"))
+    table.commit(add(file, tags={"round": "2"}, dataChange=False, clusteringProvider="a"))
+    table.commit(add(file, dataChange=False))
+    publish(case, table)
+
+
+@ACTIONS.case(
     "remove-then-add-again", "A removed file that is added again is live", "REC-018 FA-003"
 )
 def _add_again(case: CaseWriter) -> None:

@@ -394,6 +394,22 @@ def _unknown_domains(case: CaseWriter) -> None:
 
 
 @DOMAINS.case(
+    "unknown-domains-removed",
+    "Domains that a reader does not know, and that are gone, change no read",
+    "PROTO-010 DOM-010",
+    since="2025",
+)
+def _unknown_removed(case: CaseWriter) -> None:
+    table = _table(case, protocol=_DOMAIN_WRITER)
+    table.create(domain("delta.somethingNew", "{}"), domain("vendor.x", "1"))
+    table.commit(domain("vendor.x", "1", removed=True), domain("vendor.never", "", removed=True))
+    table.commit(
+        domain("delta.somethingNew", "{}", removed=True), add(table.file([{"id": 1, "name": "a"}]))
+    )
+    publish(case, table)
+
+
+@DOMAINS.case(
     "kept-in-checkpoint",
     "A checkpoint carries live domains only",
     "DOM-014 CKC-007 CKC-008",

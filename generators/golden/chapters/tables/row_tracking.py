@@ -137,6 +137,22 @@ def _default(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
+@TRACKING.case(
+    "recommitted",
+    "A file that is committed again keeps its ids and version",
+    "RT-026 RT-024 RT-030",
+)
+def _recommitted(case: CaseWriter) -> None:
+    tracked = _Tracked(case)
+    table = tracked.table
+    file = tracked.file(_numbered(0, 3))
+    table.create(add(file), tracked.mark())
+    table.commit(add(file, dataChange=False, tags={"round": "2"}))
+    case.judged["row-ids-v1"] = "RT-026"
+    publish(case, table)
+    tracked.ask(case, [0, 1])
+
+
 @TRACKING.case("last-ids", "Row ids reach to the end of 64 bits", "RT-026 RT-024 RT-005")
 def _last(case: CaseWriter) -> None:
     tracked = _Tracked(case)

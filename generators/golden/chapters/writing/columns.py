@@ -10,7 +10,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import Recipe
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import array, field, struct
 from generators.oracle.operations import SetComment
 
 __all__ = ["CHAPTERS"]
@@ -86,6 +86,55 @@ def _not_null_refused(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR).append([{"id": None, "name": "x"}])
     recipe.set_nullable("id", nullable=False)
     recipe.publish(case, refusal=_constraint("SCH-025"))
+
+
+_STRICT: Final = struct(
+    field("id", "long", nullable=False),
+    field("name", "string", metadata={"comment": "of a person"}),
+)
+
+
+@SCHEMA.case(
+    "write-null-refused-later",
+    "A change of columns lets no null into a column that has none",
+    "SCH-025",
+)
+def _null_refused_later(case: CaseWriter) -> None:
+    recipe = Recipe(_STRICT).append(_pairs(1)).add_column(field("n", "integer"))
+    recipe.do(SetComment("name", "of a customer")).set_properties({"team": "a"})
+    recipe.append([{"id": 2, "name": "x", "n": 3}]).append([{"id": None, "name": "y", "n": 4}])
+    recipe.publish(case, refusal=_constraint("SCH-025"))
+
+
+@MAPPING.case(
+    "write-null-refused-renamed",
+    "Columns are renamed and dropped, and a null is refused as before",
+    "SCH-025",
+)
+def _null_refused_renamed(case: CaseWriter) -> None:
+    schema = struct(*_STRICT, field("gone", "long"))
+    recipe = Recipe(schema, (), _MAPPED, ("columnMapping",))
+    recipe.append([{"id": 1, "name": "a", "gone": 1}]).rename_column("name", "label")
+    recipe.drop_column("gone").append([{"id": None, "label": "y"}])
+    recipe.publish(case, refusal=_constraint("SCH-025"))
+
+
+_INNER: Final = struct(
+    field("id", "long"),
+    field("s", struct(field("a", "long", metadata={"comment": "inside", "scale": 7}))),
+    field("l", array(struct(field("b", "string", metadata={"comment": "within"})))),
+)
+
+
+@SCHEMA.case(
+    "write-add-column-beside-nested",
+    "What is told of columns within others stays when a column is added",
+    "SCH-037",
+)
+def _beside_nested(case: CaseWriter) -> None:
+    row = {"id": 1, "s": {"a": 2}, "l": [{"b": "x"}]}
+    recipe = Recipe(_INNER).append([row]).add_column(field("n", "integer"))
+    recipe.append([{**row, "id": 2, "n": 3}]).publish(case)
 
 
 @METADATA.case("write-unset", "A property that is unset is gone, and others stay", "META-011")

@@ -1,12 +1,13 @@
 """Cases of writing: what later operations may not lose, and operations over other features.
 
-Serves "Row Tracking", "Identity Columns", "Column Mapping", "Log Compaction Files", "Type
-Widening", "Append-only Tables" and "Add File and Remove File". A high-water mark only rises, a
-summary keeps all that its range holds, and an operation keeps the promises of every feature.
+Serves "Row Tracking", "Identity Columns", "Column Mapping", "Log Compaction Files", "Checkpoints",
+"Type Widening", "Append-only Tables" and "Add File and Remove File". A high-water mark only rises,
+a summary keeps all that its range holds, and an operation keeps the promises of every feature.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -19,6 +20,7 @@ from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import Recipe
 from generators.golden.chapters.files.types import local
 from generators.golden.chapters.writing.operations import old_files, removed_files
+from generators.materialise.log.files import LOG_DIRECTORY, json_text
 from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["CHAPTERS"]
@@ -27,6 +29,7 @@ TRACKING: Final = Chapter("row-tracking", since="2025")
 IDENTITY: Final = Chapter("identity-columns")
 MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
+CHECKPOINTS: Final = Chapter("checkpoints")
 WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
 APPEND_ONLY: Final = Chapter("append-only-tables")
 FILES: Final = Chapter("add-file-and-remove-file")
@@ -124,6 +127,56 @@ def _compacted_features(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR, features=("appendOnly",)).append(_pairs(1)).append(_pairs(2))
     recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(_pairs(3))
     recipe.keep("compact_log", version=False, start=1, end=4).append(_pairs(4)).publish(case)
+
+
+@COMPACTION.case(
+    "write-compaction-of-vectors",
+    "A log compaction keeps vectors, row ids and tombstones with theirs",
+    "COMP-004 COMP-006 COMP-007",
+    features=("deletionVectors",),
+)
+def _compacted_vectors(case: CaseWriter) -> None:
+    properties = {**_VECTORS, **_TRACKING}
+    recipe = Recipe(_PAIR, (), properties, ("deletionVectors", *_TRACKED))
+    recipe.append(_pairs(*range(6))).append(_pairs(20, 21, 22))
+    recipe.delete(is_in("id", [1, 20], "long")).delete(is_in("id", [3, 21], "long"))
+    recipe.delete(is_in("id", [4, 22], "long")).append(_pairs(30))
+    recipe.keep("compact_log", version=False, start=3, end=6)
+    recipe.delete(compare("id", "=", 5, "long")).publish(case)
+
+
+def _told(case: CaseWriter) -> None:
+    """Give the table a name and a description, and its files tags and a clustering provider."""
+    for path in sorted((case.delta / LOG_DIRECTORY).glob("*.json")):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            if "metaData" in line:
+                line["metaData"] |= {"name": "people", "description": "who is where"}
+            if "add" in line:
+                line["add"] |= {"tags": {"team": "a"}, "clusteringProvider": "fromAnotherWorld"}
+        path.write_text("".join(json_text(line) + "\n" for line in lines), encoding="utf-8")
+
+
+@COMPACTION.case(
+    "write-compaction-given",
+    "A log compaction repeats what another writer told of files",
+    "COMP-004",
+)
+def _compacted_given(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).append(_pairs(4)).given()
+    recipe.keep("compact_log", version=False, start=1, end=3).append(_pairs(5)).publish(case)
+    _told(case)
+
+
+@CHECKPOINTS.case(
+    "write-checkpoint-told",
+    "A checkpoint repeats what another writer told of table and files",
+    "CKPT-005 CKC-003 CKC-004",
+)
+def _checkpointed_given(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
+    recipe.checkpoint().append(_pairs(4)).checkpoint().publish(case)
+    _told(case)
 
 
 @WIDENING.case(
@@ -246,6 +299,7 @@ CHAPTERS = (
     IDENTITY,
     MAPPING,
     COMPACTION,
+    CHECKPOINTS,
     WIDENING,
     APPEND_ONLY,
     FILES,

@@ -15,6 +15,8 @@ from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 __all__ = ["CHAPTERS"]
 
 IDENTITY: Final = Chapter("identity-columns")
+INVARIANTS: Final = Chapter("column-invariants")
+GENERATED: Final = Chapter("generated-columns", since="2025")
 VERSIONS: Final = Chapter("version-requirements")
 VARIANT: Final = Chapter("variant-type", since="upstream", features=("variantType",))
 SHREDDED: Final = Chapter("variant-shredding", since="upstream", features=("variantType",))
@@ -96,6 +98,38 @@ def _explicit_refused(case: CaseWriter) -> None:
     recipe.publish(case, refusal=_constraint("IDN-011"))
 
 
+@IDENTITY.case(
+    "write-add-column", "Identity values go on when a column is added", "IDN-012 IDN-014 SCH-037"
+)
+def _beside_identity(case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(10, 10), features=_LISTED).append_numbered("k", *_ids(1, 2))
+    recipe.add_column(field("later", "string"))
+    recipe.append_numbered("k", {"id": 3, "later": "x"}).publish(case)
+
+
+def _rule_stays(key: str, rule: str, requirement: str, case: CaseWriter) -> None:
+    schema = struct(field("x", "long"), field("y", "long", metadata={key: rule}))
+    feature = "invariants" if key == "delta.invariants" else "generatedColumns"
+    recipe = Recipe(schema, features=(feature,)).append([{"x": 2, "y": 4}])
+    recipe.add_column(field("later", "string")).append([{"x": 3, "y": 6, "later": "a"}])
+    recipe.append([{"x": 4, "y": 3, "later": "b"}])
+    recipe.publish(case, refusal=_constraint(requirement))
+
+
+_INVARIANT: Final = '{"expression":{"expression":"y > 3"}}'
+
+for _chapter, _key, _rule, _ids_of in (
+    (INVARIANTS, "delta.invariants", _INVARIANT, "INV-005 INV-007"),
+    (GENERATED, "delta.generationExpression", "x * 2", "GEN-004"),
+):
+    _chapter.define(
+        "write-broken-later",
+        "A rule of a column holds as before when another is added",
+        f"{_ids_of} SCH-037",
+        partial(_rule_stays, _key, _rule, _ids_of.split()[0]),
+    )
+
+
 def _overflowing(start: int, step: int, case: CaseWriter) -> None:
     recipe = Recipe(_numbered(start, step), features=_LISTED)
     recipe.append_numbered("k", *_ids(1)).append_refused(_ids(2, 3, 4))
@@ -118,6 +152,34 @@ def _identity_6(case: CaseWriter) -> None:
     schema = _numbered(1, 2, highWaterMark=3)
     recipe = Recipe(schema, protocol=Protocol(1, 6)).append([{"k": 1, "id": 1}, {"k": 3, "id": 2}])
     recipe.given().append_numbered("k", *_ids(3)).publish(case)
+
+
+@VERSIONS.case(
+    "write-generated-4", "Writer version 4 refuses values that are not as generated", "WVER-003"
+)
+def _generated_4(case: CaseWriter) -> None:
+    metadata = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("x", "long"), field("y", "long", metadata=metadata))
+    recipe = Recipe(schema, protocol=Protocol(1, 4)).append([{"x": 1, "y": 2}]).given()
+    recipe.append([{"x": 2, "y": 4}]).append([{"x": 3, "y": 5}])
+    recipe.publish(case, refusal=_constraint("WVER-003"))
+
+
+def _mapped(version: int, case: CaseWriter) -> None:
+    properties = {"delta.columnMapping.mode": "name"}
+    recipe = Recipe(_PAIR, (), properties, protocol=Protocol(2, version)).append(_pairs(1)).given()
+    recipe.append(_pairs(2)).rename_column("name", "label")
+    recipe.append([{"id": 3, "label": "c"}]).publish(case)
+
+
+for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013")):
+    VERSIONS.define(
+        f"write-mapped-{_version}",
+        f"Writer version {_version} maps columns",
+        _rows,
+        partial(_mapped, _version),
+        features=("columnMapping",),
+    )
 
 
 @VERSIONS.case(
@@ -368,6 +430,8 @@ def _name_again(case: CaseWriter) -> None:
 
 CHAPTERS = (
     IDENTITY,
+    INVARIANTS,
+    GENERATED,
     VERSIONS,
     VARIANT,
     SHREDDED,

@@ -1,0 +1,62 @@
+"""Requirements that say in general what others say one by one.
+
+Serves every section. Whoever breaks a part breaks the whole: a verdict that names the part names
+the general row, too, among its details. A version of the protocol brings features: whoever breaks
+a clause of one of them, on a table of such a version, breaks the row of the version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from conformance.requirements.registry import Registry
+from schemas.features import FEATURES
+
+__all__ = ["general_rows"]
+
+_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "DVD-001": ("DVD-002", "DVD-003", "DVD-004"),
+    "FA-011": ("WLOG-001",),
+    "FA-017": ("ADD-009", "REM-005"),
+    "META-003": ("META-004", "META-007", "META-008", "META-009", "META-011"),
+    "RT-002": ("RT-028", "RT-040"),
+    "RT-032": ("RT-033", "RT-036", "RT-037"),
+}
+"""General row to the rows that are its parts."""
+
+_BRINGS: Final[Mapping[int, str]] = {
+    2: "WVER-001",
+    3: "WVER-002",
+    4: "WVER-003",
+    5: "WVER-004",
+    6: "WVER-005",
+}
+"""Writer version to the row of the features that it brings."""
+
+_LOWER: Final = "WVER-007"
+"""Each version has the duties of the lower ones."""
+
+
+def general_rows(
+    broken: Iterable[str], writer: int | None, registry: Registry, revision: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the general rows that are broken as well, each with the part that is.
+
+    Args:
+        broken: ids that a verdict names.
+        writer: minWriterVersion of the table; ``None`` where it has none.
+        registry: has the rows.
+        revision: the protocol revision; rows that are not in force in it are left out.
+
+    """
+    names = [name for name in dict.fromkeys(broken) if name in registry]
+    for name in names:
+        general = [row for row, parts in _PARTS.items() if name in parts]
+        feature = FEATURES.get(registry[name].feature)
+        brought = 0 if feature is None else feature.legacy_writer
+        if writer in _BRINGS and 0 < brought <= writer and registry[name].level == "MUST":
+            general += [_BRINGS[brought], *([_LOWER] if brought < writer else [])]
+        for row in general:
+            if row not in names and registry[row].holds_in(revision):
+                yield row, name

@@ -1,0 +1,449 @@
+"""Wrong writers that lose what they had to keep, or tell it wrong: summaries, columns, times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from breaches.edits import (
+    CHANGES,
+    CHECKPOINTS,
+    COMMIT,
+    COMPACTION,
+    Lines,
+    doubling,
+    dropping,
+    fields,
+    lines,
+    matching,
+    parquet,
+    properties,
+    schema,
+    setting,
+    unlisted,
+    without,
+)
+from breaches.model import Ask, How, writer
+from breaches.seams import Edit, afterwards, carrying_out, leaving
+from breaches.views import bodies, commits_of, log_of
+from breaches.writers.features import after_step
+from conformance.adapter import Answer, Request, Write
+from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
+
+_RULES = ("delta.invariants", "delta.generationExpression", "delta.identity")
+_COMPACTED = "log-compaction-files/write-compaction-*"
+_TOLD = "checkpoints/write-checkpoint-told/*"
+
+
+def during(operation: str, *edits: Edit) -> How:
+    """Go wrong in what one operation leaves; the truth goes on apart."""
+
+    def how(ask: Ask) -> Ask:
+        asked: dict[str, str] = {}
+
+        def gated(edit: Edit) -> Edit:
+            def gate(root: Path, fresh: frozenset[str]) -> None:
+                if asked["operation"] == operation:
+                    edit(root, fresh)
+
+            return gate
+
+        inner = leaving(*map(gated, edits))(ask)
+
+        def run(request: Request) -> Answer:
+            if isinstance(request, Write):
+                asked["operation"] = request.operation
+            return inner(request)
+
+        return run
+
+    return how
+
+
+def asking_for(change: Any) -> How:
+    """Write a table whose columns were changed before the step: a change that lost something."""
+
+    def how(ask: Ask) -> Ask:
+        asked = [0]
+
+        def run(request: Request) -> Answer:
+            answer = ask(request)
+            asked[0] += 1
+            if isinstance(request, Write) and request.operation in _ALTERS:
+                root = Path(request.table)
+                latest = max(commits_of(root))
+                name = f"_delta_log/{latest:020}.json"
+                fields(change, name.replace(".", r"\."))(root, frozenset({name}))
+                for path in log_of(root).glob(f"{latest:020}.crc"):
+                    path.unlink()
+            return answer
+
+        return run
+
+    return how
+
+
+_ALTERS = ("add_columns", "rename_column", "drop_column", "set_column_comment", "set_properties")
+
+
+def _nullable(field: Any) -> None:
+    field["nullable"] = True
+
+
+def _without_rules(field: Any) -> None:
+    kept = {k: v for k, v in field["metadata"].items() if not k.startswith(_RULES)}
+    field["metadata"] = kept
+
+
+def _inner_untold(tree: Any) -> None:
+    for field in tree["fields"]:
+        if isinstance(field["type"], dict):
+            for inner in _structs(field["type"]):
+                inner["metadata"] = {}
+
+
+def _structs(of: Any) -> list[Any]:
+    found = []
+    if isinstance(of, dict):
+        found += of.get("fields", [])
+        for name in ("elementType", "keyType", "valueType"):
+            found += _structs(of.get(name))
+    return found
+
+
+def _kinds(names: Mapping[str, str]) -> Edit:
+    def change(table: pa.Table) -> pa.Table:
+        at = table.column_names.index("_change_type")
+        kinds = [names.get(kind, kind) for kind in table.column(at).to_pylist()]
+        return table.set_column(at, table.field(at), pa.array(kinds))
+
+    return parquet(change, CHANGES)
+
+
+def _copying(table: pa.Table) -> pa.Table:
+    """Tell a row that stayed as it was, as inserted."""
+    at = table.column_names.index("_change_type")
+    copy = table.slice(0, 1).set_column(at, table.field(at), pa.array(["insert"]))
+    return pa.concat_tables([table, copy])
+
+
+def _seconds(stamp: Any) -> Any:
+    return stamp and stamp // 1000
+
+
+def _elsewhere(found: dict[str, str]) -> None:
+    for name in [n for n in found if n.startswith("delta.constraints.")]:
+        found[name.replace("constraints", "check")] = found.pop(name)
+
+
+def _twice_otherwise(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "modificationTime": body["modificationTime"] + 1}
+
+
+def _renamed(table: pa.Table) -> pa.Table:
+    return table.rename_columns([f"x{name}" for name in table.column_names])
+
+
+def _gone_too_early(root: Path, fresh: frozenset[str]) -> None:
+    """Delete the vector files that commits name."""
+    for name in matching(COMMIT, fresh):
+        for line in (root / name).read_text().splitlines():
+            if "deletionVector" in json.loads(line).get("add", {}):
+                for path in root.glob("*.bin"):
+                    path.unlink()
+
+
+def _only_some(actions: Lines) -> Lines:
+    """Keep no transaction in a summary."""
+    return [action for action in actions if "txn" not in action]
+
+
+def _without_tombstones(root: Path) -> None:
+    """Delete the vector files that no live file has."""
+    live: dict[tuple[str, str], Any] = {}
+    for _, actions in sorted(commits_of(root).items()):
+        for kind in ("remove", "add"):
+            for body in (action[kind] for action in actions if kind in action):
+                vector = body.get("deletionVector")
+                key = body["path"], json.dumps(vector)
+                live.pop(key, None)
+                if kind == "add" and vector and vector["storageType"] == "u":
+                    prefix, number = decode_uuid_name(vector["pathOrInlineDv"])
+                    live[key] = root / vector_file_name(number, prefix)
+    for path in root.rglob("*.bin"):
+        if path not in live.values():
+            path.unlink()
+
+
+def _null_partitions(root: Path, fresh: frozenset[str]) -> None:
+    names = {name for body in bodies(root, "add") for name in body["partitionValues"]}
+
+    def change(table: pa.Table) -> pa.Table:
+        for at, field in enumerate(table.schema):
+            if field.name in names:
+                table = table.set_column(at, field, pa.nulls(len(table), field.type))
+        return table
+
+    parquet(change)(root, fresh)
+
+
+ROWS = (
+    # Summaries.
+    writer(
+        "compacts-without-row-ids",
+        "COMP-004",
+        "actions",
+        leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMPACTION)),
+        _COMPACTED,
+    ),
+    writer(
+        "compacts-without-tags",
+        "COMP-004",
+        "actions",
+        leaving(dropping("add", "tags", where=COMPACTION)),
+        _COMPACTED,
+    ),
+    writer(
+        "compacts-without-clustering-provider",
+        "COMP-004",
+        "actions",
+        leaving(dropping("add", "clusteringProvider", where=COMPACTION)),
+        _COMPACTED,
+    ),
+    writer(
+        "compacts-without-statistics",
+        "COMP-004",
+        "actions",
+        leaving(dropping("add", "stats", where=COMPACTION)),
+        _COMPACTED,
+    ),
+    writer(
+        "compacts-without-applications",
+        "COMP-004",
+        "actions",
+        leaving(lines(_only_some, COMPACTION)),
+        _COMPACTED,
+    ),
+    writer(
+        "compacts-removes-without-vectors",
+        "COMP-006",
+        "actions",
+        leaving(dropping("remove", "deletionVector", where=COMPACTION)),
+        _COMPACTED,
+    ),
+    writer(
+        "compacts-removes-without-row-ids",
+        "COMP-007",
+        "actions",
+        leaving(dropping("remove", "baseRowId", where=COMPACTION)),
+        _COMPACTED,
+    ),
+    *(
+        writer(
+            f"checkpoints-no-{name}",
+            "CKC-003",
+            "actions",
+            leaving(dropping("metaData", name, where=CHECKPOINTS)),
+            _TOLD,
+        )
+        for name in ("name", "description")
+    ),
+    writer(
+        "checkpoints-no-tags",
+        "CKPT-005",
+        "actions",
+        leaving(dropping("add", "tags", where=CHECKPOINTS)),
+        _TOLD,
+    ),
+    # Times.
+    writer(
+        "tells-creation-in-seconds",
+        "ADD-007",
+        "actions",
+        leaving(setting("add", "modificationTime", _seconds, COMMIT)),
+        "add-file-and-remove-file/write-*",
+    ),
+    writer(
+        "tells-sidecars-in-seconds",
+        "SCA-006",
+        "actions",
+        leaving(setting("sidecar", "modificationTime", _seconds)),
+        "checkpoints/write-v2-*-sidecars/*",
+    ),
+    # The change feed.
+    writer(
+        "tells-inserts-as-updates",
+        "CDC-012",
+        "files",
+        leaving(_kinds({"insert": "update_postimage"})),
+        "change-data-files/write-merge*",
+    ),
+    writer(
+        "tells-deletes-as-updates",
+        "CDC-012",
+        "files",
+        leaving(_kinds({"delete": "update_preimage"})),
+        "change-data-files/write-*",
+    ),
+    writer(
+        "copies-rows-into-change-files",
+        "CDC-001",
+        "files",
+        leaving(parquet(_copying, CHANGES)),
+        "change-data-files/write-*",
+    ),
+    # Changes of columns.
+    writer(
+        "lets-nulls-in-later",
+        "SCH-025",
+        "actions",
+        asking_for(_nullable),
+        "schema-serialization-format/write-null-refused-later/*",
+    ),
+    writer(
+        "lets-nulls-in-after-renaming",
+        "SCH-025",
+        "actions",
+        asking_for(_nullable),
+        "column-mapping/write-null-refused-renamed/*",
+    ),
+    writer(
+        "loses-generation-with-a-column",
+        "GEN-004",
+        "actions",
+        asking_for(_without_rules),
+        "generated-columns/write-broken-later/*",
+    ),
+    writer(
+        "loses-invariants-with-a-column",
+        "INV-005",
+        "actions",
+        asking_for(_without_rules),
+        "column-invariants/write-broken-later/*",
+    ),
+    writer(
+        "loses-identity-with-a-column",
+        "SCH-037",
+        "actions",
+        asking_for(_without_rules),
+        "identity-columns/write-add-column/*",
+    ),
+    writer(
+        "loses-what-is-told-within-columns",
+        "SCH-037",
+        "actions",
+        during("add_columns", schema(_inner_untold)),
+        "schema-serialization-format/write-add-column-beside-nested/*",
+    ),
+    writer(
+        "keeps-constraints-elsewhere",
+        "CHK-002",
+        "actions",
+        leaving(properties(_elsewhere)),
+        "check-constraints/write-*",
+    ),
+    # What a sample of violations had not been caught by.
+    writer(
+        "deletes-vectors-of-tombstones",
+        "DVD-003",
+        "files",
+        afterwards(_without_tombstones),
+        "deletion-vectors/write-changes*",
+    ),
+    writer(
+        "checkpoints-empty-statistics",
+        "CKC-018",
+        "actions",
+        leaving(setting("add", "stats", "{}", CHECKPOINTS)),
+        "checkpoint-schema/write-*",
+    ),
+    writer(
+        "stores-nulls-for-partitions",
+        "ICE2-015",
+        "files",
+        leaving(_null_partitions),
+        "iceberg-compatibility-v2/write-changes*",
+    ),
+    writer(
+        "forgets-constraints-when-it-upgrades",
+        "TF-012",
+        "actions",
+        leaving(unlisted("checkConstraints")),
+        "table-features/write-upgrade*",
+    ),
+    writer(
+        "takes-any-value-for-generated-at-4",
+        "WVER-003",
+        "answers",
+        carrying_out(),
+        "version-requirements/write-generated-4*",
+    ),
+    # Rows that say in general what others say one by one.
+    writer(
+        "creates-without-formats",
+        "META-003",
+        "actions",
+        leaving(dropping("metaData", "format", where=COMMIT)),
+        "change-metadata/write-*",
+    ),
+    writer(
+        "adds-files-twice",
+        "FA-011",
+        "actions",
+        leaving(doubling("add", _twice_otherwise)),
+        "add-file-and-remove-file/write-*",
+    ),
+    writer(
+        "removes-as-if-it-rearranged",
+        "FA-017",
+        "actions",
+        during("delete", setting("remove", "dataChange", value=False, where=COMMIT)),
+        "add-file-and-remove-file/write-*",
+    ),
+    writer(
+        "tracks-no-new-rows",
+        "RT-002",
+        "actions",
+        during("append", dropping("add", "baseRowId", where=COMMIT)),
+        "row-tracking/write-changes/*",
+    ),
+    writer(
+        "tracks-no-mark",
+        "RT-032",
+        "actions",
+        after_step(1, leaving(without("domainMetadata", where=COMMIT))),
+        "row-tracking/write-changes/*",
+    ),
+    writer(
+        "vacuums-what-tables-with-vectors-need",
+        "DVD-001",
+        "files",
+        leaving(_gone_too_early),
+        "deletion-vectors-design/write-*",
+    ),
+    writer(
+        "stores-columns-by-other-names-at-5",
+        "WVER-004",
+        "files",
+        leaving(parquet(_renamed)),
+        "version-requirements/write-mapped-5*",
+    ),
+    writer(
+        "stores-columns-by-other-names-at-6",
+        "WVER-007",
+        "files",
+        leaving(parquet(_renamed)),
+        "version-requirements/write-mapped-6*",
+    ),
+    writer(
+        "feeds-copied-rows-at-4",
+        "WVER-003",
+        "files",
+        leaving(parquet(_copying, CHANGES)),
+        "version-requirements/write-feed-4*",
+    ),
+)
