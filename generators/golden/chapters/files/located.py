@@ -13,8 +13,10 @@ from urllib.parse import quote
 from generators.golden.cases.case import Accepted, CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, read_spec
+from generators.golden.cases.recipes import Recipe
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
+from generators.golden.chapters.writing.operations import old_files
 from generators.materialise.data.deletion_vectors import (
     StoredVector,
     vector_file_name,
@@ -213,6 +215,22 @@ def _contest(
         Accepted("unified", "Spark: both spellings are the same path", rows=unified),
     ]
     case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+
+
+@ACTIONS.case(
+    "write-vacuum-absolute",
+    "A vacuum keeps live files that the log names by absolute paths",
+    "ADD-002 FA-008",
+)
+def _vacuum(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(numbered(3)).append(numbered(3, 10)).append(numbered(2, 20))
+    recipe.append(numbered(2, 30)).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
+    recipe.publish(case)
+    # The log as it is laid out, but for how it spells its paths.
+    prefixes = (f"{_URI}/", f"file:{TABLE_PLACEHOLDER}/", f"{TABLE_PLACEHOLDER}/")
+    for version, prefix in enumerate(prefixes, 1):
+        _respell(case, version, '"add":{"path":"', f'"add":{{"path":"{prefix}')
 
 
 # Deletion vectors.

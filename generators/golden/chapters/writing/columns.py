@@ -452,6 +452,28 @@ def _drop_traces(
     )
 
 
+@FEATURES.case(
+    "write-drop-columnmapping-renamed",
+    "A drop of column mapping keeps renamed columns, or is refused",
+    "TF-016",
+    features=("columnMapping",),
+)
+def _drop_mapping(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1, 2))
+    recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
+    recipe.keep("drop_feature", feature="columnMapping")
+    refused = Refusal("unsupported", "commit", "TF-016")
+    blocked = Refusal("constraint", "commit", "TF-016")
+    recipe.publish(
+        case,
+        contested=[
+            ("removed", "upstream, Spark: nothing of the feature is left", None),
+            ("kept", "text of 2025: a feature is never removed", refused),
+            ("in the way", "upstream: files know the column by another name", blocked),
+        ],
+    )
+
+
 for _feature, _properties, _asked in (
     ("inCommitTimestamp", {"delta.enableInCommitTimestamps": "true"}, ()),
     ("deletionVectors", {"delta.enableDeletionVectors": "true"}, ()),
