@@ -437,9 +437,16 @@ def _drop_feature(case: CaseWriter) -> None:
 
 
 def _drop_traces(
-    feature: str, properties: dict[str, str], asked: tuple[str, ...], case: CaseWriter
+    feature: str,
+    properties: dict[str, str],
+    asked: tuple[str, ...],
+    case: CaseWriter,
+    *,
+    given: bool = False,
 ) -> None:
     recipe = Recipe(_PAIR, (), properties, asked).append(_pairs(1, 2)).append(_pairs(3))
+    if given:
+        recipe.given()
     recipe.keep("drop_feature", feature=feature).append(_pairs(4))
     recipe.delete(compare("id", "=", 2, "long"))
     refused = Refusal("unsupported", "commit", "TF-016")
@@ -488,6 +495,19 @@ for _feature, _properties, _asked in (
         partial(_drop_traces, _feature, _properties, _asked),
         features=tuple(n for n in (_feature,) if n in {"deletionVectors", "v2Checkpoint"}),
     )
+
+FEATURES.define(
+    "write-drop-rowtracking-given",
+    "A drop of rowTracking leaves no given row ids, or is refused",
+    "TF-016",
+    partial(
+        _drop_traces,
+        "rowTracking",
+        {"delta.enableRowTracking": "true"},
+        ("rowTracking", "domainMetadata"),
+        given=True,
+    ),
+)
 
 
 def _legacy(
