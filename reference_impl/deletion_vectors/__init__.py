@@ -9,7 +9,7 @@ from __future__ import annotations
 from reference_impl.deletion_vectors.bitmap import Bitmap
 from reference_impl.deletion_vectors.descriptor import Descriptor
 from reference_impl.deletion_vectors.payload import MAGIC, NATIVE_MAGIC, decode, encode
-from reference_impl.deletion_vectors.store import VectorStore, frame, inline
+from reference_impl.deletion_vectors.store import VectorStore, frame
 from reference_impl.deletion_vectors.z85 import decode_z85, encode_z85
 
 __all__ = [
@@ -23,5 +23,4 @@ __all__ = [
     "encode",
     "encode_z85",
     "frame",
-    "inline",
 ]

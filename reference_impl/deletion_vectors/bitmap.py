@@ -45,13 +45,6 @@ class Bitmap:
     offsets: npt.NDArray[np.int64] = field(repr=False)
     cardinality: int
 
-    @property
-    def maximum(self) -> int | None:
-        """The greatest row of the set; ``None`` when the set is empty."""
-        if len(self.keys) == 0:
-            return None
-        return int(self.keys[-1]) * CONTAINER_ROWS + int(self._values(len(self.keys) - 1)[-1])
-
     def kept(self, start: int, length: int) -> pa.BooleanArray | None:
         """Return the mask of rows from ``start`` on that are not in the set.
 

@@ -13,12 +13,12 @@ from typing import Any
 from reference_impl.deletion_vectors.bitmap import Bitmap
 from reference_impl.deletion_vectors.descriptor import Descriptor
 from reference_impl.deletion_vectors.payload import decode
-from reference_impl.deletion_vectors.z85 import decode_z85, encode_z85
+from reference_impl.deletion_vectors.z85 import decode_z85
 from reference_impl.errors import DeletionVectorNotFound, DeltaError, InvalidDeletionVector
 from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.storage import Storage
 
-__all__ = ["VectorStore", "frame", "inline"]
+__all__ = ["VectorStore", "frame"]
 
 _VERSION = b"\x01"
 _FRAME = 4
@@ -33,11 +33,6 @@ def frame(payloads: Sequence[bytes]) -> tuple[bytes, list[int]]:
         parts += [struct.pack(">I", len(payload)), payload, struct.pack(">I", zlib.crc32(payload))]
         at += len(payload) + 2 * _FRAME
     return b"".join(parts), offsets
-
-
-def inline(payload: bytes, cardinality: int) -> Descriptor:
-    """Return the descriptor that holds a serialized vector itself."""
-    return Descriptor("i", encode_z85(payload), None, len(payload), cardinality)
 
 
 class VectorStore:

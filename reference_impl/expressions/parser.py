@@ -274,14 +274,7 @@ class _Parser:
         target = _SUFFIXES.get(text[len(bare) :])
         if target is None:
             return found
-        if target == "DECIMAL":
-            if "E" in bare:
-                raise UnsupportedExpression(f"the literal {text[:60]} is not evaluated")
-            scale = len(bare.partition(".")[2])
-            sizes: tuple[int, ...] = (max(len(digits), scale, 1), scale)
-        else:
-            sizes = ()
-        return self._made("cast", (target, sizes, False), found, start=token.start)
+        return self._made("cast", _with_suffix(target, bare), found, start=token.start)
 
     def _column(self) -> Node:
         start = self._token.start
@@ -423,3 +416,14 @@ class _Parser:
             args.append(self._expression(_OR))
         self._expect(")")
         return args
+
+
+def _with_suffix(target: str, bare: str) -> tuple[str, tuple[int, ...], bool]:
+    """Return the cast that the suffix of a number stands for."""
+    if target != "DECIMAL":
+        return target, (), False
+    if "E" in bare:
+        raise UnsupportedExpression(f"the literal {bare[:60]} is not evaluated")
+    scale = len(bare.partition(".")[2])
+    digits = bare.replace(".", "").lstrip("0")
+    return target, (max(len(digits), scale, 1), scale), False

@@ -23,7 +23,6 @@ from reference_impl.places.spelling import (
     encode_path,
     file_name,
     is_absolute,
-    lenient_path,
 )
 
 __all__ = [
@@ -42,6 +41,5 @@ __all__ = [
     "encode_path",
     "file_name",
     "is_absolute",
-    "lenient_path",
     "opened_as",
 ]

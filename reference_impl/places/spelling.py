@@ -25,7 +25,6 @@ __all__ = [
     "encode_path",
     "file_name",
     "is_absolute",
-    "lenient_path",
     "parse_address",
 ]
 
@@ -71,17 +70,6 @@ def decode_path(path: str, *, action: str = "add") -> str:
             requirement="ADD-003",
         )
     return decoded
-
-
-def lenient_path(path: str) -> str:
-    """Decode as :func:`decode_path` does, and spell out in backslashes what is not UTF-8.
-
-    For keys and messages of an audit, which goes on where a reader refuses.
-    """
-    data = unquote_to_bytes(
-        _BARE_PERCENT.sub("%25", path.encode(errors="backslashreplace").decode())
-    )
-    return data.decode(errors="backslashreplace")
 
 
 def _shown(path: str) -> str:

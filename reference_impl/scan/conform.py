@@ -240,11 +240,7 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
 def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter | None:
     target = arrow_type(wanted)
     if pa.types.is_list(stored) and _is_pair(stored.value_type):
-        # A map group without its annotation: a list of pairs.
-        pair = stored.value_type
-        plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
-        inner = _map(plain, wanted, mode, place)
-        return _after(lambda a: with_children(a, plain, a.values), inner)
+        return _list_of_pairs(stored.value_type, wanted, mode, place)
     if not pa.types.is_map(stored):
         raise _unreadable(stored, wanted, place)
     key = _convert(stored.key_type, wanted.key, mode, f"{place}.key")
@@ -263,6 +259,13 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
         return with_children(values, target, entries)
 
     return convert
+
+
+def _list_of_pairs(pair: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
+    """Build the converter of a map group without its annotation."""
+    plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
+    inner = _map(plain, wanted, mode, place)
+    return _after(lambda a: with_children(a, plain, a.values), inner)
 
 
 def _variant(stored: pa.DataType, place: str) -> Converter | None:

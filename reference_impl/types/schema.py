@@ -143,12 +143,16 @@ def format_schema(schema: Struct) -> str:
         try:
             return orjson.dumps(tree).decode()
         except orjson.JSONEncodeError:
-            # It nests less deeply than a schema may, and orjson reports that like other faults.
-            text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            text.encode()
-            return text
+            return _deep_json(tree)
     except (TypeError, ValueError, RecursionError) as error:
         raise _invalid((), f"it cannot be written: {str(error)[:200]}") from None
+
+
+def _deep_json(tree: Any) -> str:
+    """Write what nests more deeply than orjson does, which reports that like other faults."""
+    text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text.encode()
+    return text
 
 
 def _parse_name(name: str, place: tuple[str, ...]) -> DataType:

@@ -142,8 +142,8 @@ def _restarted(right: Any, storage: Any, path: str, *args: Any, **options: Any) 
 
 
 def _up_to_the_last(right: Any, bitmap: Bitmap, start: int, length: int) -> Any:
-    kept, last = right(bitmap, start, length), bitmap.maximum
-    within = pa.array([last is None or start + n <= last for n in range(length)], pa.bool_())
+    kept, deleted = right(bitmap, start, length), bitmap.rows().tolist()
+    within = pa.array([not deleted or start + n <= deleted[-1] for n in range(length)], pa.bool_())
     return within if kept is None else pc.and_(kept, within)
 
 

@@ -78,6 +78,8 @@ def wrong_statistics(
     for name in _GLOBAL:
         if None not in (stats.get(name), parsed.get(name)) and stats[name] != parsed[name]:
             yield f"stats_parsed.{name} is {parsed[name]}, the log says {stats[name]}"
+    if stats.get("numRecords") is not None and parsed.get("numRecords") is None:
+        yield f"stats_parsed has no numRecords, the log says {stats['numRecords']}"
     types = {column.physical: column.type for column in layout.columns}
     for kind in _KINDS:
         held = dict(_leaves(stats.get(kind)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from reference_impl.errors import (
     ConstraintViolation,
@@ -55,7 +55,7 @@ __all__ = [
     "set_nullable",
 ]
 
-Path = str | Sequence[str]
+Path: TypeAlias = str | Sequence[str]
 """A column by name, or a field in it by the names that lead to it."""
 
 _CHANGES_KEY: Final = "delta.typeChanges"

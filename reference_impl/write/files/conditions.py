@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from reference_impl.types.model import Struct
 
 __all__ = ["Condition", "Filter", "parse_condition", "truth"]
 
-Filter = Mapping[str, Any] | str | None
+Filter: TypeAlias = Mapping[str, Any] | str | None
 """A filter tree, a condition in Spark SQL, or ``None`` for all rows."""
 
 

@@ -145,6 +145,10 @@ ADDS: dict[str, tuple[str, Any]] = {
 
 CHECKPOINTS: dict[str, tuple[str, Any]] = {
     **ADDS,
+    "no typed count of rows": (
+        "CKPT-005",
+        lambda held: held["add"]["stats_parsed"].pop("numRecords"),
+    ),
     "a partition value and its type": (
         "CKC-016",
         _set("add", partitionValues_parsed={"p": 8}),

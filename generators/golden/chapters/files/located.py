@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,15 +13,20 @@ from urllib.parse import quote
 
 from generators.golden.cases.case import Accepted, CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import is_in
 from generators.golden.cases.publish import describe, publish, read_spec
+from generators.golden.cases.recipes import Recipe
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
+from generators.golden.chapters.writing.operations import old_files
 from generators.materialise.data.deletion_vectors import (
     StoredVector,
+    decode_uuid_name,
     vector_file_name,
     write_vector_file,
 )
 from generators.materialise.log.checkpoints import write_v2
+from generators.materialise.log.files import write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
 
@@ -215,6 +221,22 @@ def _contest(
     case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
 
 
+@ACTIONS.case(
+    "write-vacuum-absolute",
+    "A vacuum keeps live files that the log names by absolute paths",
+    "ADD-002 FA-008",
+)
+def _vacuum(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR).append(numbered(3)).append(numbered(3, 10)).append(numbered(2, 20))
+    recipe.append(numbered(2, 30)).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
+    recipe.publish(case)
+    # The log as it is laid out, but for how it spells its paths.
+    prefixes = (f"{_URI}/", f"file:{TABLE_PLACEHOLDER}/", f"{TABLE_PLACEHOLDER}/")
+    for version, prefix in enumerate(prefixes, 1):
+        _respell(case, version, '"add":{"path":"', f'"add":{{"path":"{prefix}')
+
+
 # Deletion vectors.
 
 
@@ -290,6 +312,25 @@ def _clone(case: CaseWriter) -> None:
     (own,) = _vectors(case, table, "own.bin", [1, 2, 8])
     table.commit(*with_vector(lent, own, vector), operation="DELETE")
     publish(case, table)
+
+
+@VECTORS.case(
+    "write-vacuum-absolute",
+    "A vacuum keeps the vectors that the log names by absolute paths",
+    "DVDESC-015 DVD-002",
+)
+def _vacuum_vectors(case: CaseWriter) -> None:
+    properties = {"delta.enableDeletionVectors": "true"}
+    recipe = Recipe(_PAIR, (), properties, ("deletionVectors",)).append(numbered(6))
+    recipe.append(numbered(3, 10)).delete_by_vectors(is_in("id", [2, 4], "long")).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
+    recipe.publish(case)
+    log = case.delta / "_delta_log" / f"{3:020d}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    [vector] = [each["add"]["deletionVector"] for each in lines if "add" in each]
+    _, identity = decode_uuid_name(vector["pathOrInlineDv"])
+    vector |= {"storageType": "p", "pathOrInlineDv": f"{_URI}/{vector_file_name(identity)}"}
+    write_commit(case.delta, 3, lines)
 
 
 # Checkpoints.

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import (
     all_of,
@@ -436,5 +436,38 @@ def _many(case: CaseWriter) -> None:
         kept = compare(name, "=", value, kind)
         filtered(case, table, f"filter-{name}", kept, f"A filter on {name} prunes right")
 
+
+def _malformed(kind: str, text: str, requirement: str, case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("p", kind))
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table.create(add(table.file([{"id": 1}]), partitionValues={"p": text}))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", requirement)
+    case.contest(
+        "read",
+        "read-latest",
+        [
+            Accepted("refused", "no value of the type is spelled like that", refusal=refusal),
+            Accepted("null", "Spark reads what it cannot parse as null", rows=table.rows()),
+        ],
+        title="The value is refused or null",
+        schema=schema,
+    )
+
+
+for _kind, _text, _requirement in (
+    ("decimal(5,1)", "one", "PART-004"),
+    ("double", "much", "PART-004"),
+    ("date", "2023-02-29", "PART-005"),
+    ("timestamp", "noon", "PART-006"),
+    ("boolean", "maybe", "PART-013"),
+):
+    _name = _kind.partition("(")[0]
+    VALUES.define(
+        f"malformed-{_name}",
+        f"A text that spells no {_name} is refused or null",
+        _requirement,
+        partial(_malformed, _kind, _text, _requirement),
+    )
 
 CHAPTERS = (VALUES,)

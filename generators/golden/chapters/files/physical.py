@@ -30,7 +30,7 @@ def _foreign(
 ) -> DataFile:
     """Write a file with the Parquet library's own options and take it into the ledger."""
     name = f"part-{table.unique_name('foreign')}.parquet"
-    pq.write_table(data, table.root / name, store_schema=False, **options)
+    pq.write_table(data, table.root / name, **{"store_schema": False, **options})
     body = {
         "path": name,
         "partitionValues": {},
@@ -153,6 +153,70 @@ def _inner_names(case: CaseWriter) -> None:
         options = {"use_compliant_nested_type": compliant}
         table.commit(add(_foreign(table, data, rows, **options)))
     publish(case, table)
+
+
+@MAPPINGS.case(
+    "schema-of-a-library",
+    "Types of its own that a library keeps in a footer change nothing",
+    "PQ-012 PQ-015 PQ-016 PQ-017",
+)
+def _own_types(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("s", "string"),
+        field("b", "binary"),
+        field("l", array("string")),
+        field("f", array("integer")),
+        field("t", struct(field("x", "string"), field("y", array("integer")))),
+        field("m", map_of("string", "string")),
+    )
+    words = pa.dictionary(pa.int32(), pa.string())
+    own = pa.schema(
+        {
+            "id": pa.int64(),
+            "s": words,
+            "b": pa.large_binary(),
+            "l": pa.large_list(words),
+            "f": pa.list_(pa.int32(), 2),
+            "t": pa.struct({"x": words, "y": pa.large_list(pa.int32())}),
+            "m": pa.map_(pa.large_string(), pa.large_string()),
+        }
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table.create()
+    for start, types in ((0, None), (10, own)):
+        rows: list[dict[str, Any]] = [
+            {
+                "id": start,
+                "s": "a",
+                "b": b"\x00\xff",
+                "l": ["x", None, "x"],
+                "f": [1, 2],
+                "t": {"x": "a", "y": [7]},
+                "m": {"k": "v", "n": None},
+            },
+            {"id": start + 1, "s": None, "b": None, "l": [], "f": [3, None], "t": None, "m": {}},
+            {
+                "id": start + 2,
+                "s": "a",
+                "b": b"",
+                "l": None,
+                "f": [5, 6],
+                "t": {"x": None, "y": []},
+                "m": None,
+            },
+        ]
+        data = arrow_table(schema, rows)
+        if types is not None:
+            data = pa.Table.from_pylist(
+                [{**row, "m": None if row["m"] is None else [*row["m"].items()]} for row in rows],
+                types,
+            )
+        table.commit(add(_foreign(table, data, rows, store_schema=types is not None)))
+    publish(case, table)
+    kept = compare("s", "=", "a", "string")
+    filtered(case, table, "filter", kept, "A filter reads both files")
+    projected(case, table, "project", ["l", "t"], "Nested columns are read alone")
 
 
 @MAPPINGS.case("list-two-levels", "Lists of two levels read like those of three", "PQ-015")

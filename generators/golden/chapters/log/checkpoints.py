@@ -472,6 +472,33 @@ def _unknown(case: CaseWriter) -> None:
 
 
 @SCHEMA.case(
+    "schema-of-a-library",
+    "Types that a library keeps in a checkpoint's footer change nothing",
+    "CKC-010 CKPT-005",
+)
+def _own_types(case: CaseWriter) -> None:
+    table = grown(case, 6)
+    state = table.states[4]
+    plain = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    rows = checkpoint_table(state.other_actions() + state.file_actions(), plain).to_pylist()
+
+    def own(of: Any) -> Any:
+        if pa.types.is_string(of):
+            return pa.large_string()
+        if pa.types.is_struct(of):
+            return pa.struct([each.with_type(own(each.type)) for each in of])
+        if pa.types.is_map(of):
+            return pa.map_(own(of.key_type), own(of.item_type))
+        return pa.large_list(own(of.value_type)) if pa.types.is_list(of) else of
+
+    schema = pa.schema([each.with_type(own(each.type)) for each in plain])
+    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), target)
+    drop_commits(table.root, 4)
+    publish(case, table, versions=[4, 5], log_info=_at(4))
+
+
+@SCHEMA.case(
     "required-leaves", "Required leaves below null groups read as null groups", "CKC-010 ADD-012"
 )
 def _required(case: CaseWriter) -> None:

@@ -140,6 +140,31 @@ def _many(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@RECONCILIATION.case(
+    "long-lines-in-turns",
+    "Long lines of adds and removes that take turns are read as others",
+    "REC-006 REC-018 REC-008",
+)
+def _in_turns(case: CaseWriter) -> None:
+    table = _table(case)
+    files = [table.file([{"id": number, "name": "x"}]) for number in range(16)]
+    old, new = files[:8], files[8:]
+    table.create(*(add(file) for file in old))
+    told = {"note": "é" * 1500}
+    turns = [
+        action
+        for number, (gone, file) in enumerate(zip(old, new, strict=True))
+        for action in (
+            remove(gone, tags=told),
+            txn(f"app {number}", number),
+            add(file, tags=told),
+        )
+    ]
+    table.commit(*turns[3:], operation="MERGE")
+    table.commit(*turns[:3], domain("of a user", "z" * 20_000), operation="MERGE")
+    publish(case, table)
+
+
 @dataclass(frozen=True, slots=True)
 class _Contradiction:
     """A commit that says one thing twice.

@@ -486,9 +486,16 @@ def _drop_feature(case: CaseWriter) -> None:
 
 
 def _drop_traces(
-    feature: str, properties: dict[str, str], asked: tuple[str, ...], case: CaseWriter
+    feature: str,
+    properties: dict[str, str],
+    asked: tuple[str, ...],
+    case: CaseWriter,
+    *,
+    given: bool = False,
 ) -> None:
     recipe = Recipe(_PAIR, (), properties, asked).append(_pairs(1, 2)).append(_pairs(3))
+    if given:
+        recipe.given()
     recipe.keep("drop_feature", feature=feature).append(_pairs(4))
     recipe.delete(compare("id", "=", 2, "long"))
     refused = Refusal("unsupported", "commit", "TF-016")
@@ -497,6 +504,28 @@ def _drop_traces(
         contested=[
             ("removed", "upstream, Spark: nothing of the feature is left", None),
             ("kept", "text of 2025: a feature is never removed", refused),
+        ],
+    )
+
+
+@FEATURES.case(
+    "write-drop-columnmapping-renamed",
+    "A drop of column mapping keeps renamed columns, or is refused",
+    "TF-016",
+    features=("columnMapping",),
+)
+def _drop_mapping(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1, 2))
+    recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
+    recipe.keep("drop_feature", feature="columnMapping")
+    refused = Refusal("unsupported", "commit", "TF-016")
+    blocked = Refusal("constraint", "commit", "TF-016")
+    recipe.publish(
+        case,
+        contested=[
+            ("removed", "upstream, Spark: nothing of the feature is left", None),
+            ("kept", "text of 2025: a feature is never removed", refused),
+            ("in the way", "upstream: files know the column by another name", blocked),
         ],
     )
 
@@ -515,6 +544,19 @@ for _feature, _properties, _asked in (
         partial(_drop_traces, _feature, _properties, _asked),
         features=tuple(n for n in (_feature,) if n in {"deletionVectors", "v2Checkpoint"}),
     )
+
+FEATURES.define(
+    "write-drop-rowtracking-given",
+    "A drop of rowTracking leaves no given row ids, or is refused",
+    "TF-016",
+    partial(
+        _drop_traces,
+        "rowTracking",
+        {"delta.enableRowTracking": "true"},
+        ("rowTracking", "domainMetadata"),
+        given=True,
+    ),
+)
 
 
 def _legacy(

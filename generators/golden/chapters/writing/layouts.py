@@ -143,6 +143,22 @@ def _enable_later(case: CaseWriter) -> None:
     recipe.set_properties({"delta.enableIcebergCompatV1": "true"}).append([_event(7)]).publish(case)
 
 
+@SECOND.case(
+    "write-enable-later",
+    "Files that are there are read as before once it is enabled",
+    "ICE2-005 ICE2-015 ICE2-016",
+)
+def _enable_second_later(case: CaseWriter) -> None:
+    properties = {**_MAPPED, "delta.enableDeletionVectors": "true"}
+    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", "deletionVectors"))
+    recipe.append([_event(number) for number in range(1, 7)])
+    recipe.delete(compare("id", "=", 3, "long"))
+    recipe.set_properties({"delta.enableDeletionVectors": "false"})
+    recipe.keep("enable_feature", feature="icebergCompatV2")
+    recipe.set_properties({"delta.enableIcebergCompatV2": "true"}).append([_event(7)])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
 def _excluded(
     version: int, schema: Struct, more: dict[str, str], requirement: str, case: CaseWriter
 ) -> None:

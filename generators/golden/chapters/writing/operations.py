@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -448,6 +449,44 @@ def _cleanup(case: CaseWriter) -> None:
         return [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (5, 6)]
 
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).publish(case)
+
+
+@CLEANUP.case(
+    "write-cleanup-sidecars",
+    "A cleanup keeps the sidecars of the checkpoint that it cuts at",
+    "CLEAN-009",
+    features=("v2Checkpoint",),
+)
+def _cleanup_sidecars(case: CaseWriter) -> None:
+    properties = {"delta.checkpointPolicy": "v2"}
+    recipe = Recipe(_PAIR, (), properties, ("v2Checkpoint",))
+    for number in range(4):
+        recipe.append(_pairs(number))
+    recipe.checkpoint("v2-parquet", 2).append(_pairs(8)).checkpoint("v2-json", 2)
+    recipe.append(_pairs(9)).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        old_files(case)(builder)
+        log = case.delta / LOG_DIRECTORY
+        newest = max(log.glob("*.checkpoint.*.json"))
+        lines = [json.loads(line) for line in newest.read_text().splitlines()]
+        sidecars = [line["sidecar"]["path"] for line in lines if "sidecar" in line]
+        last = f"{LOG_DIRECTORY}/{commit_name(builder.version)}"
+        return [last, *(f"{LOG_DIRECTORY}/_sidecars/{path}" for path in sidecars)]
+
+    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(_pairs(10)).publish(case)
+
+
+@FEED.case(
+    "write-vacuum",
+    "A vacuum keeps versions that are not old, changes and all",
+    "FA-008",
+)
+def _vacuum_changes(case: CaseWriter) -> None:
+    recipe = Recipe(_PAIR, (), {"delta.enableChangeDataFeed": "true"}).append(_pairs(1, 2, 3))
+    recipe.update({"name": "x"}, compare("id", "=", 2, "long"))
+    recipe.delete(compare("id", "=", 3, "long"))
+    recipe.keep("vacuum", version=False).append(_pairs(4)).publish(case)
 
 
 CHAPTERS = (
