@@ -1,6 +1,7 @@
 """A table, by its location: the entry point of everything that reads or writes one.
 
-Serves "Delta Table Specification".
+Serves "Delta Table Specification". A method imports what carries it out, so that a program loads
+what it uses: whoever reads loads no writer.
 """
 
 from __future__ import annotations
@@ -8,35 +9,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from reference_impl.limits import DEFAULT_LIMITS, Limits, limited
-from reference_impl.log.ratified import RatifiedCommits
-from reference_impl.model.protocol import check_writable
 from reference_impl.places import SAME_STORE, Outside
-from reference_impl.scan.cdf import read_changes
-from reference_impl.snapshot.history import CommitRecord, History, to_millis
-from reference_impl.snapshot.segment import list_log
-from reference_impl.snapshot.snapshot import Snapshot, load
 from reference_impl.storage import Storage, open_storage
-from reference_impl.types.model import Struct
-from reference_impl.write.alter import columns, settings
-from reference_impl.write.alter.create import Definition, create_table, read_schema
-from reference_impl.write.alter.dropping import drop_feature
-from reference_impl.write.alter.replace import replace_table
-from reference_impl.write.checkpoints.write import Style, write_checkpoint
-from reference_impl.write.files.conditions import Filter
-from reference_impl.write.interop.convert import convert, inferred_schema
-from reference_impl.write.interop.manifest import write_manifests
-from reference_impl.write.rows import merge as row_merge
-from reference_impl.write.rows import rows as row_operations
-from reference_impl.write.rows.merge import Clauses, When
-from reference_impl.write.upkeep import maintenance
-from reference_impl.write.upkeep.cleanup import clean_log
-from reference_impl.write.upkeep.compaction import compact_log
-from reference_impl.write.upkeep.vacuum import vacuum
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from reference_impl.log.ratified import RatifiedCommits
+    from reference_impl.snapshot.history import CommitRecord, History
+    from reference_impl.snapshot.snapshot import Snapshot
+    from reference_impl.types.model import Struct
+    from reference_impl.write.alter.columns import Path
+    from reference_impl.write.checkpoints.write import Style
+    from reference_impl.write.files.conditions import Filter
+    from reference_impl.write.rows.clauses import Clauses, When
 
 __all__ = ["Table"]
 
@@ -100,6 +89,9 @@ class Table:
             UnsupportedError: the table needs what this implementation does not read.
 
         """
+        from reference_impl.snapshot.history import to_millis
+        from reference_impl.snapshot.snapshot import load
+
         if timestamp is not None:
             if version is not None:
                 raise ValueError("give a version or a timestamp, not both")
@@ -122,9 +114,14 @@ class Table:
 
         See :func:`reference_impl.scan.cdf.read_changes`.
         """
+        from reference_impl.scan.cdf import read_changes
+
         return read_changes(self.storage, start, end, ratified=self.ratified)
 
     def _history(self) -> History:
+        from reference_impl.snapshot.history import History
+        from reference_impl.snapshot.snapshot import load
+
         latest = load(self.storage, whole=True, ratified=self.ratified)
         return History(self.storage, latest.listing, latest)
 
@@ -135,6 +132,8 @@ class Table:
             TableNotFound: there is no table.
 
         """
+        from reference_impl.snapshot.segment import list_log
+
         latest = list_log(self.storage, ratified=self.ratified).latest
         assert latest is not None
         return latest
@@ -146,7 +145,7 @@ class Table:
         partition_columns: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         features: Iterable[str] = (),
-        clustering_columns: Sequence[columns.Path] = (),
+        clustering_columns: Sequence[Path] = (),
         rows: pa.Table | None = None,
     ) -> int:
         """Create the table, and return its version: 0.
@@ -166,6 +165,8 @@ class Table:
             ConstraintError: the rows do not fit.
 
         """
+        from reference_impl.write.alter.create import Definition, create_table, read_schema
+
         definition = Definition(
             read_schema(schema),
             tuple(partition_columns),
@@ -187,6 +188,9 @@ class Table:
 
         See :func:`reference_impl.write.alter.replace.replace_table`.
         """
+        from reference_impl.write.alter.create import Definition, read_schema
+        from reference_impl.write.alter.replace import replace_table
+
         names = tuple(partition_columns)
         wanted = Definition(read_schema(schema), names, dict(properties or {}))
         return replace_table(self.snapshot(), wanted, rows)
@@ -214,6 +218,9 @@ class Table:
             DeltaError: another subclass that says which file or folder does not fit.
 
         """
+        from reference_impl.write.alter.create import Definition, read_schema
+        from reference_impl.write.interop.convert import convert, inferred_schema
+
         names = tuple(partition_columns)
         if schema is None:
             columns, inferred = inferred_schema(self.storage)
@@ -228,6 +235,8 @@ class Table:
 
         See :func:`reference_impl.write.interop.manifest.write_manifests`.
         """
+        from reference_impl.write.interop.manifest import write_manifests
+
         return write_manifests(self.snapshot())
 
     def append(self, rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int:
@@ -248,7 +257,9 @@ class Table:
             ConflictError: another writer changed what this operation relies on.
 
         """
-        return row_operations.append(self.snapshot(), rows, txn)
+        from reference_impl.write.rows import rows as operations
+
+        return operations.append(self.snapshot(), rows, txn)
 
     def delete(self, filter: Filter = None) -> int:  # noqa: A002  the word of the contract
         """Delete the rows for which a filter is true, all by default, and return the version.
@@ -258,7 +269,9 @@ class Table:
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
 
         """
-        return row_operations.delete(self.snapshot(), filter)
+        from reference_impl.write.rows import rows as operations
+
+        return operations.delete(self.snapshot(), filter)
 
     def overwrite(
         self,
@@ -272,7 +285,9 @@ class Table:
             DeltaError: as :meth:`delete`.
 
         """
-        return row_operations.overwrite(self.snapshot(), rows, filter)
+        from reference_impl.write.rows import rows as operations
+
+        return operations.overwrite(self.snapshot(), rows, filter)
 
     def update(
         self,
@@ -291,13 +306,15 @@ class Table:
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
 
         """
-        return row_operations.update(self.snapshot(), values, filter)
+        from reference_impl.write.rows import rows as operations
+
+        return operations.update(self.snapshot(), values, filter)
 
     def merge(
         self,
         source: pa.Table,
         on: str | Sequence[str],
-        clauses: Clauses | Sequence[When] = Clauses(),  # noqa: B008  a frozen value
+        clauses: Clauses | Sequence[When] | None = None,
     ) -> int:
         """Merge rows, and return the version; see :mod:`reference_impl.write.rows.merge`.
 
@@ -305,14 +322,17 @@ class Table:
             source: the rows to merge.
             on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or
                 names of columns that are equal.
-            clauses: what becomes of rows that match and rows that do not.
+            clauses: what becomes of rows that match and rows that do not; rows that match are
+                updated and others inserted by default.
 
         Raises:
             ConstraintViolation: several source rows change one row, or a rule is broken.
             DeltaError: as :meth:`update`.
 
         """
-        return row_merge.merge(self.snapshot(), source, on, clauses)
+        from reference_impl.write.rows.merge import merge
+
+        return merge(self.snapshot(), source, on, clauses)
 
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
         """Set table properties, support features, and return the version.
@@ -323,6 +343,8 @@ class Table:
             ConflictError: another writer changed the table in the meantime.
 
         """
+        from reference_impl.write.alter import settings
+
         return settings.set_properties(self.snapshot(), properties, features)
 
     def unset_properties(self, names: Iterable[str]) -> int:
@@ -333,6 +355,8 @@ class Table:
             ConflictError: another writer changed the table in the meantime.
 
         """
+        from reference_impl.write.alter import settings
+
         return settings.unset_properties(self.snapshot(), names)
 
     def drop_feature(self, name: str) -> int:
@@ -344,6 +368,8 @@ class Table:
             ConflictError: another writer changed the table in the meantime.
 
         """
+        from reference_impl.write.alter.dropping import drop_feature
+
         return drop_feature(self.snapshot(), name)
 
     def add_constraint(self, name: str, expression: str) -> int:
@@ -355,6 +381,8 @@ class Table:
             UnknownColumn: it names a column that the table does not have.
 
         """
+        from reference_impl.write.alter import settings
+
         return settings.add_constraint(self.snapshot(), name, expression)
 
     def drop_constraint(self, name: str) -> int:
@@ -364,6 +392,8 @@ class Table:
             ConstraintViolation: there is no such constraint.
 
         """
+        from reference_impl.write.alter import settings
+
         return settings.drop_constraint(self.snapshot(), name)
 
     def set_transaction(self, app_id: str, version: int) -> int:
@@ -373,6 +403,8 @@ class Table:
             ConflictError: the application made progress in the meantime.
 
         """
+        from reference_impl.write.alter import settings
+
         return settings.set_transaction(self.snapshot(), app_id, version)
 
     def set_domain(self, domain: str, configuration: str | None) -> int:
@@ -383,10 +415,12 @@ class Table:
             UnsupportedFeatures: the table does not support metadata domains.
 
         """
+        from reference_impl.write.alter import settings
+
         return settings.set_domain(self.snapshot(), domain, configuration)
 
     def add_columns(
-        self, fields: Struct | pa.Schema | Mapping[str, Any] | str, parent: columns.Path = ()
+        self, fields: Struct | pa.Schema | Mapping[str, Any] | str, parent: Path = ()
     ) -> int:
         """Add nullable columns, or fields to the struct column that a path leads to.
 
@@ -395,38 +429,57 @@ class Table:
             InvalidSchema: a column of that name exists.
 
         """
+        from reference_impl.write.alter import columns
+        from reference_impl.write.alter.create import read_schema
+
         return columns.add_columns(self.snapshot(), read_schema(fields).fields, parent)
 
-    def rename_column(self, path: columns.Path, name: str) -> int:
+    def rename_column(self, path: Path, name: str) -> int:
         """Rename a column or a field of a mapped table; see ``write/alter/columns.py``."""
+        from reference_impl.write.alter import columns
+
         return columns.rename_column(self.snapshot(), path, name)
 
-    def drop_column(self, path: columns.Path) -> int:
+    def drop_column(self, path: Path) -> int:
         """Drop a column or a field of a mapped table; see ``write/alter/columns.py``."""
+        from reference_impl.write.alter import columns
+
         return columns.drop_column(self.snapshot(), path)
 
     def reorder_columns(self, names: Sequence[str]) -> int:
         """Put the columns into another order; every one is named once."""
+        from reference_impl.write.alter import columns
+
         return columns.reorder_columns(self.snapshot(), names)
 
-    def change_type(self, path: columns.Path, wanted: str) -> int:
+    def change_type(self, path: Path, wanted: str) -> int:
         """Widen the type of a column or a field, as far as "Type Widening" lets it."""
+        from reference_impl.write.alter import columns
+
         return columns.change_type(self.snapshot(), path, wanted)
 
     def set_nullable(self, name: str, *, nullable: bool) -> int:
         """Make a column nullable, or not nullable."""
+        from reference_impl.write.alter import columns
+
         return columns.set_nullable(self.snapshot(), name, nullable=nullable)
 
     def set_comment(self, name: str, comment: str) -> int:
         """Set the comment of a column; its other metadata stay."""
+        from reference_impl.write.alter import columns
+
         return columns.set_comment(self.snapshot(), name, comment)
 
     def set_default(self, name: str, expression: str | None) -> int:
         """Set the default of a column for rows to come, in Spark SQL, or unset it."""
+        from reference_impl.write.alter import columns
+
         return columns.set_default(self.snapshot(), name, expression)
 
-    def cluster_by(self, paths: Sequence[columns.Path]) -> int:
+    def cluster_by(self, paths: Sequence[Path]) -> int:
         """Cluster the table by columns, or by none; see ``write/files/clustering.py``."""
+        from reference_impl.write.alter import columns
+
         return columns.cluster_by(self.snapshot(), paths)
 
     def optimize(self, *, purge_only: bool = False) -> int:
@@ -436,6 +489,8 @@ class Table:
             purge_only: rewrite files with a deletion vector and no others.
 
         """
+        from reference_impl.write.upkeep import maintenance
+
         return maintenance.optimize(self.snapshot(), purge_only=purge_only)
 
     def restore(self, version: int) -> int:
@@ -445,20 +500,28 @@ class Table:
             NotFoundError: there is no such version, or a file of it is gone.
 
         """
+        from reference_impl.write.upkeep import maintenance
+
         return maintenance.restore(self.snapshot(), self.snapshot(version))
 
     def vacuum(
         self, *, retention: int | None = None, dry_run: bool = False, unsafe: bool = False
     ) -> list[str]:
         """Delete files that no version needs; see ``write/upkeep/vacuum.py``."""
+        from reference_impl.write.upkeep.vacuum import vacuum
+
         return vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
 
     def clean_log(self) -> list[str]:
         """Delete expired log files, and return their paths ("Metadata Cleanup")."""
+        from reference_impl.write.upkeep.cleanup import clean_log
+
         return clean_log(self.snapshot())
 
     def compact_log(self, start: int, end: int) -> None:
         """Write the compaction of commits ``start`` to ``end``, both included."""
+        from reference_impl.write.upkeep.compaction import compact_log
+
         compact_log(self.snapshot(), start, end)
 
     def checkpoint(self, style: Style | None = None) -> int:
@@ -473,6 +536,9 @@ class Table:
             DeltaError: the table cannot be read.
 
         """
+        from reference_impl.model.protocol import check_writable
+        from reference_impl.write.checkpoints.write import write_checkpoint
+
         snapshot = self.snapshot()
         check_writable(snapshot.protocol, snapshot.metadata)
         write_checkpoint(snapshot, style)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from schemas.catalog import UnknownSchemaError, load, names, requirements
-    from schemas.validation import Rule, Violation, errors, is_valid, locate, validator
+    from schemas.explained import Rule, Violation, locate, validator
+    from schemas.validation import errors, is_valid
 
 __all__ = [
     "Rule",
@@ -39,11 +40,13 @@ __all__ = [
     "validator",
 ]
 
-_IN_CATALOG: Final = ("UnknownSchemaError", "load", "names", "requirements")
+_CATALOG: Final = dict.fromkeys(("UnknownSchemaError", "load", "names", "requirements"), "catalog")
+_HOMES: Final = _CATALOG | dict.fromkeys(("errors", "is_valid"), "validation")
+"""Where names are defined; the others are in ``explained``, which takes jsonschema to import."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name; the list of table features is read without a validator.
+    """Load a public name, and no more than it needs.
 
     Raises:
         AttributeError: there is no such name.
@@ -51,5 +54,5 @@ def __getattr__(name: str) -> Any:
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "catalog" if name in _IN_CATALOG else "validation"
+    home = _HOMES.get(name, "explained")
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)

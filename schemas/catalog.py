@@ -12,10 +12,7 @@ import json
 from importlib import resources
 from typing import Any, Final
 
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012, Schema
-
-__all__ = ["UnknownSchemaError", "load", "names", "registry", "requirements", "urn"]
+__all__ = ["UnknownSchemaError", "contents", "load", "names", "requirements", "urn"]
 
 _GROUPS: Final = ("action", "log", "table", "kit")
 _SHARED: Final = ("common",)
@@ -52,9 +49,14 @@ def _documents() -> dict[str, dict[str, Any]]:
     return found
 
 
-def names() -> tuple[str, ...]:
-    """Return the name of every schema that describes a document, grouped, in a stable order."""
-    return tuple(name for name in _documents() if not name.startswith(_SHARED))
+def names(*, shared: bool = False) -> tuple[str, ...]:
+    """Return the name of every schema that describes a document, grouped, in a stable order.
+
+    Args:
+        shared: with those that others refer to and that describe no document themselves.
+
+    """
+    return tuple(name for name in _documents() if shared or not name.startswith(_SHARED))
 
 
 def load(name: str) -> dict[str, Any]:
@@ -109,18 +111,14 @@ def urn(name: str) -> str:
 
 
 @functools.cache
-def registry() -> Registry[Schema]:
-    """Return all schemas as a referencing registry; nothing is ever fetched.
+def contents(name: str) -> dict[str, Any]:
+    """Return one schema, as parsed JSON, without ``$schema``: always the same object.
 
-    They stand here without ``$schema``: at each reference to a resource that has one, jsonschema
-    would switch to its stock validator and forget the keywords of :mod:`schemas.keywords`.
+    At each reference to a resource that has ``$schema``, jsonschema would switch to its stock
+    validator and forget the keywords of :mod:`schemas.keywords`.
+
+    Raises:
+        UnknownSchemaError: no schema has this name.
+
     """
-    return Registry[Schema]().with_resources(
-        (
-            urn(name),
-            DRAFT202012.create_resource(
-                {key: value for key, value in document.items() if key != "$schema"}
-            ),
-        )
-        for name, document in _documents().items()
-    )
+    return {key: value for key, value in _document(name).items() if key != "$schema"}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
-from schemas.catalog import registry, urn
+from schemas.catalog import contents, urn
 from schemas.keywords import EXTENSIONS
 
 __all__ = ["is_valid"]
@@ -132,8 +132,8 @@ def _strings_only(items: list[Any]) -> bool:
 
 
 def _extension(keyword: str, wanted: Any) -> Test:
-    judge = EXTENSIONS[keyword]
-    return lambda value: next(iter(judge(None, wanted, value, None)), None) is None
+    errors = EXTENSIONS[keyword]
+    return lambda value: next(errors(wanted, value), None) is None
 
 
 def _least(kind: type) -> Callable[[Any], Test]:
@@ -304,7 +304,7 @@ class _Compiler:
 
 @functools.cache
 def _compiled(name: str, pointer: str) -> Test:
-    schema: Any = registry().contents(urn(name))
+    schema: Any = contents(name)
     for part in filter(None, pointer.split("/")):
         schema = schema[part]
     return _Compiler(name).test(schema)

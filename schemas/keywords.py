@@ -20,46 +20,38 @@ and judge nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from typing import Any, Final, TypeAlias
 
 __all__ = ["EXTENSIONS"]
 
-Errors = Iterator[ValidationError]
+Errors: TypeAlias = Iterator[tuple[str, ...]]
+"""A message each; behind it the member of the keyword's own value that is broken, if it has one."""
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _required(
-    _validator: Draft202012Validator, names: Sequence[str], instance: object, _schema: object
-) -> Errors:
+def _required(names: Sequence[str], instance: object) -> Errors:
     """Report one error per missing property, with the property in the schema path."""
     if isinstance(instance, dict):
         for name in names:
             if name not in instance:
-                yield ValidationError(f"{name!r} is missing", schema_path=[name])
+                yield f"{name!r} is missing", name
 
 
-def _ascending(
-    _validator: Draft202012Validator, wanted: object, instance: object, _schema: object
-) -> Errors:
+def _ascending(wanted: object, instance: object) -> Errors:
     if wanted is not True or not isinstance(instance, list) or not all(map(_is_number, instance)):
         return
     for low, high in pairwise(instance):
         if low >= high:
-            yield ValidationError(f"{high} follows {low}, but the numbers must rise strictly")
+            yield (f"{high} follows {low}, but the numbers must rise strictly",)
             return
 
 
-def _distinct_names(
-    _validator: Draft202012Validator, key: str, instance: object, _schema: object
-) -> Errors:
+def _distinct_names(key: str, instance: object) -> Errors:
     if not isinstance(instance, list):
         return
     seen: dict[str, str] = {}
@@ -69,24 +61,20 @@ def _distinct_names(
             continue
         folded = name.casefold()
         if folded in seen:
-            yield ValidationError(f"{key} {name!r} repeats {seen[folded]!r}, letter case ignored")
+            yield (f"{key} {name!r} repeats {seen[folded]!r}, letter case ignored",)
         seen.setdefault(folded, name)
 
 
-def _same_length(
-    _validator: Draft202012Validator, names: Sequence[str], instance: object, _schema: object
-) -> Errors:
+def _same_length(names: Sequence[str], instance: object) -> Errors:
     if not isinstance(instance, dict):
         return
     lengths = {name: len(instance[name]) for name in names if isinstance(instance.get(name), list)}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        yield ValidationError(f"arrays differ in length: {listed}")
+        yield (f"arrays differ in length: {listed}",)
 
 
-def _within(
-    _validator: Draft202012Validator, names: Sequence[str], instance: object, _schema: object
-) -> Errors:
+def _within(names: Sequence[str], instance: object) -> Errors:
     if not isinstance(instance, dict):
         return
     inner, outer = (instance.get(name) for name in names)
@@ -95,14 +83,14 @@ def _within(
     known = {item for item in outer or () if isinstance(item, str)}
     for item in inner:
         if item not in (known if isinstance(item, str) else outer or ()):
-            yield ValidationError(f"{item!r} is in {names[0]} but not in {names[1]}")
+            yield (f"{item!r} is in {names[0]} but not in {names[1]}",)
 
 
-EXTENSIONS: Final[Mapping[str, Any]] = {
+EXTENSIONS: Final[Mapping[str, Callable[[Any, object], Errors]]] = {
     "required": _required,
     "x-ascending": _ascending,
     "x-distinct-names": _distinct_names,
     "x-same-length": _same_length,
     "x-within": _within,
 }
-"""Keyword to its validating function, in the shape that jsonschema wants."""
+"""Keyword to what gives the errors of a document, from the keyword's own value and it."""

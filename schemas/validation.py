@@ -1,188 +1,20 @@
-"""Hold a document against a schema, and say which rule and which requirement it breaks.
+"""Hold a document against a schema.
 
 Serves every section of the protocol that gives a document a shape.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
+from typing import TYPE_CHECKING, Any
 
 from schemas import compiled
-from schemas.catalog import UnknownSchemaError, names, registry, urn
-from schemas.keywords import EXTENSIONS
+from schemas.catalog import UnknownSchemaError, names
 from schemas.nesting import TooDeep, deeply
 
-__all__ = ["Rule", "Violation", "errors", "is_valid", "locate", "validator"]
+if TYPE_CHECKING:
+    from schemas.explained import Violation
 
-_LONGEST_MESSAGE: Final = 300
-"""Characters; a longer message repeats the document instead of explaining it."""
-
-_MOST: Final = 100
-"""Violations of one document that are explained."""
-
-_Validator: Final = extend(Draft202012Validator, EXTENSIONS)  # type: ignore[no-untyped-call] # jsonschema is untyped here
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One keyword of one schema.
-
-    Attributes:
-        location: where the keyword stands, as ``action/add#/properties/size/minimum``; a missing
-            property is ``…/required/<property>``.
-        requirement: ids of the requirements that the rule enforces; empty when it enforces none.
-        message: a sentence of the schema's author for people, when the keyword's own does not do.
-
-    """
-
-    location: str
-    requirement: tuple[str, ...]
-    message: str | None
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Violation:
-    """One place of a document that breaks one rule.
-
-    Attributes:
-        path: JSON pointer into the document; empty for the document itself.
-        message: what is wrong there.
-        rule: see :attr:`Rule.location`.
-        requirement: see :attr:`Rule.requirement`.
-        limit: nothing is broken: the document is beyond a limit and was not looked at further.
-
-    """
-
-    path: str
-    message: str
-    rule: str
-    requirement: tuple[str, ...]
-    limit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A subschema on the way to a failing keyword."""
-
-    name: str
-    pointer: str
-    schema: Any
-
-
-def _escape(part: str | int) -> str:
-    return str(part).replace("~", "~0").replace("/", "~1")
-
-
-def _dig(document: Any, pointer: str) -> Any:
-    for part in filter(None, pointer.split("/")):
-        key = part.replace("~1", "/").replace("~0", "~")
-        document = document[int(key)] if isinstance(document, list) else document[key]
-    return document
-
-
-def _follow(step: _Step) -> _Step:
-    target, _, pointer = step.schema["$ref"].partition("#")
-    name = target.removeprefix(urn("")) or step.name
-    return _Step(name, pointer, _dig(registry().contents(urn(name)), pointer))
-
-
-def _child(step: _Step, part: str | int) -> _Step | None:
-    try:
-        schema = step.schema[part]
-    except (IndexError, KeyError, TypeError):
-        return None
-    return _Step(step.name, f"{step.pointer}/{_escape(part)}", schema)
-
-
-def _walk(step: _Step, parts: tuple[str | int, ...], goal: Any) -> tuple[_Step, ...] | None:
-    """Find the way from a subschema to ``goal`` along a jsonschema schema path.
-
-    The path leaves references out, so a ``$ref`` is tried wherever the plain way ends.
-    """
-    if not parts and step.schema is goal:
-        return (step,)
-    ahead = _child(step, parts[0]) if parts else None
-    rest = _walk(ahead, parts[1:], goal) if ahead else None
-    if rest is None and isinstance(step.schema, dict) and "$ref" in step.schema:
-        rest = _walk(_follow(step), parts, goal)
-    return None if rest is None else (step, *rest)
-
-
-def _annotation(steps: Sequence[_Step], key: str) -> Any:
-    """Return the innermost value of an annotation among the subschemas on the way."""
-    for step in reversed(steps):
-        if isinstance(step.schema, dict) and key in step.schema:
-            return step.schema[key]
-    return None
-
-
-def locate(name: str, error: ValidationError) -> Rule:
-    """Say which rule of the schema ``name`` an error of its validator comes from.
-
-    Raises:
-        ValueError: the error comes from another schema.
-
-    """
-    *way, keyword = error.absolute_schema_path
-    missing = keyword if way and way[-1] == "required" else None
-    if missing is not None:
-        way.pop()
-    root = _Step(name, "", registry().contents(urn(name)))
-    steps = _walk(root, tuple(way), error.schema)
-    if steps is None:
-        raise ValueError(f"the error does not come from the schema {name}: {error.message}")
-    last = steps[-1]
-    tail = f"required/{_escape(missing)}" if missing is not None else _escape(keyword)
-    own: Any = None
-    if missing is not None:
-        own = last.schema.get("properties", {}).get(missing, {}).get("x-requirement")
-    return Rule(
-        location=f"{last.name}#{last.pointer}/{tail}",
-        requirement=tuple(own or _annotation(steps, "x-requirement") or ()),
-        message=None if missing is not None else last.schema.get("x-message"),
-    )
-
-
-@functools.cache
-def validator(name: str) -> Draft202012Validator:
-    """Return the validator of one schema; references resolve inside the package alone.
-
-    Raises:
-        UnknownSchemaError: no schema has this name.
-
-    """
-    if name not in names():
-        raise UnknownSchemaError(name)
-    built: Draft202012Validator = _Validator(registry().contents(urn(name)), registry=registry())
-    return built
-
-
-def _shorten(message: str) -> str:
-    if len(message) <= _LONGEST_MESSAGE:
-        return message
-    half = _LONGEST_MESSAGE // 2
-    return f"{message[:half]} … {message[-half:]}"
-
-
-def _violation(name: str, error: ValidationError) -> Violation:
-    rule = locate(name, error)
-    message = rule.message or error.message
-    if rule.message and isinstance(error.instance, str | int | float):
-        message = f"{message}: {error.instance!r}"
-    return Violation(
-        path="".join(f"/{_escape(part)}" for part in error.absolute_path),
-        message=_shorten(message),
-        rule=rule.location,
-        requirement=rule.requirement,
-    )
+__all__ = ["errors", "is_valid"]
 
 
 def errors(name: str, document: Any) -> list[Violation]:
@@ -195,23 +27,25 @@ def errors(name: str, document: Any) -> list[Violation]:
         UnknownSchemaError: no schema has this name.
 
     """
-    judge = validator(name)
-
-    def violations(given: Any) -> list[Violation]:
-        if compiled.is_valid(name, given):
-            return []
-        return sorted(_violation(name, error) for error in islice(judge.iter_errors(given), _MOST))
+    if is_valid(name, document, deep=False):
+        return []
+    from schemas.explained import Violation, violations  # noqa: PLC0415  jsonschema is slow to load
 
     try:
-        return deeply(violations, document)
+        return deeply(lambda given: violations(name, given), document)
     except TooDeep as error:
         return [Violation("", f"not checked: {error}", f"{name}#", (), limit=True)]
 
 
-def is_valid(name: str, document: Any) -> bool:
-    """Return in microseconds whether a document is valid; true beyond the limit on nesting.
+def is_valid(name: str, document: Any, *, deep: bool = True) -> bool:
+    """Return in microseconds whether a document is valid.
 
     Of the schemas with ``uniqueItems``, which are the kit's own, it may be false for valid ones.
+
+    Args:
+        name: of the schema.
+        document: parsed JSON.
+        deep: the answer for a document that is nested deeper than the limit.
 
     Raises:
         UnknownSchemaError: no schema has this name.
@@ -222,4 +56,4 @@ def is_valid(name: str, document: Any) -> bool:
     try:
         return deeply(lambda given: compiled.is_valid(name, given), document)
     except TooDeep:
-        return True
+        return deep

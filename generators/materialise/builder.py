@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.log import checkpoints, hints
+from generators.materialise.log import bodies, checkpoints, hints
 from generators.materialise.log.checkpoints import CheckpointStyle, Written
 from generators.materialise.log.files import Action, write_commit
 from generators.materialise.log.protocols import Protocol, protocol_for
@@ -144,14 +144,13 @@ class TableBuilder(FileStage):
 
     def metadata(self) -> dict[str, Any]:
         """Return the body of the ``metaData`` action for what holds now."""
-        return {
-            "id": str(self.identifier("id")),
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": self.schema.schema_string(),
-            "partitionColumns": list(self.partition_columns),
-            "configuration": dict(self.properties),
-            "createdTime": self._start,
-        }
+        return bodies.metadata(
+            str(self.identifier("id")),
+            self.schema,
+            self.partition_columns,
+            self.properties,
+            self._start,
+        )
 
     # Committing
 
@@ -174,12 +173,8 @@ class TableBuilder(FileStage):
             info: dict[str, Any] = {}
             if self.properties.get(_TIMED) == "true":
                 info["inCommitTimestamp"] = self.time_of(version)
-            info |= {
-                "timestamp": self.time_of(version),
-                "operation": operation,
-                "operationParameters": dict(parameters or {}),
-                "engineInfo": "delta-tck",
-            }
+            time, more = self.time_of(version), {"operationParameters": dict(parameters or {})}
+            info |= bodies.commit_info(operation, time, more)
             if self.protocol.supports("catalogManaged"):
                 info["txnId"] = str(self.identifier(f"txn/{version}"))
             listed.insert(0, {"commitInfo": info})
@@ -292,7 +287,7 @@ class TableBuilder(FileStage):
 
     def set_domain(self, domain: str, configuration: str, *, removed: bool = False) -> int:
         """Set or remove a metadata domain."""
-        body = {"domain": domain, "configuration": configuration, "removed": removed}
+        body = bodies.domain(domain, configuration, removed=removed)
         return self.commit([{"domainMetadata": body}], operation="SET DOMAIN")
 
     def change_table(

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from generators.materialise.data.deletion_vectors import (
     write_vector_file,
 )
 from generators.materialise.data.partition_values import hive_directory, serialize
+from generators.materialise.log import bodies
 from generators.materialise.log.files import json_text
 from generators.materialise.log.protocols import Protocol
 from generators.materialise.log.state import FileKey, file_key
@@ -40,6 +41,7 @@ __all__ = [
 VectorStorage: TypeAlias = Literal["inline", "file", "file-with-prefix", "absolute"]
 Predicate: TypeAlias = Callable[[Row], "bool | None"]
 _Action: TypeAlias = dict[str, Any]
+_T = TypeVar("_T")
 
 ROW_TRACKING_COLUMNS: Final[Mapping[str, str]] = {
     "row-id": "delta.rowTracking.materializedRowIdColumnName",
@@ -74,14 +76,6 @@ class LiveFile:
         return tuple(
             each for index, each in enumerate(self.identities) if index not in self.deleted
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Rows that go into one file, with the partition values that they share."""
-
-    values: Mapping[str, Any]
-    rows: Sequence[Row]
 
 
 def _is_mark(action: _Action) -> bool:
@@ -150,26 +144,28 @@ class FileStage(ABC):
         Files are split after ``rows_per_file`` rows; by default there is one per partition.
         """
         actions: list[_Action] = []
-        for chunk in self._chunks(rows, rows_per_file):
-            tracked = self.oracle.insert(chunk.rows)
-            actions.append({"add": self._write(chunk.values, tracked)})
-        return [*actions, *self._high_water_action(actions)]
-
-    def _chunks(
-        self, rows: Iterable[Mapping[str, Any]], rows_per_file: int | None
-    ) -> Iterator[_Chunk]:
-        groups: dict[tuple[str | None, ...], list[Row]] = {}
-        for row in rows:
-            key = tuple(
-                serialize(self.schema[name].type, row.get(name)) or None
-                for name in self.partition_columns
-            )
-            groups.setdefault(key, []).append(dict(row))
-        for group in groups.values():
-            values = {name: group[0].get(name) for name in self.partition_columns}
+        for values, group in self._by_partition(map(dict, rows), lambda row: row):
             step = rows_per_file or len(group)
             for start in range(0, len(group), step):
-                yield _Chunk(values, group[start : start + step])
+                tracked = self.oracle.insert(group[start : start + step])
+                actions.append({"add": self._write(values, tracked)})
+        return [*actions, *self._high_water_action(actions)]
+
+    def _by_partition(
+        self, rows: Iterable[_T], values_of: Callable[[_T], Mapping[str, Any]]
+    ) -> Iterator[tuple[dict[str, Any], list[_T]]]:
+        """Group rows by partition; the text of no value and an empty text are the same one."""
+        groups: dict[tuple[str | None, ...], list[_T]] = {}
+        for row in rows:
+            values = values_of(row)
+            key = tuple(
+                serialize(self.schema[name].type, values.get(name)) or None
+                for name in self.partition_columns
+            )
+            groups.setdefault(key, []).append(row)
+        for group in groups.values():
+            first = values_of(group[0])
+            yield {name: first.get(name) for name in self.partition_columns}, group
 
     def _new_path(self, values: Mapping[str, Any], folder: str = "") -> str:
         name = f"part-{self._counter:05d}-{self.identifier(f'file/{self._counter}')}.c000"
@@ -228,26 +224,15 @@ class FileStage(ABC):
     def _high_water_action(self, actions: Sequence[_Action]) -> list[_Action]:
         if not any("baseRowId" in each.get("add", ()) for each in actions):
             return []
-        body = {
-            "domain": "delta.rowTracking",
-            "configuration": json_text({"rowIdHighWaterMark": self.high_water_mark}),
-            "removed": False,
-        }
-        return [{"domainMetadata": body}]
+        mark = json_text({"rowIdHighWaterMark": self.high_water_mark})
+        return [{"domainMetadata": bodies.domain("delta.rowTracking", mark)}]
 
     # Existing rows
 
     def remove_action(self, file: LiveFile, *, data_change: bool = True) -> _Action:
         """Return the ``remove`` action of a logical file, and forget the file."""
         del self.files[file_key(dict(file.add))]
-        body: dict[str, Any] = {
-            "path": file.path,
-            "deletionTimestamp": self.next_time(),
-            "dataChange": data_change,
-            "extendedFileMetadata": True,
-            "partitionValues": file.add["partitionValues"],
-            "size": file.add["size"],
-        }
+        body = bodies.remove(file.add, self.next_time(), data_change=data_change)
         for name in ("tags", "deletionVector", "baseRowId", "defaultRowCommitVersion"):
             if name in file.add:
                 body[name] = file.add[name]
@@ -327,36 +312,15 @@ class FileStage(ABC):
         return actions
 
     def _copies(self, rows: Sequence[TrackedRow], *, data_change: bool = True) -> list[_Action]:
-        groups: dict[tuple[str | None, ...], list[TrackedRow]] = {}
-        for row in rows:
-            key = tuple(
-                serialize(self.schema[name].type, row.values[name])
-                for name in self.partition_columns
-            )
-            groups.setdefault(key, []).append(row)
         return [
-            {
-                "add": self._write(
-                    {name: group[0].values[name] for name in self.partition_columns},
-                    group,
-                    copied=True,
-                    data_change=data_change,
-                )
-            }
-            for group in groups.values()
+            {"add": self._write(values, group, copied=True, data_change=data_change)}
+            for values, group in self._by_partition(rows, lambda row: row.values)
         ]
 
     def _change_files(self, changes: Sequence[Row]) -> list[_Action]:
         typed = self.schema.with_fields(field("_change_type", "string"))
-        groups: dict[tuple[str | None, ...], list[Row]] = {}
-        for change in changes:
-            key = tuple(
-                serialize(self.schema[name].type, change[name]) for name in self.partition_columns
-            )
-            groups.setdefault(key, []).append(change)
         actions: list[_Action] = []
-        for group in groups.values():
-            values = {name: group[0][name] for name in self.partition_columns}
+        for values, group in self._by_partition(changes, lambda change: change):
             body = write_data_file(
                 self.root,
                 typed,

@@ -65,7 +65,7 @@ _AFTERWARDS: Final = (
 @lru_cache(maxsize=4)
 def _database(memory_bytes: int) -> duckdb.DuckDBPyConnection:
     """Start a database in memory; it holds nothing between two expressions."""
-    import duckdb  # noqa: PLC0415  it is slow to import, and most tables carry no SQL
+    import duckdb  # it is slow to import, and most tables carry no SQL
 
     memory = f"{max(memory_bytes // 2**20, 16)}MiB"
     database = duckdb.connect(config={**_SETTINGS, "memory_limit": memory})
@@ -106,7 +106,7 @@ class _Query:
 
     def interrupt(self) -> None:
         """Ask the query to end; it may have ended by now, and closed its connection."""
-        import duckdb  # noqa: PLC0415  as above
+        import duckdb
 
         self.stopped = True
         with suppress(duckdb.Error):
@@ -140,7 +140,7 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
         LimitExceeded: it takes more time or memory than the limits allow.
 
     """
-    import duckdb  # noqa: PLC0415  as above
+    import duckdb
 
     limits = budget().limits
     given = sum(rows.nbytes for rows in relations.values())

@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
-from reference_impl.filters import bind_filter, columns_of
 from reference_impl.limits import budget, within_limits
 from reference_impl.scan.reader import FileReader, kept_within, threads_for
 from reference_impl.scan.row_tracking import RowTracking
-from reference_impl.scan.skipping import may_match
 from reference_impl.scan.tasks import file_tasks
 from reference_impl.snapshot.table_schema import table_schema
 from reference_impl.storage.threads import in_order
@@ -68,9 +66,17 @@ def _scan(
         one = _scan(snapshot, table.columns.names[:1], given, row_ids=row_ids)
         return one.drop_columns(list(table.columns.names[:1]))
     wanted = project(table.columns, columns)
-    condition = None if given is None else bind_filter(given, table.columns)
-    tested = set() if condition is None else {path[0] for path in columns_of(condition)}
-    tested -= {f.name for f in wanted}
+    condition = None
+    tested: set[str] = set()
+    files = snapshot.adds()
+    if given is not None:
+        # Most reads have no filter, and load nothing of it.
+        from reference_impl.filters import bind_filter, columns_of
+        from reference_impl.scan.skipping import may_match
+
+        condition = bind_filter(given, table.columns)
+        tested = {path[0] for path in columns_of(condition)} - {f.name for f in wanted}
+        files = files.filter(may_match(files, condition, table))
     reader = FileReader(
         snapshot.storage,
         wanted,
@@ -83,9 +89,6 @@ def _scan(
     )
     needed = [*wanted, *reader.filter_columns]
     partition = [f for f in needed if f.name in table.partition_names]
-    files = snapshot.adds()
-    if condition is not None:
-        files = files.filter(may_match(files, condition, table))
     tasks = file_tasks(files, partition, table.mode)
 
     with budget().account.holding() as hold:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.deletion_vectors import Bitmap, VectorStore
-from reference_impl.filters import Node, evaluate
 from reference_impl.model.column_mapping import Mode
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
@@ -24,6 +23,9 @@ from reference_impl.storage import Storage
 from reference_impl.storage.threads import MAX_THREADS
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Field
+
+if TYPE_CHECKING:
+    from reference_impl.filters import Node
 
 __all__ = ["FileReader", "kept_within", "threads_for"]
 
@@ -127,6 +129,8 @@ class FileReader:
             ]
             kept = _kept(deleted, only, start, length)
             if self.filter is not None:
+                from reference_impl.filters import evaluate
+
                 with at_file(task.path):
                     rows = pa.RecordBatch.from_arrays(columns, schema=given)
                     chosen = evaluate(self.filter, rows)

@@ -14,7 +14,6 @@ from typing import Any
 
 from reference_impl.places import SAME_STORE, LocalRoot, Outside, Policy, decode_url
 from reference_impl.storage.local import LocalStorage
-from reference_impl.storage.object_store import ObjectStorage
 from reference_impl.storage.protocol import (
     STAGED,
     Entry,
@@ -28,7 +27,6 @@ __all__ = [
     "Entry",
     "Identity",
     "LocalStorage",
-    "ObjectStorage",
     "Storage",
     "is_failure",
     "open_storage",
@@ -65,4 +63,6 @@ def open_storage(
         return LocalStorage(Path(text), text, policy=policy)
     if address.scheme == "file":
         return LocalStorage(Path(LocalRoot.of_url(address, policy).path), text, policy=policy)
+    from reference_impl.storage.object_store import ObjectStorage
+
     return ObjectStorage(text, options, policy=policy)

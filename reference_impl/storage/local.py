@@ -9,18 +9,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import pyarrow as pa
 
 from reference_impl.errors import PlaceRefused
 from reference_impl.places import LocalRoot, Locator, Place, Policy
 from reference_impl.storage import protocol, staging
-from reference_impl.storage.object_store import ObjectStorage
 from reference_impl.storage.protocol import Entry, Identity, absent
 
-__all__ = ["LocalStorage"]
+if TYPE_CHECKING:
+    from reference_impl.storage.object_store import ObjectStorage
 
+__all__ = ["LocalStorage"]
 
 _NO_NAME: Final = frozenset(
     {
@@ -60,6 +61,8 @@ class LocalStorage:
             return None
         base = place.store.store
         if base not in self._others:
+            from reference_impl.storage.object_store import ObjectStorage
+
             given = self._policy.other(place.store, "file", path)
             self._others[base] = ObjectStorage.of_other(base, given)
         return self._others[base]

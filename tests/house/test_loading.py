@@ -11,6 +11,7 @@ import pytest
 HOME = Path(__file__).parents[2]
 TABLE = HOME / "golden-tables/checkpoints/at-every-version/delta"
 AUDIT = f"from conformance.cli import main\nassert main(['audit', {str(TABLE)!r}]) == 0"
+READ = f"from reference_impl import read_table\nassert read_table({str(TABLE)!r}).num_rows"
 
 
 def _loaded(code: str) -> set[str]:
@@ -36,12 +37,25 @@ def test_every_public_name_is_there() -> None:
     assert "reference_impl.table" in loaded
 
 
+NEVER = {"duckdb", "hypothesis", "jsonschema", "obstore", "pytest", "sqlglot"}
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["pytest", "hypothesis", "duckdb", "sqlglot", "reference_impl.table", "generators.golden"],
+    ("code", "others"),
+    [
+        ("from reference_impl import Table", {"pyarrow.dataset", "reference_impl.snapshot"}),
+        (READ, {"reference_impl.write", "reference_impl.filters", "reference_impl.expressions"}),
+        (AUDIT, {"reference_impl.table", "generators.golden"}),
+    ],
+    ids=["table", "read", "audit"],
 )
-def test_an_audit_loads_what_it_uses(name: str) -> None:
-    assert name not in _loaded(AUDIT)
+def test_a_program_loads_what_it_uses(code: str, others: set[str]) -> None:
+    assert not (NEVER | others) & _loaded(code)
+
+
+def test_an_audit_does_without_pandas(tmp_path: Path) -> None:
+    (tmp_path / "pandas.py").write_text("raise RuntimeError('pandas is imported')")
+    assert "pandas" not in _loaded(f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{AUDIT}")
 
 
 @pytest.mark.parametrize("package", ["reference_impl", "generators.mutations", "conformance.audit"])

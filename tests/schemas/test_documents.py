@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 import schemas
-from schemas.catalog import registry, urn
+from schemas.catalog import contents, urn
 
 DATA = Path(__file__).parent / "data"
 TABLES: dict[str, Any] = {
@@ -147,4 +147,4 @@ def test_references_stay_inside_the_package() -> None:
     inside = tuple(f'"$ref": "{start}' for start in ("#", "urn:delta-tck:schema:"))
     assert text.count('"$ref": ') == sum(text.count(start) for start in inside)
     for name in EVERY:
-        assert registry().contents(urn(name))["$id"] == urn(name)
+        assert contents(name)["$id"] == urn(name)

@@ -99,42 +99,32 @@ class Dialect:
         return self.types[delta_type]
 
 
+_TYPES: Final = {
+    "string": "VARCHAR",
+    "byte": "TINYINT",
+    "short": "SMALLINT",
+    "integer": "INTEGER",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "binary": "BLOB",
+    "date": "DATE",
+    "timestamp": "TIMESTAMPTZ",
+    "timestamp_ntz": "TIMESTAMP",
+}
+"""Names that most engines give Delta's types."""
+
 DUCKDB: Final = Dialect(
     quote='"',
-    types={
-        "string": "VARCHAR",
-        "byte": "TINYINT",
-        "short": "SMALLINT",
-        "integer": "INTEGER",
-        "long": "BIGINT",
-        "float": "FLOAT",
-        "double": "DOUBLE",
-        "boolean": "BOOLEAN",
-        "binary": "BLOB",
-        "date": "DATE",
-        "timestamp": "TIMESTAMPTZ",
-        "timestamp_ntz": "TIMESTAMP",
-    },
+    types=_TYPES,
     binary="from_hex('{hex}')",
     casts={},
 )
 
 DATAFUSION: Final = Dialect(
     quote='"',
-    types={
-        "string": "VARCHAR",
-        "byte": "TINYINT",
-        "short": "SMALLINT",
-        "integer": "INT",
-        "long": "BIGINT",
-        "float": "FLOAT",
-        "double": "DOUBLE",
-        "boolean": "BOOLEAN",
-        "binary": "BYTEA",
-        "date": "DATE",
-        "timestamp": "TIMESTAMP WITH TIME ZONE",
-        "timestamp_ntz": "TIMESTAMP",
-    },
+    types=_TYPES | {"integer": "INT", "binary": "BYTEA", "timestamp": "TIMESTAMP WITH TIME ZONE"},
     binary="X'{hex}'",
     # A plain cast gives nanoseconds, which cannot hold the years before 1677.
     casts={
@@ -147,17 +137,11 @@ DATAFUSION: Final = Dialect(
 
 SPARK: Final = Dialect(
     quote="`",
-    types={
+    types=_TYPES
+    | {
         "string": "STRING",
-        "byte": "TINYINT",
-        "short": "SMALLINT",
         "integer": "INT",
-        "long": "BIGINT",
-        "float": "FLOAT",
-        "double": "DOUBLE",
-        "boolean": "BOOLEAN",
         "binary": "BINARY",
-        "date": "DATE",
         "timestamp": "TIMESTAMP",
         "timestamp_ntz": "TIMESTAMP_NTZ",
     },

@@ -22,6 +22,7 @@ from generators.materialise.data.partition_values import (
     hive_directory,
     stored_value,
 )
+from generators.materialise.log import bodies
 from generators.materialise.log.files import Action, json_text, write_commit
 from generators.materialise.log.state import LogState, dv_unique_id
 from generators.oracle.delta_schema import (
@@ -103,15 +104,7 @@ def add(file: DataFile, **changes: Any) -> dict[str, Any]:
 
 def remove(file: DataFile, **changes: Any) -> dict[str, Any]:
     """Return the ``remove`` action of a file with extended metadata; changes as in :func:`add`."""
-    body = {
-        "path": file.path,
-        "deletionTimestamp": EPOCH + MINUTE,
-        "dataChange": True,
-        "extendedFileMetadata": True,
-        "partitionValues": dict(file.body["partitionValues"]),
-        "size": file.body["size"],
-    }
-    return {"remove": _changed(body, changes)}
+    return {"remove": _changed(bodies.remove(file.body, EPOCH + MINUTE), changes)}
 
 
 def txn(app_id: str, version: int, **changes: Any) -> dict[str, Any]:
@@ -121,8 +114,7 @@ def txn(app_id: str, version: int, **changes: Any) -> dict[str, Any]:
 
 def domain(name: str, configuration: str, *, removed: bool = False) -> dict[str, Any]:
     """Return a ``domainMetadata`` action."""
-    body = {"domain": name, "configuration": configuration, "removed": removed}
-    return {"domainMetadata": body}
+    return {"domainMetadata": bodies.domain(name, configuration, removed=removed)}
 
 
 class GoldenTable:
@@ -250,14 +242,13 @@ class GoldenTable:
     def metadata(self, **changes: Any) -> dict[str, Any]:
         """Return the ``metaData`` action of the schema, partitioning and properties in force."""
         identity = uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}")
-        body: dict[str, Any] = {
-            "id": str(identity),
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": self.schema.schema_string(),
-            "partitionColumns": list(self.partition_columns),
-            "configuration": dict(sorted(self.properties.items())),
-            "createdTime": EPOCH,
-        }
+        body = bodies.metadata(
+            str(identity),
+            self.schema,
+            self.partition_columns,
+            dict(sorted(self.properties.items())),
+            EPOCH,
+        )
         if self.name is not None:
             body["name"] = self.name
         return {"metaData": _changed(body, changes)}
@@ -293,16 +284,10 @@ class GoldenTable:
 
         """
         number = self.version + 1 if version is None else version
-        body: dict[str, Any] | None = None
+        body = None
         lines: list[Action | str] = list(actions)
         if with_info:
-            body = {
-                "timestamp": EPOCH + MINUTE * number,
-                "operation": operation,
-                "operationParameters": {},
-                "engineInfo": "delta-tck",
-                **(info or {}),
-            }
+            body = bodies.commit_info(operation, EPOCH + MINUTE * number, info)
             lines.insert(0, {"commitInfo": body})
         write_commit(self.root, number, lines)
         state = self.states[self.version].copy() if self.states else LogState()

@@ -46,7 +46,7 @@ def merge(
     snapshot: Snapshot,
     source: pa.Table,
     on: str | Sequence[str],
-    clauses: Clauses | Sequence[When],
+    clauses: Clauses | Sequence[When] | None,
 ) -> int:
     """Merge source rows into the table, and return the version.
 
@@ -58,7 +58,7 @@ def merge(
         source: the rows to merge.
         on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or names
             of columns that are equal. Null matches nothing, as in SQL's ``=``.
-        clauses: the actions on rows.
+        clauses: the actions on rows; those of ``Clauses()`` by default.
 
     Raises:
         SchemaMismatch: the source does not fit the schema, or a key is not in both.
@@ -69,7 +69,7 @@ def merge(
     """
     predicate = on if isinstance(on, str) else list(on)
     transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": predicate})
-    run = _Merge.of(transaction, source, on, clauses)
+    run = _Merge.of(transaction, source, on, Clauses() if clauses is None else clauses)
     files = LiveFiles(snapshot, transaction.read_target)
     adds = files.candidates(None)
     transaction.read(None, adds)

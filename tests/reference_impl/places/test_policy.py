@@ -17,8 +17,9 @@ from conformance.audit.cli import run_audit_cli
 from reference_impl import Table, read_table
 from reference_impl.errors import InvalidAction, PlaceRefused, UnsupportedError
 from reference_impl.places import OUTSIDE, Policy, decode_path, decode_paths, encode_path
-from reference_impl.storage import LocalStorage, ObjectStorage, open_storage
+from reference_impl.storage import LocalStorage, open_storage
 from reference_impl.storage import object_store as module
+from reference_impl.storage.object_store import ObjectStorage
 
 BUCKET = "s3://bucket/tables/t"
 

@@ -15,7 +15,8 @@ from obstore.store import MemoryStore
 from reference_impl.errors import FileTooLarge, PlaceRefused
 from reference_impl.limits import Limits, within_limits
 from reference_impl.log.last_checkpoint import read_hint
-from reference_impl.storage import LocalStorage, ObjectStorage, Storage, open_storage
+from reference_impl.storage import LocalStorage, Storage, open_storage
+from reference_impl.storage.object_store import ObjectStorage
 from reference_impl.table import Table
 
 LOG = "_delta_log"
