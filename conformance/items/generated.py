@@ -8,9 +8,11 @@ code with the reference implementation.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+
+import pyarrow as pa
 
 from conformance.base.faults import CorpusError
 from conformance.base.outcomes import FAILING, Outcome, Verdict
@@ -24,9 +26,11 @@ from generators.histories.groups import Drawn, Kind
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.materialise.layouts import LAYOUTS, Layout, lay_out
+from generators.oracle.delta_schema import Struct
+from generators.oracle.model import Row
 from generators.oracle.operations import History
 
-__all__ = ["MODERN", "Plan", "ReadHistory", "generated_items", "read_items"]
+__all__ = ["MODERN", "Plan", "ReadHistory", "WantedRows", "generated_items", "read_items"]
 
 MODERN = frozenset({"2025", "upstream"})
 """Revisions of tables that need what came after the one of 2021."""
@@ -67,6 +71,22 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedRows:
+    """Tables of the rows that versions are expected to have; layouts of a history share them."""
+
+    _made: dict[int, tuple[Struct, list[Row], pa.Table]] = field(default_factory=dict)
+
+    def table(self, version: int, schema: Struct, rows: list[Row]) -> pa.Table:
+        """Return the table of a version; the one that was made of equal rows is returned again."""
+        known = self._made.get(version)
+        if known is not None and known[0] == schema and known[1] == rows:
+            return known[2]
+        made = arrow_table(schema, rows)
+        self._made[version] = (schema, rows, made)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
 class ReadHistory:
     """A history in one layout, to be read.
 
@@ -74,12 +94,14 @@ class ReadHistory:
         id: of the item.
         drawn: the history that the item is about.
         layout: how it is laid out.
+        wanted: tables of expected rows, which the layouts of the history share.
 
     """
 
     id: str
     drawn: Drawn
     layout: Layout
+    wanted: WantedRows = field(default_factory=WantedRows, repr=False, compare=False)
 
     def judge(self, judge: Judge) -> Verdict:
         """Ask for every version that the layout holds, the latest one first."""
@@ -121,7 +143,7 @@ class ReadHistory:
             "",
             self.layout.requirements,
             {} if version is None else {"version": version},
-            Expected({"rowCount": len(rows)}, partial(arrow_table, schema, rows)),
+            Expected({"rowCount": len(rows)}, partial(self.wanted.table, number, schema, rows)),
         )
 
 
@@ -137,9 +159,10 @@ def generated_items(plan: Plan) -> Iterator[Item]:
 
 def read_items(number: int, drawn: Drawn) -> Iterator[Item]:
     """Return an item for every layout of a history; titles have its number."""
+    wanted = WantedRows()
     for layout in LAYOUTS:
         identity = f"generated/{drawn.name}/{layout.name}"
-        made = ReadHistory(identity, drawn, layout)
+        made = ReadHistory(identity, drawn, layout, wanted)
         yield Item(
             identity,
             "generated",

@@ -112,6 +112,12 @@ class SparkReader:
         deltas = self.spark._jvm.org.apache.spark.sql.delta  # noqa: SLF001  the only way in
         return deltas.DeltaLog.forTable(self.spark._jsparkSession, table)  # noqa: SLF001  as above
 
+    def latest(self, table: str) -> Any:
+        """Return Delta's snapshot of the newest version, in the JVM."""
+        log = self.log(table)
+        # Scala's default arguments have to be passed by whoever calls from outside.
+        return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
+
     def _version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
         """Return Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
         self.frame(request.table, versionAsOf=request.version)
@@ -120,10 +126,9 @@ class SparkReader:
         return self._snapshots[request.version]
 
     def _snapshot_at(self, table: str, version: int | None) -> Any:
-        log = self.log(table)
-        # Scala's default arguments have to be passed by whoever calls from outside.
         if version is None:
-            return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
+            return self.latest(table)
+        log = self.log(table)
         arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
         return log.getSnapshotAt(version, *arguments)
 

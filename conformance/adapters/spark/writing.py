@@ -129,8 +129,7 @@ class SparkWriter:
     def _telling_version(self, call: Callable[[Write], Any]) -> Callable[[Write], Any]:
         def write(request: Write) -> dict[str, Any]:
             call(request)
-            commits = self._table(request).history(1).select("version").collect()
-            return {"version": commits[0]["version"]}
+            return {"version": self.reader.latest(request.table).version()}
 
         return write
 

@@ -13,7 +13,7 @@ from conformance.base.faults import CorpusError, EmptySelectionError, SelectionE
 from conformance.base.outcomes import Outcome
 from conformance.golden.cases import Expected
 from conformance.golden.corpus import load_corpus
-from conformance.items.generated import Plan, generated_items
+from conformance.items.generated import Plan, ReadHistory, WantedRows, generated_items, read_items
 from conformance.items.items import ALL_REVISIONS, Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
@@ -21,6 +21,7 @@ from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import Selection, select
+from generators.oracle.delta_schema import Field, Primitive, Struct
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +135,15 @@ def test_a_bad_case_file_is_reported_with_its_place(tmp_path: Path, text: str, w
     path.write_text(text)
     with pytest.raises(CorpusError, match=words):
         load_corpus(tmp_path, validate=False)
+
+
+def test_layouts_share_the_tables_of_equal_rows_alone() -> None:
+    wanted = WantedRows()
+    schema = Struct((Field("a", Primitive("long")),))
+    first = wanted.table(1, schema, [{"a": 1}])
+    assert wanted.table(1, schema, [{"a": 1}]) is first
+    assert wanted.table(1, schema, [{"a": 2}]).to_pylist() == [{"a": 2}]
+    assert wanted.table(2, schema, []).num_rows == 0
+    drawn = Plan().histories("read")[0]
+    histories = [item.history for item in read_items(0, drawn)]
+    assert len({id(each.wanted) for each in histories if isinstance(each, ReadHistory)}) == 1

@@ -24,12 +24,20 @@ SAMPLE = (
     "action-reconciliation/add-and-remove/delta",
     "delta-log-entries/version-zero-empty/delta",
 )
+SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""Settings for hundreds of small tables: what runs once is neither compiled nor adapted."""
+
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    with spark_session("audit", SparkOptions("local[2]")) as found:
+    with spark_session("audit", SparkOptions("local[2]", SMALL)) as found:
         yield found
 
 
