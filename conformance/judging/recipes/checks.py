@@ -63,6 +63,7 @@ class Watch:
         now: the version after the step; ``None`` before it was looked at.
         committed: when that version was committed: the time of its file, in ms since the epoch.
         began: when the step began, in ms since the epoch.
+        there: the files before the step, by their paths below the table root.
         parts: multi-part checkpoint to the files that each of its parts names.
 
     """
@@ -72,6 +73,7 @@ class Watch:
     now: Snapshot | None = None
     committed: int = 0
     began: int = 0
+    there: frozenset[str] = frozenset()
     parts: dict[int, list[list[str]]] = field(default_factory=dict)
 
     def before(self) -> None:
@@ -81,6 +83,8 @@ class Watch:
                 self.look()
         self.former, self.now = self.now, None
         self.began = time.time_ns() // 1_000_000
+        found = (path for path in self.table.rglob("*") if path.is_file())
+        self.there = frozenset(path.relative_to(self.table).as_posix() for path in found)
         if self.former is not None:
             self.committed = self._modified(self.former.version)
 
@@ -135,7 +139,7 @@ class Watch:
             place = f"{LOG_DIR}/{commit_name(version)}"
             if (self.table / place).exists():  # a catalog has other commits
                 lines = read_lines(storage, place).of("add", "remove")
-                yield from misdated(self.table, lines, held, self.began)
+                yield from misdated(lines, held, self.there, self.began)
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)
@@ -163,7 +167,7 @@ class Watch:
             message = f"the checkpoint has {len(found[0].sidecars)} sidecars and not {wanted}"
             yield "CKPT-V2-003", message
         sidecars = found[0].top.of("sidecar")
-        yield from misdated_sidecars(self.table / LOG_DIR / "_sidecars", sidecars, self.began)
+        yield from misdated_sidecars(sidecars, self.there, self.began)
         if step["kind"] == "multi-part":
             parts = _parts(found[0])
             if self.parts.setdefault(version, parts) != parts:

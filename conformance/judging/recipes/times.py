@@ -8,10 +8,10 @@ microseconds and the time of another zone are all far from that.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
 
@@ -21,18 +21,18 @@ Fault: TypeAlias = tuple[str, str]
 """A requirement, and how it is broken."""
 
 _SLACK: Final = 60_000
-"""What clocks and file systems may be apart, and a file may lie before it is named, in ms."""
+"""What clocks may be apart, in ms."""
 
 
 def misdated(
-    table: Path, lines: Iterable[Line], held: Mapping[str, int], began: int
+    lines: Iterable[Line], held: Mapping[str, int], there: Collection[str], began: int
 ) -> Iterator[Fault]:
     """Find files and removals of a step whose times are not those of the step.
 
     Args:
-        table: the table root.
         lines: the adds and removes that the step committed.
         held: modificationTime of the files that were live before it, by their paths.
+        there: the paths of all files before it, relative to the table: they have any time.
         began: when the step began, in ms since the epoch.
 
     """
@@ -46,26 +46,21 @@ def misdated(
                 yield "FA-005", f"{path} went from {began} on, deletionTimestamp is {stamp}"
             continue
         place, stamp = decode_path(path), line.body.get("modificationTime")
+        if place in there and place not in held:
+            continue
         # The same file with another vector was created then, or now.
-        since = min(held[place], began) if place in held else _made(table / place, began)
-        if since is not None and not _within(stamp, since):
+        since = min(held.get(place, began), began)
+        if not _within(stamp, since):
             yield "ADD-007", f"{path} was created from {since} on, modificationTime is {stamp}"
 
 
-def misdated_sidecars(folder: Path, lines: Iterable[Line], began: int) -> Iterator[Fault]:
-    """Find sidecars of a step whose times are not those of the step."""
+def misdated_sidecars(lines: Iterable[Line], there: Collection[str], began: int) -> Iterator[Fault]:
+    """Find sidecars of a step whose times are not those of the step; arguments as above."""
     for line in lines:
         name, stamp = str(line.body.get("path")), line.body.get("modificationTime")
-        since = _made(folder / decode_path(name).rpartition("/")[2], began)
-        if since is not None and not _within(stamp, since):
-            yield "SCA-006", f"{name} was created from {since} on, modificationTime is {stamp}"
-
-
-def _made(path: Path, began: int) -> int | None:
-    """Return when a step began to make a file; ``None`` where it did not."""
-    if not path.exists() or path.stat().st_mtime_ns // 1_000_000 < began - _SLACK:
-        return None
-    return began - _SLACK
+        place = f"{LOG_DIR}/_sidecars/{decode_path(name).rpartition('/')[2]}"
+        if place not in there and not _within(stamp, began):
+            yield "SCA-006", f"{name} was created from {began} on, modificationTime is {stamp}"
 
 
 def _within(stamp: Any, since: int) -> bool:

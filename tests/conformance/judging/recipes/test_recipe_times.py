@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,49 +30,58 @@ def _add(stamp: Any) -> dict[str, Any]:
     return {"add": {"path": "a%20b.parquet", "modificationTime": stamp, "dataChange": True}}
 
 
-def _found(table: Path, action: dict[str, Any], held: dict[str, int]) -> list[str]:
+def _found(
+    table: Path, action: dict[str, Any], held: dict[str, int], there: tuple[str, ...] = ()
+) -> list[str]:
     lines = _lines(table, action).of("add", "remove")
-    return [requirement for requirement, _ in misdated(table, lines, held, _now())]
+    return [requirement for requirement, _ in misdated(lines, held, there, _now())]
 
 
-WRONG = [_now() // 1000, _now() * 1000, 0, _now() + DAY, _now() - DAY]
+_WRONG: dict[str, Callable[[int], int]] = {
+    "seconds": lambda now: now // 1000,
+    "microseconds": lambda now: now * 1000,
+    "never": lambda _: 0,
+    "tomorrow": lambda now: now + DAY,
+    "yesterday": lambda now: now - DAY,
+}
+wrong = pytest.mark.parametrize("wrong", _WRONG.values(), ids=_WRONG)
 
 
-@pytest.mark.parametrize("stamp", WRONG)
-def test_a_file_of_another_time_is_found(tmp_path: Path, stamp: int) -> None:
-    (tmp_path / "a b.parquet").touch()
-    assert _found(tmp_path, _add(stamp), {}) == ["ADD-007"]
+@wrong
+def test_a_file_of_another_time_is_found(tmp_path: Path, wrong: Callable[[int], int]) -> None:
+    assert _found(tmp_path, _add(wrong(_now())), {}) == ["ADD-007"]
 
 
 def test_a_file_of_the_step_is_right(tmp_path: Path) -> None:
-    (tmp_path / "a b.parquet").touch()
     assert _found(tmp_path, _add(_now()), {}) == []
 
 
 def test_a_file_that_lay_there_before_has_any_time(tmp_path: Path) -> None:
-    (tmp_path / "a b.parquet").touch()
-    os.utime(tmp_path / "a b.parquet", (1_000, 1_000))
-    assert _found(tmp_path, _add(1_000_000), {}) == []
+    assert _found(tmp_path, _add(1_000_000), {}, ("a b.parquet",)) == []
 
 
 def test_a_file_with_another_vector_has_its_own_time_or_a_new_one(tmp_path: Path) -> None:
     held = {"a b.parquet": _now() - 9 * DAY}
-    assert _found(tmp_path, _add(held["a b.parquet"]), held) == []
-    assert _found(tmp_path, _add(_now()), held) == []
-    assert _found(tmp_path, _add(_now() // 1000), held) == ["ADD-007"]
+    there = tuple(held)
+    assert _found(tmp_path, _add(held["a b.parquet"]), held, there) == []
+    assert _found(tmp_path, _add(_now()), held, there) == []
+    assert _found(tmp_path, _add(_now() // 1000), held, there) == ["ADD-007"]
 
 
-@pytest.mark.parametrize("stamp", [*WRONG, None])
-def test_a_removal_tells_when_it_happened(tmp_path: Path, stamp: Any) -> None:
-    body = {"path": "a", "dataChange": True, "deletionTimestamp": stamp}
-    assert _found(tmp_path, {"remove": body}, {}) == ["FA-005"]
+def test_a_removal_tells_when_it_happened(tmp_path: Path) -> None:
+    body = {"path": "a", "dataChange": True}
+    for stamp in (None, *(wrong(_now()) for wrong in _WRONG.values())):
+        assert _found(tmp_path, {"remove": {**body, "deletionTimestamp": stamp}}, {}) == ["FA-005"]
     assert _found(tmp_path, {"remove": {**body, "deletionTimestamp": _now()}}, {}) == []
 
 
-@pytest.mark.parametrize("stamp", WRONG)
-def test_a_sidecar_of_another_time_is_found(tmp_path: Path, stamp: int) -> None:
-    (tmp_path / "s.parquet").touch()
-    for time_of, wanted in ((stamp, ["SCA-006"]), (_now(), [])):
-        body = {"path": "s.parquet", "sizeInBytes": 1, "modificationTime": time_of}
+@wrong
+def test_a_sidecar_of_another_time_is_found(tmp_path: Path, wrong: Callable[[int], int]) -> None:
+    for stamp, there, found in (
+        (wrong(_now()), (), ["SCA-006"]),
+        (wrong(_now()), ("_delta_log/_sidecars/s.parquet",), []),
+        (_now(), (), []),
+    ):
+        body = {"path": "s.parquet", "sizeInBytes": 1, "modificationTime": stamp}
         lines = _lines(tmp_path, {"sidecar": body}).of("sidecar")
-        assert [r for r, _ in misdated_sidecars(tmp_path, lines, _now())] == wanted
+        assert [r for r, _ in misdated_sidecars(lines, there, _now())] == found
