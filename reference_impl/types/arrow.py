@@ -80,18 +80,25 @@ _MAX_DIGITS = 38
 
 
 def arrow_type(of: DataType) -> pa.DataType:
-    """Return the Arrow type in which values of a Delta type travel."""
+    """Return the Arrow type in which values of a Delta type travel.
+
+    Raises:
+        UnsupportedType: a map has keys of type void, which are null, as no key may be.
+
+    """
     match of:
         case Primitive():
             return _TO_ARROW[of]
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale)
         case Array(element, contains_null):
-            return pa.list_(pa.field("element", arrow_type(element), nullable=contains_null))
+            return pa.list_(_field("element", element, nullable=contains_null))
         case Map(key, value, value_contains_null):
+            if key == VOID:
+                raise UnsupportedType("a map with keys of type void can have no entry")
             return pa.map_(
-                pa.field("key", arrow_type(key), nullable=False),
-                pa.field("value", arrow_type(value), nullable=value_contains_null),
+                _field("key", key, nullable=False),
+                _field("value", value, nullable=value_contains_null),
             )
         case Struct(fields):
             return pa.struct([arrow_field(f) for f in fields])
@@ -99,7 +106,12 @@ def arrow_type(of: DataType) -> pa.DataType:
 
 def arrow_field(of: Field) -> pa.Field:
     """Return the Arrow field of a column, with the column's nullability."""
-    return pa.field(of.name, arrow_type(of.type), nullable=of.nullable)
+    return _field(of.name, of.type, nullable=of.nullable)
+
+
+def _field(name: str, of: DataType, *, nullable: bool) -> pa.Field:
+    """Make a field; one of type void, which has nulls alone, Arrow takes as nullable only."""
+    return pa.field(name, arrow_type(of), nullable=nullable or of == VOID)
 
 
 def arrow_schema(schema: Struct) -> pa.Schema:

@@ -107,15 +107,10 @@ class Files(Mapping[Key, Body]):
             return {}
         return dict(zip(rows, self.store.bodies(np.array([*rows.values()], np.int64)), strict=True))
 
-    def numbers(self, name: str) -> list[int]:
-        """Return the whole numbers that a field has, of all actions that have one."""
+    def wholes(self, name: str) -> Codes:
+        """Return the whole numbers that actions have in a field; see :meth:`Store.wholes`."""
         rows = self.rows[self.rows >= 0]
-        if not len(rows):
-            return []
-        odd = self.store.flags("odd")[rows]
-        read = (body.get(name) for body in self.store.bodies(rows[odd]))
-        plain: list[int] = self.store.column(name, rows[~odd]).drop_null().to_pylist()
-        return [*plain, *(value for value in read if type(value) is int)]
+        return self.store.wholes(name, rows) if len(rows) else rows
 
 
 class _Keys(AbstractSet[Key]):

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from conformance.audit.columnar.rows import VECTOR, Mask, Rows, key_text, text_key
 from conformance.audit.grammar.uris import lenient_path
 
-__all__ = ["Body", "Codes", "Key", "Store", "dv_id", "file_key", "vector_id"]
+__all__ = ["CARDINALITY", "Body", "Codes", "Key", "Store", "dv_id", "file_key", "vector_id"]
 
 Body: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, str | None]
@@ -26,8 +26,13 @@ Key: TypeAlias = tuple[str, str | None]
 
 Codes = npt.NDArray[np.int64]
 
+CARDINALITY: Final = "deletionVector.cardinality"
+"""Rows that the vector of an add deletes: 0 for a vector that does not say."""
+
 _KNOWN: Final = 200_000
 """Texts whose codes are kept at hand."""
+
+_LONG: Final = 1 << 63
 
 _SCANS: Final = 32
 """Texts that are looked up by a scan of all before they are put in order."""
@@ -56,6 +61,19 @@ def file_key(body: Mapping[str, Any]) -> Key | None:
     # JSON can spell half of a surrogate pair, which no column of texts holds.
     spelled = vector and vector.encode(errors="backslashreplace").decode()
     return lenient_path(path), spelled
+
+
+def _whole(body: Body, name: str) -> int | None:
+    if name != CARDINALITY:
+        return _long(body.get(name))
+    vector = body.get("deletionVector")
+    if not isinstance(vector, dict):
+        return None
+    return _long(vector.get("cardinality")) or 0
+
+
+def _long(value: Any) -> int | None:
+    return value if type(value) is int and -_LONG <= value < _LONG else None
 
 
 class _Dictionary:
@@ -125,6 +143,7 @@ class Store:
         self._codes: dict[int, Codes] = {}
         self._place: dict[int, int] = {}
         self._flags: dict[str, Mask] = {}
+        self._wholes: dict[str, tuple[Codes, npt.NDArray[np.int8]]] = {}
         self._count = 0
 
     def with_rows(self, parts: Sequence[Rows]) -> Store:
@@ -273,6 +292,31 @@ class Store:
     def column(self, name: str, numbers: Codes) -> pa.Array:
         """Return the values of a column for rows."""
         return self._chained(name).take(pa.array(numbers)).combine_chunks()
+
+    def wholes(self, name: str, numbers: Codes) -> Codes:
+        """Return the whole numbers that rows have in a field, or as :data:`CARDINALITY`.
+
+        Each row is read once, however many versions it is in.
+        """
+        if name not in self._wholes:
+            unknown = np.full(self._count, -1, np.int8)
+            self._wholes[name] = np.zeros(self._count, np.int64), unknown
+        values, known = self._wholes[name]
+        unread = numbers[known[numbers] < 0]
+        odd = self.flags("odd")[unread]
+        for rows, found in (
+            (unread[odd], [_whole(body, name) for body in self.bodies(unread[odd])]),
+            (unread[~odd], self._plain_wholes(name, unread[~odd])),
+        ):
+            known[rows] = [value is not None for value in found]
+            values[rows] = [value or 0 for value in found]
+        return values[numbers[known[numbers] > 0]]
+
+    def _plain_wholes(self, name: str, numbers: Codes) -> list[int | None]:
+        if name == CARDINALITY or not len(numbers):
+            return [None] * len(numbers)  # a plain row has no vector
+        found: list[int | None] = self.column(name, numbers).to_pylist()
+        return found
 
     def _chained(self, name: str) -> pa.ChunkedArray:
         chunks = [chunk for rows in self._rows for chunk in rows.columns[name].chunks]

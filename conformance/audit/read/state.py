@@ -138,13 +138,3 @@ class State:
         return {
             name: body for name, body in self.domains.items() if body.get("removed") is not True
         }
-
-    def deleted(self) -> list[int]:
-        """Return how many rows the vectors of live files delete, file by file."""
-        rows = self.adds.rows[self.adds.rows >= 0]
-        if not len(rows):
-            return []
-        odd = self.store.flags("odd")[rows]  # a plain row has no vector
-        vectors = (body.get("deletionVector") for body in self.store.bodies(rows[odd]))
-        counts = [v.get("cardinality") for v in vectors if isinstance(v, dict)]
-        return [count if type(count) is int else 0 for count in counts]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 import schemas
 from conformance.audit.checks.commits import schema_findings
+from conformance.audit.columnar.keys import CARDINALITY, Codes
 from conformance.audit.findings import Check, Findings, finding, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.read.raw import Document
@@ -228,7 +230,7 @@ class Measure:
 
 def measure(fields: Mapping[str, Any], state: State) -> Measure:
     """Measure the live files of a version for the checksum that has these fields."""
-    sizes, deleted = state.adds.numbers("size"), state.deleted()
+    sizes, deleted = state.adds.wholes("size"), state.adds.wholes(CARDINALITY)
     bins = {
         name: _binned(bounds, sizes)
         for name in _HISTOGRAMS
@@ -237,16 +239,24 @@ def measure(fields: Mapping[str, Any], state: State) -> Measure:
     bins[_DELETED] = _binned(_BINS, deleted)
     first, total = bins[_DELETED][0]
     bins[_DELETED][0] = first + len(state.adds) - len(deleted), total
-    return Measure(len(state.adds), sum(sizes), len(deleted), sum(deleted), bins)
+    size, gone = (_binned([0], numbers)[0][1] for numbers in (sizes, deleted))
+    return Measure(len(state.adds), size, len(deleted), gone, bins)
 
 
-def _binned(bounds: Sequence[int], numbers: Iterable[int]) -> list[tuple[int, int]]:
-    counts, totals_ = [0] * len(bounds), [0] * len(bounds)
-    for number in numbers:
-        at = max(bisect_right(bounds, number) - 1, 0)
-        counts[at] += 1
-        totals_[at] += number
-    return list(zip(counts, totals_, strict=True))
+def _binned(bounds: Sequence[int], numbers: Codes) -> list[tuple[int, int]]:
+    """Return count and sum of the numbers in each bin, exact beyond 64 bits."""
+    starts = np.array([max(bound, -_LONG) for bound in bounds if bound < _LONG], np.int64)
+    at = np.maximum(np.searchsorted(starts, numbers, "right") - 1, 0)
+    counts = np.bincount(at, minlength=len(bounds))
+    halves = np.zeros((2, len(bounds)), np.int64)
+    np.add.at(halves[0], at, numbers >> _HALF)
+    np.add.at(halves[1], at, numbers & ((1 << _HALF) - 1))
+    sums = [(high << _HALF) + low for high, low in zip(*halves.tolist(), strict=True)]
+    return list(zip(counts.tolist(), sums, strict=True))
+
+
+_LONG: Final = 1 << 63
+_HALF: Final = 32
 
 
 def _as_long(histogram: dict[str, Any], count: int) -> bool:

@@ -23,10 +23,13 @@ def stored_columns(schema: Struct) -> tuple[Field, ...]:
 
     Raises:
         SchemaMismatch: an array or a map has void in it, or a struct, the table's own too, has
-            nothing else: no file can hold its rows.
+            nothing else, or no field at all: no file can hold its rows.
 
     """
     # Obeys VOID-001.
+    for column in schema.fields:
+        if any(isinstance(inner, Struct) and not inner.fields for _, inner in walk(column.type)):
+            raise SchemaMismatch(f"column {column.name} has a struct without fields in it")
     found = tuple(_stored(column, column.name) for column in schema.fields if column.type != VOID)
     if schema.fields and not found:
         raise SchemaMismatch(

@@ -13,6 +13,7 @@ import pytest
 
 from conformance.audit import audit
 from conformance.audit.columnar.keys import Store, _Dictionary
+from conformance.audit.summaries.checksums import _binned
 from reference_impl import Table
 from reference_impl.write.checkpoints.write import Style
 
@@ -56,3 +57,40 @@ def test_unlike_files_are_read_many_at_a_time(
     audit(str(tmp_path / "t"), data=False)
     assert sum(reads) > 500
     assert len(reads) < 50
+
+
+def test_files_are_read_once_for_all_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(tmp_path / "t")
+    table.create(pa.schema([("id", pa.int64())]))
+    log = tmp_path / "t" / "_delta_log"
+    add = {"partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+    for version in range(1, 60):
+        body = {**add, "path": f"x{version}"}
+        (log / f"{version:020d}.json").write_text(json.dumps({"add": body}) + "\n")
+        stated = {"tableSizeBytes": version, "numFiles": version, "numDeletedRecordsOpt": 0}
+        (log / f"{version:020d}.crc").write_text(json.dumps(stated))
+    read: list[int] = []
+    bodies = Store.bodies
+
+    def counted(store: Store, numbers: Any) -> Any:
+        read.extend(numbers)
+        return bodies(store, numbers)
+
+    monkeypatch.setattr(Store, "bodies", counted)
+    found = {each.requirement for each in audit(str(tmp_path / "t"), data=False)}
+    assert not found & {"CRC-007", "CRC-008", "CRC-019", "CRC-020"}
+    assert len(read) < 600
+
+
+def test_bins_are_exact() -> None:
+    numbers = np.array([-(2**63), -1, 0, 5, 5, 2**63 - 1, 2**63 - 1], np.int64)
+    assert _binned([-(2**70), 0, 5, 2**62, 2**63], numbers) == [
+        (2, -(2**63) - 1),
+        (1, 0),
+        (2, 10),
+        (2, 2**64 - 2),
+        (0, 0),
+    ]
+    assert _binned([2**64], numbers[:0]) == [(0, 0)]

@@ -14,9 +14,11 @@ import pytest
 from reference_impl import Sql, Table, read_table
 from reference_impl.errors import (
     ConstraintViolation,
+    InvalidDataFile,
     InvalidMetadata,
     SchemaMismatch,
     UnsupportedFeatures,
+    UnsupportedType,
 )
 
 
@@ -199,3 +201,49 @@ def test_a_column_of_required_parts_may_be_left_out(
     changes = [(row["id"], row["_change_type"]) for row in table.changes(2).to_pylist()]
     assert sorted(changes) == [(1, "update_preimage"), (2, "delete"), (10, "update_postimage")]
     clean()
+
+
+def test_void_that_must_not_be_null_is_read(table: Table) -> None:
+    list_of_void = {"type": "array", "elementType": "void", "containsNull": False}
+    map_of_void = {
+        "type": "map", "keyType": "long", "valueType": "void", "valueContainsNull": False
+    }  # fmt: skip
+    odd = [column("l", list_of_void), column("m", map_of_void)]
+    _replanted(table, *odd)
+    found = read_table(table.storage.location).to_pylist()
+    assert found == [{"id": 1, "l": None, "m": None}]
+    with pytest.raises(SchemaMismatch):
+        table.append(pa.table({"id": [2]}))
+
+
+def test_a_void_column_that_must_not_be_null_has_no_rows(table: Table) -> None:
+    _replanted(table, column("v", "void") | {"nullable": False})
+    with pytest.raises(InvalidDataFile, match="not null"):
+        read_table(table.storage.location)
+
+
+def test_a_map_with_keys_of_type_void_is_unsupported(table: Table) -> None:
+    keys = {"type": "map", "keyType": "void", "valueType": "long", "valueContainsNull": True}
+    _replanted(table, column("m", keys))
+    with pytest.raises(UnsupportedType):
+        read_table(table.storage.location)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_struct_without_fields_is_read_and_not_written(table: Table, inside: bool) -> None:
+    empty: Any = schema()
+    if inside:
+        empty = {"type": "array", "elementType": empty, "containsNull": True}
+    _replanted(table, column("x", empty))
+    assert read_table(table.storage.location).to_pylist() == [{"id": 1, "x": None}]
+    with pytest.raises(SchemaMismatch, match="without fields"):
+        table.append(pa.table({"id": [2]}))
+
+
+def _replanted(table: Table, *columns: dict[str, Any]) -> None:
+    """Give a table of one row more columns, as another writer may."""
+    table.create(schema(column("id", "long")), rows=pa.table({"id": [1]}))
+    body = table.snapshot().metadata.to_wire()
+    body["schemaString"] = json.dumps(schema(column("id", "long"), *columns))
+    commit = Path(table.storage.location) / "_delta_log" / f"{1:020d}.json"
+    commit.write_text(json.dumps({"metaData": body}) + "\n")
