@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,19 @@ def _found(table: Path, action: dict[str, Any], held: dict[str, int]) -> list[st
     return [requirement for requirement, _ in misdated(table, lines, held, _now())]
 
 
-WRONG = [_now() // 1000, _now() * 1000, 0, _now() + DAY, _now() - DAY]
+WRONG: dict[str, Callable[[int], int | None]] = {
+    "seconds": lambda now: now // 1000,
+    "microseconds": lambda now: now * 1000,
+    "nothing": lambda _: 0,
+    "another zone": lambda now: now + DAY // 24,
+    "yesterday": lambda now: now - DAY,
+}
 
 
-@pytest.mark.parametrize("stamp", WRONG)
-def test_a_file_of_another_time_is_found(tmp_path: Path, stamp: int) -> None:
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_file_of_another_time_is_found(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "a b.parquet").touch()
-    assert _found(tmp_path, _add(stamp), {}) == ["ADD-007"]
+    assert _found(tmp_path, _add(WRONG[wrong](_now())), {}) == ["ADD-007"]
 
 
 def test_a_file_of_the_step_is_right(tmp_path: Path) -> None:
@@ -62,17 +69,18 @@ def test_a_file_with_another_vector_has_its_own_time_or_a_new_one(tmp_path: Path
     assert _found(tmp_path, _add(_now() // 1000), held) == ["ADD-007"]
 
 
-@pytest.mark.parametrize("stamp", [*WRONG, None])
-def test_a_removal_tells_when_it_happened(tmp_path: Path, stamp: Any) -> None:
+@pytest.mark.parametrize("wrong", [*WRONG, None])
+def test_a_removal_tells_when_it_happened(tmp_path: Path, wrong: str | None) -> None:
+    stamp = None if wrong is None else WRONG[wrong](_now())
     body = {"path": "a", "dataChange": True, "deletionTimestamp": stamp}
     assert _found(tmp_path, {"remove": body}, {}) == ["FA-005"]
     assert _found(tmp_path, {"remove": {**body, "deletionTimestamp": _now()}}, {}) == []
 
 
-@pytest.mark.parametrize("stamp", WRONG)
-def test_a_sidecar_of_another_time_is_found(tmp_path: Path, stamp: int) -> None:
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_sidecar_of_another_time_is_found(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "s.parquet").touch()
-    for time_of, wanted in ((stamp, ["SCA-006"]), (_now(), [])):
+    for time_of, wanted in ((WRONG[wrong](_now()), ["SCA-006"]), (_now(), [])):
         body = {"path": "s.parquet", "sizeInBytes": 1, "modificationTime": time_of}
         lines = _lines(tmp_path, {"sidecar": body}).of("sidecar")
         assert [r for r, _ in misdated_sidecars(tmp_path, lines, _now())] == wanted
