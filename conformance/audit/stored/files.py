@@ -316,7 +316,9 @@ def _unfilled(opened: _LiveFile, partitions: Iterable[str]) -> Iterator[str]:
     """Name partition columns that are all null in a file of a partition with a value."""
     values = opened.body.get("partitionValues")
     rows = opened.file.metadata.num_rows
-    for physical in sorted(partitions) if isinstance(values, Mapping) and rows else ():
+    if not isinstance(values, Mapping) or not rows:
+        return
+    for physical in sorted(partitions):
         if values.get(physical) not in (None, ""):
             held = opened.read(physical)
             if held.null_count == len(held):
