@@ -221,7 +221,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "remove" not in a]),
     ),
     "a compaction lacks a transaction": (
-        {"COMP-008"},
+        {"COMP-004", "COMP-008"},
         lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "txn" not in a]),
     ),
     "a compaction invents metadata": (
