@@ -150,14 +150,14 @@ def _in_turns(case: CaseWriter) -> None:
     files = [table.file([{"id": number, "name": "x"}]) for number in range(16)]
     old, new = files[:8], files[8:]
     table.create(*(add(file) for file in old))
-    told = {"note": "é" * 1500}
+    tags = {"note": "é" * 1500}
     turns = [
         action
         for number, (gone, file) in enumerate(zip(old, new, strict=True))
         for action in (
-            remove(gone, tags=told),
+            remove(gone, tags=tags),
             txn(f"app {number}", number),
-            add(file, tags=told),
+            add(file, tags=tags),
         )
     ]
     table.commit(*turns[3:], operation="MERGE")
