@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 from conformance.base.faults import AdapterError
@@ -36,12 +36,7 @@ class InProcessLimit:
             signal.setitimer(signal.ITIMER_REAL, self._seconds)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the alarm."""
         if self._seconds is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)

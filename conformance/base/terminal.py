@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Do the same to the ends of lines: for names, which may hold some."""
+    """Write out what could steer a terminal, and ends of lines, which names may hold too."""
     return "".join(c if c.isprintable() else _written_out(c) for c in text)
 
 

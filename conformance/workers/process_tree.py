@@ -32,7 +32,7 @@ _HELD: Final = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 """What a process holds that the system cannot take back; mapped files it can."""
 
 _OWN: Final = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
-"""The same, with what several processes share counted once."""
+"""What a process holds that the system cannot take back; shared pages are counted once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite; null stays null."""
+    """True when the part is false, false when it is true; null stays null."""
 
     part: Node
 

@@ -149,7 +149,7 @@ def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
 
 
 _recent = lru_cache(_RECENT)(_chunks)
-"""The same, cached by the bytes: a table that is read again has the same footers."""
+"""The chunks of a footer, cached by its bytes: a table that is read again has the same ones."""
 
 
 def _chunk(stated: dict[int, int] | None) -> Chunk:
@@ -216,7 +216,7 @@ def _header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
 
 
 _recent_header = lru_cache(_RECENT_HEADERS)(_header)
-"""The same, cached by the bytes."""
+"""The header of a page, cached by its bytes."""
 
 
 def reading(source: pa.NativeFile) -> Read:

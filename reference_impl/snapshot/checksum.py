@@ -22,7 +22,7 @@ from reference_impl.model.features import active
 from reference_impl.model.file_actions import from_objects
 from reference_impl.model.wire import Decoder, Place, decode, int64, string, wire
 from reference_impl.places import decode_paths
-from reference_impl.snapshot.keys import logical_keys
+from reference_impl.snapshot.paths import logical_keys
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage
 from reference_impl.untrusted import too_deep

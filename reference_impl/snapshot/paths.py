@@ -1,8 +1,9 @@
-"""Decoded paths of file actions, with their fingerprints.
+"""Decoded paths of file actions, with their fingerprints, and keys of logical files.
 
-Serves "Action Reconciliation". A million paths are compared as numbers in a tenth of the time
-that their texts take. Equal paths have equal numbers, and nearly never have others: where two
-numbers are equal the paths are compared, so that only the speed depends on the numbers.
+Serves "Action Reconciliation", and "Derived Fields" of deletion vectors. A million paths are
+compared as numbers in a tenth of the time that their texts take. Equal paths have equal numbers,
+and nearly never have others: where two numbers are equal the paths are compared, so that only the
+speed depends on the numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 from reference_impl.places import decode_paths
 from reference_impl.types.text import bounds
 
-__all__ = ["PathSet", "Paths", "fingerprints"]
+__all__ = ["PathSet", "Paths", "fingerprints", "logical_keys"]
 
 Fingerprints: TypeAlias = npt.NDArray[np.uint64]
 
@@ -147,3 +148,30 @@ def fingerprints(texts: pa.Array) -> Fingerprints:
         numbers[short] = [int.from_bytes(b"\1" + text) for text in few]
         numbers[short] *= _FACTOR
     return numbers
+
+
+def _vector_ids(vectors: pa.Array) -> pa.Array:
+    """Return the unique id of each deletion vector descriptor; null where there is none."""
+    storage, path, offset = (
+        pc.struct_field(vectors, name) for name in ("storageType", "pathOrInlineDv", "offset")
+    )
+    number = pc.binary_join_element_wise("@", offset.cast(pa.string()), "")
+    suffix = pc.fill_null(number, "")
+    return pc.if_else(
+        pc.is_null(vectors), None, pc.binary_join_element_wise(storage, path, suffix, "")
+    )
+
+
+def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
+    """Return one string per logical file: its decoded path, and for a vector NUL and its id.
+
+    Args:
+        paths: decoded paths.
+        vectors: deletion vector descriptors, null for none.
+
+    """
+    # Obeys ADD-012 REM-013.
+    if vectors.null_count == len(vectors):
+        return paths
+    joined = pc.binary_join_element_wise(paths, _vector_ids(vectors), "\0")
+    return pc.coalesce(joined, paths)

@@ -21,8 +21,7 @@ from reference_impl.log.commits import Commit
 from reference_impl.log.file_lines import from_lines
 from reference_impl.model.file_actions import FILE_ACTIONS
 from reference_impl.model.wire import Place
-from reference_impl.snapshot.keys import logical_keys
-from reference_impl.snapshot.paths import Paths, PathSet
+from reference_impl.snapshot.paths import Paths, PathSet, logical_keys
 from reference_impl.storage.threads import in_order
 
 __all__ = ["CommittedFiles", "Reconciled", "reconcile"]

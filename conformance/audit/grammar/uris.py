@@ -35,7 +35,7 @@ def decode_path(path: str) -> str:
 
 
 def lenient_path(path: str) -> str:
-    """Do the same for keys and messages, with backslashes for what is not UTF-8."""
+    """Return the path that a URI spells, for keys and messages: escaped where it is not UTF-8."""
     return _bytes(path).decode(errors="backslashreplace")
 
 
