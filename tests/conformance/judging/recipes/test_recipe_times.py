@@ -70,7 +70,7 @@ def test_a_file_with_another_vector_has_its_own_time_or_a_new_one(tmp_path: Path
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, None])
-def test_a_removal_tells_when_it_happened(tmp_path: Path, wrong: str | None) -> None:
+def test_a_removal_says_when_it_happened(tmp_path: Path, wrong: str | None) -> None:
     stamp = None if wrong is None else WRONG[wrong](_now())
     body = {"path": "a", "dataChange": True, "deletionTimestamp": stamp}
     assert _found(tmp_path, {"remove": body}, {}) == ["FA-005"]
