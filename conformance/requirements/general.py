@@ -54,10 +54,10 @@ def general_rows(
     for name in names:
         general = [row for row, parts in _PARTS.items() if name in parts]
         feature = FEATURES.get(registry[name].feature)
-        brought = 0 if feature is None else feature.legacy_writer
+        since = 0 if feature is None else feature.legacy_writer
         legacy = writer if writer in _BRINGS and registry[name].level == "MUST" else None
-        if legacy is not None and 0 < brought <= legacy:
-            general += [_BRINGS[brought], *([_LOWER] if brought < legacy else [])]
+        if legacy is not None and 0 < since <= legacy:
+            general += [_BRINGS[since], *([_LOWER] if since < legacy else [])]
         for row in general:
             if row not in names and registry[row].holds_in(revision):
                 yield row, name

@@ -127,27 +127,27 @@ def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iter
 
 def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[_Fault]:
     """Look for what people said of columns, at any depth: metadata that are not the protocol's."""
-    held = dict(_told(from_json(json.loads(snapshot.metadata.schema_string))))
-    for name, metadata in _told(oracle.schema):
+    held = dict(_metadata(from_json(json.loads(snapshot.metadata.schema_string))))
+    for name, metadata in _metadata(oracle.schema):
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
             if lost and not key.startswith(_PROTOCOL) and key != _DEFAULT:
                 yield "SCH-037", f"column {name} lost its {key!r}"
 
 
-def _told(of: DataType, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _metadata(of: DataType, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the path of each field, and its metadata."""
     match of:
         case Struct(fields):
             for each in fields:
                 name = f"{path}.{each.name}" if path else each.name
                 yield name, each.metadata
-                yield from _told(each.type, name)
+                yield from _metadata(each.type, name)
         case Array(element):
-            yield from _told(element, f"{path}.element")
+            yield from _metadata(element, f"{path}.element")
         case Map(key, value):
-            yield from _told(key, f"{path}.key")
-            yield from _told(value, f"{path}.value")
+            yield from _metadata(key, f"{path}.key")
+            yield from _metadata(value, f"{path}.value")
 
 
 def _settings(

@@ -138,7 +138,7 @@ class Traces:
             .changes(former.version + 1, now.version)
             .drop_columns(["_commit_version", "_commit_timestamp"])
         )
-        told, kinds = seen, [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
+        given, kinds = seen, [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
         seen = seen.drop_columns([_KIND]).append_column(_KIND, pa.array(kinds, pa.string()))
         schema = oracle.schema.with_fields(Field(_KIND, type_of("string")))
         wanted = [
@@ -150,13 +150,13 @@ class Traces:
             rows, seen = _net(rows), _net(seen)
         found = compare_rows(rows, seen)
         if found is None:
-            return _mistold(oracle, told, schema)
+            return _misnamed(oracle, given, schema)
         lost, copied = moved_rows(rows, seen) if found.reason == "rows" else (1, 0)
-        copies = copied and not lost and self._changes_told(former.version + 1, now.version)
+        copies = copied and not lost and self._names_changes(former.version + 1, now.version)
         broken = "CDC-001" if copies else "CDC-012"
         return broken, f"the change feed: {found.summary}"
 
-    def _changes_told(self, first: int, last: int) -> bool:
+    def _names_changes(self, first: int, last: int) -> bool:
         """Say whether the versions name change data files."""
         storage = LocalStorage(self.table)
         paths = [f"{LOG_DIR}/{commit_name(version)}" for version in range(first, last + 1)]
@@ -210,17 +210,17 @@ class Traces:
         return None
 
 
-def _mistold(oracle: Version, told: pa.Table, schema: Struct) -> Fault | None:
-    """Find rows that are told as updated, and were inserted or deleted."""
+def _misnamed(oracle: Version, given: pa.Table, schema: Struct) -> Fault | None:
+    """Find rows that are called updated, and were inserted or deleted."""
     for kind in _PLAIN:
         wanted = [
             {**each.values, _KIND: kind} for each in oracle.changes if each.change_type == kind
         ]
-        seen = told.filter(pc.equal(told.column(_KIND), kind))
+        seen = given.filter(pc.equal(given.column(_KIND), kind))
         rows = arrow_table(_nullable(schema), wanted).select(seen.column_names)
         _, others = moved_rows(rows, seen)
         if others:
-            return "CDC-012", f"the change feed: {others} rows are told as {kind}, and were not"
+            return "CDC-012", f"the change feed: {others} rows are called {kind}, and were not"
     return None
 
 

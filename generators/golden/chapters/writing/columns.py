@@ -128,7 +128,7 @@ _INNER: Final = struct(
 
 @SCHEMA.case(
     "write-add-column-beside-nested",
-    "What is told of columns within others stays when a column is added",
+    "What is said of columns within others stays when a column is added",
     "SCH-037",
 )
 def _beside_nested(case: CaseWriter) -> None:

@@ -145,7 +145,7 @@ def _compacted_vectors(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 5, "long")).publish(case)
 
 
-def _told(case: CaseWriter) -> None:
+def _described(case: CaseWriter) -> None:
     """Give the table a name and a description, and its files tags and a clustering provider."""
     for path in sorted((case.delta / LOG_DIRECTORY).glob("*.json")):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -159,24 +159,24 @@ def _told(case: CaseWriter) -> None:
 
 @COMPACTION.case(
     "write-compaction-given",
-    "A log compaction repeats what another writer told of files",
+    "A log compaction repeats what another writer said of files",
     "COMP-004",
 )
 def _compacted_given(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).append(_pairs(4)).given()
     recipe.keep("compact_log", version=False, start=1, end=3).append(_pairs(5)).publish(case)
-    _told(case)
+    _described(case)
 
 
 @CHECKPOINTS.case(
-    "write-checkpoint-told",
-    "A checkpoint repeats what another writer told of table and files",
+    "write-checkpoint-named",
+    "A checkpoint repeats what another writer said of table and files",
     "CKPT-005 CKC-003 CKC-004",
 )
 def _checkpointed_given(case: CaseWriter) -> None:
     recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
     recipe.checkpoint().append(_pairs(4)).checkpoint().publish(case)
-    _told(case)
+    _described(case)
 
 
 @WIDENING.case(

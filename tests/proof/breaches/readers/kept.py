@@ -1,4 +1,4 @@
-"""Wrong readers of what is told again, or is gone."""
+"""Wrong readers of what is said again, or is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong writers that lose what they had to keep, or tell it wrong: summaries, columns, times."""
+"""Wrong writers that lose what they had to keep, or say it wrong: summaries, columns, times."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from generators.materialise.data.deletion_vectors import decode_uuid_name, vecto
 
 _RULES = ("delta.invariants", "delta.generationExpression", "delta.identity")
 _COMPACTED = "log-compaction-files/write-compaction-*"
-_TOLD = "checkpoints/write-checkpoint-told/*"
+_NAMED = "checkpoints/write-checkpoint-named/*"
 
 
 def during(operation: str, *edits: Edit) -> How:
@@ -125,7 +125,7 @@ def _kinds(names: Mapping[str, str]) -> Edit:
 
 
 def _copying(table: pa.Table) -> pa.Table:
-    """Tell a row that stayed as it was, as inserted."""
+    """Report a row that stayed as it was, as inserted."""
     at = table.column_names.index("_change_type")
     copy = table.slice(0, 1).set_column(at, table.field(at), pa.array(["insert"]))
     return pa.concat_tables([table, copy])
@@ -248,7 +248,7 @@ ROWS = (
             "CKC-003",
             "actions",
             leaving(dropping("metaData", name, where=CHECKPOINTS)),
-            _TOLD,
+            _NAMED,
         )
         for name in ("name", "description")
     ),
@@ -257,18 +257,18 @@ ROWS = (
         "CKPT-005",
         "actions",
         leaving(dropping("add", "tags", where=CHECKPOINTS)),
-        _TOLD,
+        _NAMED,
     ),
     # Times.
     writer(
-        "tells-creation-in-seconds",
+        "reports-creation-in-seconds",
         "ADD-007",
         "actions",
         leaving(setting("add", "modificationTime", _seconds, COMMIT)),
         "add-file-and-remove-file/write-*",
     ),
     writer(
-        "tells-sidecars-in-seconds",
+        "reports-sidecars-in-seconds",
         "SCA-006",
         "actions",
         leaving(setting("sidecar", "modificationTime", _seconds)),
@@ -276,14 +276,14 @@ ROWS = (
     ),
     # The change feed.
     writer(
-        "tells-inserts-as-updates",
+        "reports-inserts-as-updates",
         "CDC-012",
         "files",
         leaving(_kinds({"insert": "update_postimage"})),
         "change-data-files/write-merge*",
     ),
     writer(
-        "tells-deletes-as-updates",
+        "reports-deletes-as-updates",
         "CDC-012",
         "files",
         leaving(_kinds({"delete": "update_preimage"})),
@@ -333,7 +333,7 @@ ROWS = (
         "identity-columns/write-add-column/*",
     ),
     writer(
-        "loses-what-is-told-within-columns",
+        "loses-what-is-said-within-columns",
         "SCH-037",
         "actions",
         during("add_columns", schema(_inner_untold)),
