@@ -96,6 +96,22 @@ def _inline_case(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "inline-without-padding",
+    "A vector inside the log may fill its last word",
+    "DVDESC-004 DVDESC-005 DVDESC-009",
+)
+def _inline_whole(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(10))
+    table.create(add(file))
+    vector = _inline(table, [0, 3])
+    if vector["sizeInBytes"] % 4:
+        raise ValueError("the vector has padding")
+    table.commit(*with_vector(file, vector), operation="DELETE")
+    publish(case, table)
+
+
+@VECTORS.case(
     "null-of-deleted-row",
     "A null in a deleted row breaks no rule of its column",
     "DVDESC-020 SCH-025",
