@@ -444,6 +444,7 @@ def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
             refuse_bomb(file.metadata, source.size())
             for batch in bounded(source, file, names, use_threads=True):
                 budget().check_time()
+                batch.validate(full=True)  # Parquet says of any bytes that they are text
                 small, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)
                 yield Lines(small, (), rows)
                 start += len(batch)
