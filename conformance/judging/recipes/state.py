@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from conformance.base.outcomes import Hazard, Outcome, Verdict
-from generators.oracle.delta_schema import Array, DataType, Map, Struct, from_json
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
@@ -127,27 +126,28 @@ def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iter
 
 def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[_Fault]:
     """Look for what people said of columns, at any depth: metadata that are not the protocol's."""
-    held = dict(_metadata(from_json(json.loads(snapshot.metadata.schema_string))))
-    for name, metadata in _metadata(oracle.schema):
+    held = dict(_metadata(json.loads(snapshot.metadata.schema_string)))
+    for name, metadata in _metadata(oracle.schema.to_json()):
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
             if lost and not key.startswith(_PROTOCOL) and key != _DEFAULT:
                 yield "SCH-037", f"column {name} lost its {key!r}"
 
 
-def _metadata(of: DataType, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the path of each field, and its metadata."""
-    match of:
-        case Struct(fields):
-            for each in fields:
-                name = f"{path}.{each.name}" if path else each.name
-                yield name, each.metadata
-                yield from _metadata(each.type, name)
-        case Array(element):
-            yield from _metadata(element, f"{path}.element")
-        case Map(key, value):
-            yield from _metadata(key, f"{path}.key")
-            yield from _metadata(value, f"{path}.value")
+_INNER: Final = {"elementType": "element", "keyType": "key", "valueType": "value"}
+
+
+def _metadata(of: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the path of each field of a schema's JSON, and its metadata.
+
+    What a writer leaves may lack what the schema of the text has, which the audit reports.
+    """
+    for each in of.get("fields", ()) if isinstance(of, Mapping) else ():
+        name = f"{path}.{each['name']}" if path else each["name"]
+        yield name, each.get("metadata") or {}
+        yield from _metadata(each["type"], name)
+    for key, inner in _INNER.items() if isinstance(of, Mapping) else ():
+        yield from _metadata(of.get(key), f"{path}.{inner}")
 
 
 def _settings(

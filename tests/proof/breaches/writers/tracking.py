@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,9 +62,11 @@ def _taken_over(root: Path, fresh: frozenset[str]) -> None:
         for path, body in live.items():
             if body.get("clusteringProvider") not in (None, own):
                 (root / f"own-{path}").write_bytes((root / path).read_bytes())
-                gone = {"path": path, "deletionTimestamp": 1, "dataChange": False}
+                now = time.time_ns() // 1_000_000
+                gone = {"path": path, "deletionTimestamp": now, "dataChange": False}
                 taken = {"path": f"own-{path}", "clusteringProvider": own, "dataChange": False}
-                actions = [*actions, {"remove": gone}, {"add": {**body, **taken}}]
+                added = {**body, **taken, "modificationTime": now}
+                actions = [*actions, {"remove": gone}, {"add": added}]
         return actions
 
     lines(change, COMMIT)(root, fresh)
