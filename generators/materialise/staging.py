@@ -23,6 +23,7 @@ from generators.materialise.data.deletion_vectors import (
     write_vector_file,
 )
 from generators.materialise.data.partition_values import hive_directory, serialize
+from generators.materialise.data.statistics import under_vector
 from generators.materialise.log import bodies
 from generators.materialise.log.files import json_text
 from generators.materialise.log.protocols import Protocol
@@ -374,10 +375,7 @@ class FileStage(ABC):
         add = {**file.add, "deletionVector": descriptor, "dataChange": True}
         add["modificationTime"] = self.next_time()
         if "stats" in add:
-            stats = add["stats"]
-            if '"tightBounds"' not in stats:
-                head, rest = stats.split(",", 1)
-                add["stats"] = f'{head},"tightBounds":false,{rest}'
+            add["stats"] = under_vector(add["stats"])
         self.files[file_key(add)] = LiveFile(add, file.identities, gone)
         return add
 

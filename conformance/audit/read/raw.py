@@ -35,6 +35,7 @@ __all__ = [
     "Line",
     "Lines",
     "batch_lines",
+    "is_list",
     "json_lines",
     "parquet_parts",
     "parse_json",
@@ -363,6 +364,21 @@ def read_document(storage: Storage, path: str) -> Document | None:
         return Document(None, fault=f"cannot be read: {error}")
 
 
+def is_list(of: pa.DataType) -> bool:
+    """Say whether Arrow reads a Parquet list as this type; libraries keep kinds of their own."""
+    kinds = pa.types
+    return any(
+        test(of)
+        for test in (
+            kinds.is_list,
+            kinds.is_large_list,
+            kinds.is_fixed_size_list,
+            kinds.is_list_view,
+            kinds.is_large_list_view,
+        )
+    )
+
+
 def _plain(value: Any, of: pa.DataType) -> Any:
     """Turn a Python value of an Arrow column into JSON's kinds: maps become objects."""
     if value is None or isinstance(value, bool | int | float | str):
@@ -372,7 +388,7 @@ def _plain(value: Any, of: pa.DataType) -> Any:
                 for i in range(of.num_fields)}  # fmt: skip
     if pa.types.is_map(of):
         return {str(key): _plain(item, of.item_type) for key, item in value}
-    if pa.types.is_list(of) or pa.types.is_large_list(of):
+    if is_list(of):
         return [_plain(item, of.value_type) for item in value]
     return value.hex() if isinstance(value, bytes) else str(value)
 

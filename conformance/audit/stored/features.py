@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as at
 
 from conformance.audit.read.layout import Layout
+from conformance.audit.read.raw import is_list
 
 __all__ = ["not_shredded", "of_iceberg"]
 
@@ -60,7 +61,7 @@ def _numbered(
 
 
 def _parts(stored: pa.DataType) -> Iterator[tuple[str, str, pa.Field]]:
-    if at.is_list(stored) or at.is_large_list(stored):
+    if is_list(stored):
         yield "element", "elementType", stored.value_field
     elif at.is_map(stored):
         yield "key", "keyType", stored.key_field

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.types as at
 
 from conformance.audit.read.layout import Layout
+from conformance.audit.read.raw import is_list
 
 __all__ = ["Place", "field_id", "places_of"]
 
@@ -167,7 +168,7 @@ class _PlaceFinder:
         kind = declared.get("type") if isinstance(declared, Mapping) else None
         if kind == "struct" and at.is_struct(stored):
             yield from self.fields(declared.get("fields"), list(stored), path)
-        elif kind == "array" and _is_list(stored):
+        elif kind == "array" and is_list(stored):
             yield self._part("element", path, declared, enclosing, stored.value_field)
         elif kind == "map" and at.is_map(stored):
             yield self._part("key", path, declared, enclosing, stored.key_field)
@@ -195,7 +196,3 @@ _FLAGS: Final[Mapping[str, tuple[str | None, str]]] = {
     "value": ("valueContainsNull", "SCH-035"),
 }
 """The flag that forbids nulls in a part, and its requirement."""
-
-
-def _is_list(stored: pa.DataType) -> bool:
-    return bool(at.is_list(stored) or at.is_large_list(stored))

@@ -14,6 +14,7 @@ import pyarrow.types as at
 from conformance.audit.findings import Severity
 from conformance.audit.grammar.types import decimal_of, is_primitive, widens
 from conformance.audit.read.layout import Layout
+from conformance.audit.read.raw import is_list
 from conformance.audit.stored.places import Place
 
 __all__ = ["Unfit", "type_name", "unfit"]
@@ -155,9 +156,9 @@ def _nested(kind: str, of: pa.DataType) -> bool:
         case "struct":
             return bool(at.is_struct(of))
         case "array":
-            return bool(at.is_list(of) or at.is_large_list(of) or at.is_list_view(of))
+            return is_list(of)
         case _:
-            return bool(at.is_map(of) or at.is_list(of))
+            return bool(at.is_map(of) or is_list(of))
 
 
 def _variant(of: pa.DataType) -> bool:

@@ -22,6 +22,7 @@ from generators.materialise.data.partition_values import (
     hive_directory,
     stored_value,
 )
+from generators.materialise.data.statistics import under_vector
 from generators.materialise.log import bodies
 from generators.materialise.log.files import Action, json_text, write_commit
 from generators.materialise.log.state import LogState, dv_unique_id
@@ -98,8 +99,16 @@ class DataFile:
 
 
 def add(file: DataFile, **changes: Any) -> dict[str, Any]:
-    """Return the ``add`` action of a file; ``None`` writes null, ``...`` drops a key."""
-    return {"add": _changed(dict(file.body), changes)}
+    """Return the ``add`` action of a file; ``None`` writes null, ``...`` drops a key.
+
+    Statistics are of the whole file: under a vector their bounds are not tight, unless a change
+    says what they are.
+    """
+    body = _changed(dict(file.body), changes)
+    vector = isinstance(body.get("deletionVector"), Mapping)
+    if vector and body.get("stats") and "stats" not in changes:
+        body["stats"] = under_vector(body["stats"])
+    return {"add": body}
 
 
 def remove(file: DataFile, **changes: Any) -> dict[str, Any]:

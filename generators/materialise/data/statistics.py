@@ -17,7 +17,7 @@ from typing import Any, Final
 from generators.materialise.data.arrow_rows import Row
 from generators.oracle.delta_schema import Decimal, Field, Primitive, Struct
 
-__all__ = ["STRING_PREFIX", "dump_statistics", "file_statistics"]
+__all__ = ["STRING_PREFIX", "dump_statistics", "file_statistics", "under_vector"]
 
 STRING_PREFIX: Final = 32
 """Code points of a string that a bound keeps."""
@@ -151,3 +151,11 @@ def dump_statistics(statistics: Any) -> str:
             return "{" + inner + "}"
         case _:
             return json.dumps(statistics, ensure_ascii=False)
+
+
+def under_vector(stats: str) -> str:
+    """Return the statistics of a whole file for one with a vector: bounds are no longer tight."""
+    first, comma, rest = stats.partition(",")
+    if not comma or '"tightBounds"' in stats:
+        return stats
+    return f'{first},"tightBounds":false,{rest}'

@@ -390,7 +390,8 @@ def _remove_without_values(case: CaseWriter) -> None:
 )
 def _remove_with_vector(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
-    table = feed_table(case, protocol=protocol)
+    properties = {**FEED, "delta.enableDeletionVectors": "true"}
+    table = feed_table(case, protocol=protocol, properties=properties)
     file = table.file(pairs(0, 4))
     vector = store(table, [0, 1])[0]
     table.create(add(file, deletionVector=vector))

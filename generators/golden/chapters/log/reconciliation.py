@@ -10,7 +10,15 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish
-from generators.golden.cases.table import DataFile, GoldenTable, add, domain, remove, txn
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    remove,
+    txn,
+)
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits, json_text
 from generators.oracle.delta_schema import field, struct
@@ -146,7 +154,7 @@ def _many(case: CaseWriter) -> None:
     "REC-006 REC-018 REC-008",
 )
 def _in_turns(case: CaseWriter) -> None:
-    table = _table(case)
+    table = _table(case, protocol=feature_protocol([], ["domainMetadata"]))
     files = [table.file([{"id": number, "name": "x"}]) for number in range(16)]
     old, new = files[:8], files[8:]
     table.create(*(add(file) for file in old))

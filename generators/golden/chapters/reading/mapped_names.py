@@ -64,8 +64,15 @@ def _turned(columns: Struct) -> Struct:
     return turned(columns)
 
 
-def _table(case: CaseWriter, mode: str, columns: Struct, **options: Any) -> GoldenTable:
+def _table(
+    case: CaseWriter,
+    mode: str,
+    columns: Struct,
+    more: Mapping[str, str] | None = None,
+    **options: Any,
+) -> GoldenTable:
     properties = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "20"}
+    properties |= more or {}
     return GoldenTable(
         case.delta,
         _turned(columns),
@@ -95,7 +102,9 @@ _FLAT_PROBES: Mapping[str, Filter] = {
 
 
 def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
-    table = _table(case, mode, _FLAT, partition_columns=("p", "q"))
+    structs = {"delta.checkpoint.writeStatsAsStruct": "true"}
+    more = {**structs, "delta.checkpoint.writeStatsAsJson": "false"} if parsed else {}
+    table = _table(case, mode, _FLAT, more, partition_columns=("p", "q"))
     table.create()
     for number, (p, q) in enumerate((("left", "right"), ("right", "left"), (None, "left"))):
         rows: list[dict[str, Any]] = [

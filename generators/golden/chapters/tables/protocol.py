@@ -13,6 +13,7 @@ from generators.golden.cases.publish import describe, earlier_spec, publish, ref
 from generators.golden.cases.table import (
     GoldenTable,
     add,
+    domain,
     feature_protocol,
     legacy_protocol,
     remove,
@@ -53,7 +54,12 @@ def _define_legacy() -> None:
 
 def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
     table = _table(case, protocol=protocol)
-    table.create(add(table.file(_ROWS)))
+    if "rowTracking" in protocol.get("writerFeatures", ()):
+        file = table.file(_ROWS, baseRowId=0, defaultRowCommitVersion=0)
+        mark = domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{len(_ROWS) - 1}}}')
+        table.create(add(file), mark)
+    else:
+        table.create(add(table.file(_ROWS)))
     publish(case, table)
 
 

@@ -284,7 +284,7 @@ def _compaction(case: CaseWriter) -> None:
 def _supported(case: CaseWriter) -> None:
     tracked = _Tracked(case, properties={})
     table = tracked.table
-    table.create(add(table.file(_numbered(0, 2))))
+    table.create(add(tracked.file(_numbered(0, 2))), tracked.mark())
     table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
     publish(case, table)
 

@@ -116,8 +116,12 @@ def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) ->
         protocol=protocol,
         properties=feature.properties,
     )
-    table.create(add(table.file(_ROWS)))
-    table.commit(add(table.file([{"c": 6, "name": "x"}])))
+    generated = feature.name == "generatedColumns"
+    for number, rows in enumerate((_ROWS, [{"c": 6, "name": "x"}])):
+        if generated:
+            rows = [{**row, "name": str(row["c"])} for row in rows]  # noqa: PLW2901  computed
+        commit = table.commit if number else table.create
+        commit(add(table.file(rows)))
     publish(case, table)
 
 

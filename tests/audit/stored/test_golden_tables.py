@@ -1,0 +1,75 @@
+"""A golden table that is to be read breaks no writer's clause, but where it is made for that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from conformance.audit import audit
+from generators.spec_files import spec_files
+
+CORPUS = Path(__file__).resolve().parents[3] / "golden-tables"
+CHAPTERS = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
+
+_FOREIGN: Final = "files that are none of the log's lie in its folder"
+_BY_NAME: Final = "readers by name look at no ids of files"
+_RECIPE: Final = "the recipe judges what a writer leaves; of this table the rows alone are asked"
+BROKEN: Final[dict[str, tuple[set[str], str]]] = {
+    "add-cdc-file/actions-ignored-by-reads": (
+        {"CDC-012"},
+        "its change files tell of other rows, which a read of the table must not show",
+    ),
+    "checkpoint-schema/write-both-statistics": ({"CKC-015", "CKC-021"}, _RECIPE),
+    "checkpoints/foreign-names": ({"CKPT-019", "CKPT-023", "CKPT-024"}, _FOREIGN),
+    "column-mapping/name-mode-nested-wrong-ids": ({"CM-015"}, _BY_NAME),
+    "column-mapping/name-mode-without-ids": ({"CM-015"}, _BY_NAME),
+    "column-mapping/name-mode-wrong-ids": ({"CM-015"}, _BY_NAME),
+    "deletion-vectors/remove-without-vector": (
+        {"REM-014"},
+        "a remove without the vector names another logical file, and removes nothing",
+    ),
+    "delta-log-entries/foreign-files": ({"LOG-001", "LOG-002"}, _FOREIGN),
+    "iceberg-compatibility-v1/write-changes": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-enable-later": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-replace-alike": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-replace-partitions": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v2/active": ({"ICE2-006"}, "readers look at no ids of parts"),
+    "iceberg-compatibility-v2/write-changes": ({"ICE2-015"}, _RECIPE),
+    "iceberg-compatibility-v2/write-enable-later": ({"ICE2-015"}, _RECIPE),
+    "iceberg-compatibility-v2/write-nested": ({"ICE2-006"}, _RECIPE),
+    "iceberg-compatibility-v2/write-replace-alike": ({"ICE2-015"}, _RECIPE),
+    "iceberg-compatibility-v2/write-replace-partitions": ({"ICE2-015"}, _RECIPE),
+    "v2-checkpoint-feature/tags-ignored": ({"CKM-007"}, "readers know no tags"),
+}
+"""Tables that break clauses of writers on purpose: which, and why they are read all the same."""
+
+
+def _is_to_be_read(case: Path) -> bool:
+    """Say whether every question has one answer, and none is a refusal; a recipe is no question."""
+    specs = [json.loads(path.read_bytes()) for path in spec_files(case)]
+    asked = [spec for spec in specs if spec["type"] != "write"]
+    return all("expected" in spec for spec in asked)
+
+
+def _has_places(case: Path) -> bool:
+    """Say whether the log names places that are filled in when the table is laid out."""
+    return any(b"{{" in path.read_bytes() for path in (case / "delta").rglob("*.json"))
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_table_that_is_to_be_read_breaks_what_it_is_made_to_break(chapter: str) -> None:
+    for case in sorted((CORPUS / chapter).iterdir()):
+        if not _is_to_be_read(case) or _has_places(case):
+            continue
+        found = {
+            each.requirement for each in audit(str(case / "delta")) if each.severity == "error"
+        }
+        name = f"{chapter}/{case.name}"
+        assert found == BROKEN.get(name, (set(), ""))[0], name
+
+
+def test_every_table_that_breaks_a_clause_is_there() -> None:
+    assert [name for name in BROKEN if not (CORPUS / name).is_dir()] == []
