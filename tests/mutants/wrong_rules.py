@@ -156,7 +156,7 @@ def _shuffled(right: Any) -> Any:
 PAST_THE_CATALOG = (
     ("snapshot.snapshot:check_readable", gives(None)),
     ("write.files.target:check_writable", gives(None)),
-    ("table:check_writable", gives(None)),
+    ("model.protocol:check_writable", gives(None)),
     ("write.upkeep.vacuum:check_writable", gives(None)),
     ("write.upkeep.cleanup:check_writable", gives(None)),
 )

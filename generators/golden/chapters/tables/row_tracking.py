@@ -16,6 +16,7 @@ from generators.golden.cases.table import (
     add,
     domain,
     feature_protocol,
+    legacy_protocol,
     remove,
 )
 from generators.golden.chapters.files.deletion_vectors import store
@@ -282,9 +283,12 @@ def _compaction(case: CaseWriter) -> None:
     "supported-not-enabled", "A table that only supports tracking reads normally", "RT-001 RT-003"
 )
 def _supported(case: CaseWriter) -> None:
-    tracked = _Tracked(case, properties={})
+    tracked = _Tracked(case, properties={}, protocol=legacy_protocol(1, 2))
     table = tracked.table
-    table.create(add(tracked.file(_numbered(0, 2))), tracked.mark())
+    # What was there before rows could be tracked has no ids.
+    table.create(add(table.file(_numbered(0, 2))))
+    table.protocol = _PROTOCOL
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
     publish(case, table)
 

@@ -525,7 +525,7 @@ def _drop_mapping(case: CaseWriter) -> None:
         contested=[
             ("removed", "upstream, Spark: nothing of the feature is left", None),
             ("kept", "text of 2025: a feature is never removed", refused),
-            ("in the way", "upstream: files know the column by another name", blocked),
+            ("in-the-way", "upstream: files know the column by another name", blocked),
         ],
     )
 

@@ -68,7 +68,7 @@ def test_a_file_with_another_vector_has_its_own_time_or_a_new_one(tmp_path: Path
     assert _found(tmp_path, _add(_now() // 1000), held, there) == ["ADD-007"]
 
 
-def test_a_removal_tells_when_it_happened(tmp_path: Path) -> None:
+def test_a_removal_says_when_it_happened(tmp_path: Path) -> None:
     body = {"path": "a", "dataChange": True}
     for stamp in (None, *(wrong(_now()) for wrong in _WRONG.values())):
         assert _found(tmp_path, {"remove": {**body, "deletionTimestamp": stamp}}, {}) == ["FA-005"]
