@@ -39,9 +39,9 @@ from generators.golden.chapters.tables import (
     variants,
 )
 from generators.golden.chapters.writing import columns as writing_columns
+from generators.golden.chapters.writing import dropped_features, lasting
 from generators.golden.chapters.writing import expressions as writing_expressions
 from generators.golden.chapters.writing import features as writing_features
-from generators.golden.chapters.writing import lasting
 from generators.golden.chapters.writing import layouts as writing_layouts
 from generators.golden.chapters.writing import operations as writing_operations
 from generators.golden.chapters.writing import rows as writing
@@ -81,6 +81,7 @@ _MODULES = (
     *reading.MODULES,
     writing,
     writing_columns,
+    dropped_features,
     writing_expressions,
     writing_features,
     writing_layouts,
