@@ -97,6 +97,24 @@ def test_junk_in_any_field_of_a_commit_is_survived(version: int, lake: Any) -> N
             assert isinstance(audit(str(root), data=number % 4 == 3), list)
 
 
+def test_junk_in_any_field_of_a_commit_with_changes_is_survived(lake: Any) -> None:
+    """Change files are read beside data files: each is opened by what its action says."""
+    lake.commit(lake.protocol(), lake.metadata(enableChangeDataFeed="true"))
+    lake.commit(lake.file("a.parquet"))
+    rows = pa.table({"id": [1, 2], "name": ["a", None], "_change_type": ["insert"] * 2})
+    body = lake.file("_change_data/c.parquet", rows)["add"]
+    lake.commit(lake.remove("a.parquet"), lake.file("b.parquet"), {"cdc": body})
+    path = lake.log / f"{2:020d}.json"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for number, line in enumerate(lines):
+        [(action, fields)] = line.items()
+        for name in fields:
+            for junk in JUNK:
+                changed = {action: {**fields, name: junk}}
+                path.write_text(lake.lines([*lines[:number], changed, *lines[number + 1 :]]))
+                assert isinstance(audit(str(lake.root)), list)
+
+
 @pytest.mark.parametrize("name", ["_last_checkpoint", f"{1:020d}.crc"])
 def test_junk_in_any_field_of_a_summary_is_survived(name: str, lake: Any) -> None:
     root = _table(lake)

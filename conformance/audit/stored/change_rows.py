@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final
 
 import pyarrow as pa
@@ -39,6 +40,9 @@ _FILES: Final = 50
 
 _ROWS: Final = 5_000
 """Rows of one file up to which they are compared."""
+
+_BYTES: Final = 16 << 20
+"""Bytes of the rows of one file up to which they are compared."""
 
 _KIND: Final = "_change_type"
 _SIGNS: Final = {"insert": -1, "update_postimage": -1, "delete": 1, "update_preimage": 1}
@@ -124,7 +128,7 @@ def unlike_changes(place: str, moved: Moved | None) -> Findings:
 
 
 def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file as text, with the kind of change where it has one.
+    """Yield the rows of a file as digests, with the kind of change where it has one.
 
     Raises:
         one of ``_UNREADABLE``: the file cannot be read, or its rows cannot be compared.
@@ -133,14 +137,18 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
     key, body = file_key(line.body), line.body
     if line.action == "remove" and key is not None:
         body = {**step.before.adds.get(key, {}), **body}
-    decoded = decode_path(body["path"])
-    with storage.open_input(decoded) as source:
+    path = body["path"]
+    if not isinstance(path, str):
+        raise ValueError("the path is no text, which is reported")  # noqa: TRY004  caught above
+    with storage.open_input(decode_path(path)) as source:
         file = open_parquet(source, coerce_int96_timestamp_unit="us")
         names = file.schema_arrow.names
         count = file.metadata.num_rows
         if count > _ROWS or len(set(names)) < len(names):
             raise ValueError("the rows are too many to compare, or their names come twice")
         table = read_columns(file, source, None)
+    if table.nbytes > _BYTES:
+        raise ValueError("the rows are too large to compare")
     places = places_of(step.new, table.schema)
     if line.action == "cdc" and any(x.stored is None and x.declared != "void" for x in places):
         raise ValueError("the change file lacks a column, which is reported")
@@ -153,7 +161,8 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
     kept = [True] * count if mask is None else mask.to_pylist()
     for number, live in enumerate(kept):
         if live:
-            yield f"{parts}{[column[number] for column in columns]!r}", kinds[number]
+            row = f"{parts}{[column[number] for column in columns]!r}"
+            yield blake2b(row.encode(), digest_size=16).hexdigest(), kinds[number]
 
 
 def _column(table: pa.Table, place: Place, count: int) -> list[Any]:
