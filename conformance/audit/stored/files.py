@@ -6,6 +6,7 @@ Metadata and Data Files".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -242,14 +243,15 @@ def _held_columns(opened: _LiveFile) -> Findings:
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
     stats = statistics_of(opened.body) or {}
     judged = Judged(opened.path, stats, opened.vector)
+    named = Counter(schema.names)
     for place in places:
         yield from _ids(opened, place, numbered=numbered)
         yield from _absent(opened, place)
-        twins = schema.names.count(place.key) if layout.mode != "id" else 0
+        twins = named[place.key] if layout.mode != "id" else 0
         if twins > 1:
             message = f"the file has {twins} columns called {place.key}"
             yield finding("WCON-005", opened.path, message)
-        if place.stored is None or schema.names.count(place.stored.name) != 1:
+        if place.stored is None or named[place.stored.name] != 1:
             continue
         wrong = list(unfit(place, layout, int96=place.stored.name in int96))
         for requirement, message, severity in wrong:

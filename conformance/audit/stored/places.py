@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -84,6 +84,14 @@ def places_of(layout: Layout, schema: pa.Schema) -> tuple[Place, ...]:
     )
 
 
+def _positions(keys: Iterable[Hashable]) -> dict[Hashable, list[int]]:
+    """Return where each key stands: tables may have many thousand columns."""
+    found: dict[Hashable, list[int]] = {}
+    for position, key in enumerate(keys):
+        found.setdefault(key, []).append(position)
+    return found
+
+
 def _map(of: Any, key: str) -> Mapping[str, Any]:
     found = of.get(key) if isinstance(of, Mapping) else None
     return found if isinstance(found, Mapping) else {}
@@ -112,11 +120,18 @@ class _PlaceFinder:
             if isinstance(each, Mapping) and isinstance(each.get("name"), str)
         ]
         keys = [self._key(each) for each in known]
+        taken = {*keys}
+        by_name = _positions(each.name for each in stored)
+        by_id = _positions(map(field_id, stored)) if self.mode == "id" else {}
         for each, key in zip(known, keys, strict=True):
             metadata = _map(each, "metadata")
             given = metadata.get(_ID)
             number = given if type(given) is int and self.mode != "none" else None
-            found = self._find(stored, key, number)
+            if self.mode == "id":
+                positions = by_id.get(number, []) if number is not None else []
+            else:
+                positions = by_name.get(key, [])
+            found = stored[positions[0]] if len(positions) == 1 else None
             place = self._place(
                 ((*above, each["name"]), key),
                 each.get("type"),
@@ -125,22 +140,15 @@ class _PlaceFinder:
                 (metadata, ""),
                 found,
             )
-            strays = {each["name"]} - {*keys} if found is None or found.name != key else set()
+            strays = {each["name"]} - taken if found is None or found.name != key else set()
             if found is None and self.mode == "id":
                 strays.add(key)
-            stray = next((field for field in stored if field.name in strays), None)
-            yield place if stray is None else replace(place, stray=stray)
+            stray = min((by_name[name][0] for name in strays if name in by_name), default=None)
+            yield place if stray is None else replace(place, stray=stored[stray])
 
     def _key(self, declared: Mapping[str, Any]) -> str:
         name = _map(declared, "metadata").get(_NAME) if self.mode != "none" else None
         return str(name or declared["name"])
-
-    def _find(self, stored: Sequence[pa.Field], name: str, number: int | None) -> pa.Field | None:
-        if self.mode == "id":
-            found = [field for field in stored if number is not None and field_id(field) == number]
-        else:
-            found = [field for field in stored if field.name == name]
-        return found[0] if len(found) == 1 else None
 
     def _place(  # noqa: PLR0917, PLR0913  the parts of a place
         self,

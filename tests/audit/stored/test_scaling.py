@@ -13,6 +13,8 @@ import pytest
 
 from conformance.audit import audit
 from conformance.audit.columnar.keys import Store, _Dictionary
+from conformance.audit.stored import places
+from conformance.audit.stored.places import field_id
 from conformance.audit.summaries.checksums import _binned
 from reference_impl import Table
 from reference_impl.write.checkpoints.write import Style
@@ -94,3 +96,21 @@ def test_bins_are_exact() -> None:
         (0, 0),
     ]
     assert _binned([2**64], numbers[:0]) == [(0, 0)]
+
+
+def test_columns_are_found_without_a_look_at_all_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pa.table({f"c{n}": pa.array([n], pa.int64()) for n in range(300)})
+    table = Table(tmp_path / "t")
+    table.create(rows.schema, properties={"delta.columnMapping.mode": "id"})
+    table.append(rows)
+    looks = []
+
+    def counted(field: pa.Field) -> int | None:
+        looks.append(field.name)
+        return field_id(field)
+
+    monkeypatch.setattr(places, "field_id", counted)
+    assert audit(str(tmp_path / "t")) == []
+    assert 300 <= len(looks) < 3_000
