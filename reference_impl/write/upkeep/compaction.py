@@ -33,9 +33,8 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
     commits = list_log(storage, whole=True).commits
-    # A range beyond the log lacks at least one commit.
-    wanted = range(start, max(start, min(end, max(commits, default=start) + 1)) + 1)
-    missing = next((version for version in wanted if version not in commits), None)
+    # However long the range is, it ends with the first commit that it lacks.
+    missing = next((v for v in range(start, end + 1) if v not in commits), None)
     if missing is not None or end <= start:
         raise VersionNotFound(
             f"a compaction of {start} to {end} needs two commits at least, and every one of them",
