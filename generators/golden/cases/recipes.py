@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
@@ -49,7 +49,15 @@ from generators.oracle.operations import (
 )
 from generators.steps import recipe_step
 
-__all__ = ["Computed", "Recipe"]
+__all__ = ["PAIR", "Computed", "Recipe", "pairs"]
+
+PAIR: Final = Struct((Field("id", type_of("long")), Field("name", type_of("string"))))
+"""The columns of tables whose recipes are about something else."""
+
+
+def pairs(*numbers: int) -> list[dict[str, Any]]:
+    """Return a row of :data:`PAIR` for each number."""
+    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 @dataclass(slots=True)

@@ -68,6 +68,20 @@ def _replaced(
     ask_changes(case, table, "changes-1-2", 1, 2, changes, titles[1])
 
 
+def _more(case: CaseWriter, table: GoldenTable, old: DataFile, row: dict[str, Any]) -> None:
+    """Add a column to a table of one file, and put a row of it in the place of the file."""
+    table.create(add(old))
+    table.schema = table.schema.with_fields(field("more", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    _replaced(
+        case,
+        table,
+        (old, table.file([{**row, "more": 7}])),
+        [{**row, "more": None} for row in old.rows],
+        ("It is null in older changes, or refused", "A range with one schema is read"),
+    )
+
+
 @SCHEMAS.case(
     "column-added-in-range",
     "A range over an added column is contested",
@@ -76,18 +90,7 @@ def _replaced(
 )
 def _added(case: CaseWriter) -> None:
     table = feed_table(case)
-    old = table.file(pairs(0))
-    table.create(add(old))
-    table.schema = PAIR.with_fields(field("more", "integer"))
-    table.commit(table.metadata(), operation="ADD COLUMNS")
-    new = table.file([{"id": 10, "name": "n10", "more": 7}])
-    _replaced(
-        case,
-        table,
-        (old, new),
-        [{**row, "more": None} for row in old.rows],
-        ("It is null in older changes, or refused", "A range with one schema is read"),
-    )
+    _more(case, table, table.file(pairs(0)), {"id": 10, "name": "n10"})
 
 
 @SCHEMAS.case(
@@ -112,17 +115,7 @@ def _added_beside_nested(case: CaseWriter) -> None:
             {"id": 2, "s": None, "l": None, "m": {}},
         ]
     )
-    table.create(add(old))
-    table.schema = schema.with_fields(field("more", "integer"))
-    table.commit(table.metadata(), operation="ADD COLUMNS")
-    new = table.file([{"id": 3, "s": one, "l": [], "m": None, "more": 7}])
-    _replaced(
-        case,
-        table,
-        (old, new),
-        [{**row, "more": None} for row in old.rows],
-        ("It is null in older changes, or refused", "A range with one schema is read"),
-    )
+    _more(case, table, old, {"id": 3, "s": one, "l": [], "m": None})
 
 
 @SCHEMAS.case(

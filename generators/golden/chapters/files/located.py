@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ from generators.materialise.data.deletion_vectors import (
     write_vector_file,
 )
 from generators.materialise.log.checkpoints import write_v2
-from generators.materialise.log.files import write_commit
+from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
 
@@ -325,8 +324,7 @@ def _vacuum_vectors(case: CaseWriter) -> None:
     recipe.append(numbered(3, 10)).delete_by_vectors(is_in("id", [2, 4], "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
     recipe.publish(case)
-    log = case.delta / "_delta_log" / f"{3:020d}.json"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    lines = read_commit(case.delta, 3)
     [vector] = [each["add"]["deletionVector"] for each in lines if "add" in each]
     _, identity = decode_uuid_name(vector["pathOrInlineDv"])
     vector |= {"storageType": "p", "pathOrInlineDv": f"{_URI}/{vector_file_name(identity)}"}

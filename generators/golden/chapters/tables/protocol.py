@@ -13,12 +13,12 @@ from generators.golden.cases.publish import describe, earlier_spec, publish, ref
 from generators.golden.cases.table import (
     GoldenTable,
     add,
-    domain,
     feature_protocol,
     legacy_protocol,
     remove,
     txn,
 )
+from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
@@ -53,12 +53,12 @@ def _define_legacy() -> None:
 
 
 def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
-    table = _table(case, protocol=protocol)
     if "rowTracking" in protocol.get("writerFeatures", ()):
-        file = table.file(_ROWS, baseRowId=0, defaultRowCommitVersion=0)
-        mark = domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{len(_ROWS) - 1}}}')
-        table.create(add(file), mark)
+        tracked = Tracked(case, protocol=protocol, properties={})
+        table = tracked.table
+        table.create(add(tracked.file(_ROWS)), tracked.mark())
     else:
+        table = _table(case, protocol=protocol)
         table.create(add(table.file(_ROWS)))
     publish(case, table)
 

@@ -26,7 +26,7 @@ from generators.materialise.log.files import drop_commits
 from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import assign_column_mapping, field, struct
 
-__all__ = ["CHAPTERS"]
+__all__ = ["CHAPTERS", "Tracked"]
 
 TRACKING = Chapter("row-tracking", since="2025")
 
@@ -51,7 +51,7 @@ _TRACKED = struct(
 )
 
 
-class _Tracked:
+class Tracked:
     """A table with row tracking and what each of its files says of its rows' ids."""
 
     def __init__(self, case: CaseWriter, **options: Any) -> None:
@@ -129,7 +129,7 @@ def _numbered(start: int, count: int) -> list[dict[str, Any]]:
     "default-ids", "Without materialised ids a row's id is its position", "RT-024 RT-026 RT-005"
 )
 def _default(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
     table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
@@ -144,7 +144,7 @@ def _default(case: CaseWriter) -> None:
     "RT-026 RT-024 RT-030",
 )
 def _recommitted(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     file = tracked.file(_numbered(0, 3))
     table.create(add(file), tracked.mark())
@@ -156,7 +156,7 @@ def _recommitted(case: CaseWriter) -> None:
 
 @TRACKING.case("last-ids", "Row ids reach to the end of 64 bits", "RT-026 RT-024 RT-005")
 def _last(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     tracked.next_id = 2**63 - 3
     table = tracked.table
     table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
@@ -171,7 +171,7 @@ def _last(case: CaseWriter) -> None:
     "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043",
 )
 def _materialised(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 4))
     table.create(add(first), tracked.mark())
@@ -189,7 +189,7 @@ def _materialised(case: CaseWriter) -> None:
     "RT-022 RT-023 RT-026",
 )
 def _one_column(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 2))
     table.create(add(first), tracked.mark())
@@ -208,7 +208,7 @@ def _one_column(case: CaseWriter) -> None:
 def _vectors(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
-    tracked = _Tracked(case, protocol=protocol, properties=properties)
+    tracked = Tracked(case, protocol=protocol, properties=properties)
     table = tracked.table
     file = tracked.file(_numbered(0, 5))
     table.create(add(file), tracked.mark())
@@ -232,7 +232,7 @@ def _mapped(case: CaseWriter) -> None:
         "delta.columnMapping.mode": "name",
         "delta.columnMapping.maxColumnId": str(highest),
     }
-    tracked = _Tracked(case, protocol=protocol, properties={**_PROPERTIES, **mapping})
+    tracked = Tracked(case, protocol=protocol, properties={**_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema
     first = tracked.file(_numbered(0, 3))
@@ -247,7 +247,7 @@ def _mapped(case: CaseWriter) -> None:
     "ids-in-checkpoint", "A checkpoint keeps base ids and default versions", "RT-031 CKSCH-003"
 )
 def _checkpoint(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 3))
     table.create(add(first), tracked.mark())
@@ -263,7 +263,7 @@ def _checkpoint(case: CaseWriter) -> None:
     "ids-in-compaction", "A log compaction keeps base ids and default versions", "RT-031 COMP-012"
 )
 def _compaction(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 3))
     table.create(add(first), tracked.mark())
@@ -283,7 +283,7 @@ def _compaction(case: CaseWriter) -> None:
     "supported-not-enabled", "A table that only supports tracking reads normally", "RT-001 RT-003"
 )
 def _supported(case: CaseWriter) -> None:
-    tracked = _Tracked(case, properties={}, protocol=legacy_protocol(1, 2))
+    tracked = Tracked(case, properties={}, protocol=legacy_protocol(1, 2))
     table = tracked.table
     # What was there before rows could be tracked has no ids.
     table.create(add(table.file(_numbered(0, 2))))
@@ -297,7 +297,7 @@ def _supported(case: CaseWriter) -> None:
     "high-water-mark-spellings", "Both spellings of the high water mark read", "RT-034 RT-035"
 )
 def _spellings(case: CaseWriter) -> None:
-    tracked = _Tracked(case)
+    tracked = Tracked(case)
     table = tracked.table
     table.create(
         add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')

@@ -8,7 +8,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, struct
 from generators.oracle.operations import SetComment
@@ -27,16 +27,11 @@ FEATURES: Final = Chapter("table-features", since="2025")
 VERSIONS: Final = Chapter("version-requirements")
 TRACKING: Final = Chapter("row-tracking", since="2025")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _TOLD: Final = struct(
     field("id", "long", metadata={"comment": "the key"}),
     field("name", "string", metadata={"comment": "of a person", "scale": 7}),
 )
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 def _constraint(requirement: str) -> Refusal:
@@ -47,7 +42,7 @@ def _constraint(requirement: str) -> Refusal:
     "write-add-column", "Rows of before have null in a column that is added", "SCH-037 SCH-025"
 )
 def _add_column(case: CaseWriter) -> None:
-    recipe = Recipe(_TOLD).append(_pairs(1, 2))
+    recipe = Recipe(_TOLD).append(pairs(1, 2))
     recipe.add_column(field("n", "integer", metadata={"comment": "new"}))
     recipe.append([{"id": 3, "name": "x", "n": 3}]).append([{"id": 4, "name": "y", "n": None}])
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
@@ -55,26 +50,26 @@ def _add_column(case: CaseWriter) -> None:
 
 @SCHEMA.case("write-reorder", "Columns in another order are the same columns", "SCH-037")
 def _reorder(case: CaseWriter) -> None:
-    recipe = Recipe(_TOLD).append(_pairs(1, 2)).reorder_columns("name", "id").append(_pairs(3))
+    recipe = Recipe(_TOLD).append(pairs(1, 2)).reorder_columns("name", "id").append(pairs(3))
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
 @SCHEMA.case("write-comment", "A comment is set, and other metadata of columns stay", "SCH-037")
 def _comment(case: CaseWriter) -> None:
-    recipe = Recipe(_TOLD).append(_pairs(1)).do(SetComment("name", "of a customer"))
-    recipe.append(_pairs(2)).publish(case)
+    recipe = Recipe(_TOLD).append(pairs(1)).do(SetComment("name", "of a customer"))
+    recipe.append(pairs(2)).publish(case)
 
 
 @SCHEMA.case("write-add-taken-name", "A column whose name is taken is not added", "SCH-001")
 def _add_taken(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1)).add_existing_column_refused(field("NAME", "string"))
+    recipe = Recipe(PAIR).append(pairs(1)).add_existing_column_refused(field("NAME", "string"))
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-001"))
 
 
 @SCHEMA.case("write-nullable", "A column that had no nulls may be let have some", "SCH-025")
 def _nullable(case: CaseWriter) -> None:
     strict = struct(field("id", "long", nullable=False), field("name", "string"))
-    recipe = Recipe(strict).append(_pairs(1))
+    recipe = Recipe(strict).append(pairs(1))
     recipe.set_nullable("id", nullable=True)
     recipe.append([{"id": None, "name": "x"}]).publish(case)
 
@@ -83,7 +78,7 @@ def _nullable(case: CaseWriter) -> None:
     "write-not-null-refused", "A column with nulls is not declared to have none", "SCH-025"
 )
 def _not_null_refused(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append([{"id": None, "name": "x"}])
+    recipe = Recipe(PAIR).append([{"id": None, "name": "x"}])
     recipe.set_nullable("id", nullable=False)
     recipe.publish(case, refusal=_constraint("SCH-025"))
 
@@ -100,7 +95,7 @@ _STRICT: Final = struct(
     "SCH-025",
 )
 def _null_refused_later(case: CaseWriter) -> None:
-    recipe = Recipe(_STRICT).append(_pairs(1)).add_column(field("n", "integer"))
+    recipe = Recipe(_STRICT).append(pairs(1)).add_column(field("n", "integer"))
     recipe.do(SetComment("name", "of a customer")).set_properties({"team": "a"})
     recipe.append([{"id": 2, "name": "x", "n": 3}]).append([{"id": None, "name": "y", "n": 4}])
     recipe.publish(case, refusal=_constraint("SCH-025"))
@@ -139,8 +134,8 @@ def _beside_nested(case: CaseWriter) -> None:
 
 @METADATA.case("write-unset", "A property that is unset is gone, and others stay", "META-011")
 def _unset(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"team": "a", "purpose": "b"}).append(_pairs(1))
-    recipe.unset_properties("team").append(_pairs(2)).set_properties({"team": "c"}).publish(case)
+    recipe = Recipe(PAIR, (), {"team": "a", "purpose": "b"}).append(pairs(1))
+    recipe.unset_properties("team").append(pairs(2)).set_properties({"team": "c"}).publish(case)
 
 
 @MAPPING.case(
@@ -149,7 +144,7 @@ def _unset(case: CaseWriter) -> None:
     "CM-013 CM-014 CM-018 CM-019 CM-022 SCH-037",
 )
 def _columns(case: CaseWriter) -> None:
-    recipe = Recipe(_TOLD, (), _MAPPED, ("columnMapping",)).append(_pairs(1, 2))
+    recipe = Recipe(_TOLD, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}]).drop_column("label")
     recipe.append([{"id": 4}]).add_column(field("label", "string"))
     recipe.append([{"id": 5, "label": "again"}]).delete(compare("id", "=", 1, "long"))
@@ -163,7 +158,7 @@ def _columns(case: CaseWriter) -> None:
 )
 def _columns_kept(case: CaseWriter) -> None:
     properties = {**_MAPPED, "team": "a", "delta.dataSkippingNumIndexedCols": "2"}
-    recipe = Recipe(_TOLD, (), properties, ("columnMapping",)).append(_pairs(1, 2))
+    recipe = Recipe(_TOLD, (), properties, ("columnMapping",)).append(pairs(1, 2))
     recipe.add_column(field("extra", "long")).rename_column("name", "label")
     recipe.drop_column("extra").append([{"id": 3, "label": "c"}]).publish(case)
 
@@ -186,8 +181,8 @@ def _rename_partition(case: CaseWriter) -> None:
     "CM-011 CM-012 CM-013 CM-014",
 )
 def _turn_on(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).keep("enable_feature", feature="columnMapping")
-    recipe.set_properties(_MAPPED).append(_pairs(3)).rename_column("name", "label")
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
+    recipe.set_properties(_MAPPED).append(pairs(3)).rename_column("name", "label")
     recipe.append([{"id": 4, "label": "x"}]).publish(case)
 
 
@@ -197,19 +192,19 @@ def _turn_on(case: CaseWriter) -> None:
     "CM-010 WVER-004",
 )
 def _turn_on_legacy(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, protocol=Protocol(2, 5)).append(_pairs(1, 2)).given()
-    recipe.set_properties(_MAPPED).append(_pairs(3)).publish(case)
+    recipe = Recipe(PAIR, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
+    recipe.set_properties(_MAPPED).append(pairs(3)).publish(case)
 
 
 @MAPPING.case("write-own-ids", "Nobody sets the highest column id", "CM-021")
 def _own_ids(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1))
+    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1))
     recipe.set_properties({"delta.columnMapping.maxColumnId": "77"})
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
 
 
 def _unmapped(operation: str, case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1)).given()
+    recipe = Recipe(PAIR).append(pairs(1)).given()
     if operation == "rename":
         recipe.rename_column("name", "label")
     else:
@@ -306,8 +301,8 @@ _POSITIVE: Final[dict[str, Any]] = {"name": "positive", "expression": "id > 0"}
     since="2025",
 )
 def _add_constraint(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).keep("add_constraint", **_POSITIVE)
-    recipe.append(_pairs(3)).keep("drop_constraint", name="positive").append(_pairs(-1))
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
+    recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
     recipe.publish(case)
 
 
@@ -318,17 +313,17 @@ def _add_constraint(case: CaseWriter) -> None:
     since="2025",
 )
 def _add_then_break(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).keep("add_constraint", **_POSITIVE)
-    recipe.append(_pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
+    recipe.append(pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
 
 
 def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(rows).keep("add_constraint", **_POSITIVE)
+    recipe = Recipe(PAIR).append(rows).keep("add_constraint", **_POSITIVE)
     recipe.publish(case, refusal=_constraint(requirement))
 
 
 for _name, _title, _rows, _id in (
-    ("false", "A constraint that a row breaks is not added", _pairs(1, -2), "CHK-009"),
+    ("false", "A constraint that a row breaks is not added", pairs(1, -2), "CHK-009"),
     (
         "null",
         "A constraint that is null for a row is not added",
@@ -356,7 +351,7 @@ _DEFAULT: Final = struct(
     "DFT-005 DFT-006",
 )
 def _default(case: CaseWriter) -> None:
-    recipe = Recipe(_DEFAULT, features=("allowColumnDefaults",)).append(_pairs(1))
+    recipe = Recipe(_DEFAULT, features=("allowColumnDefaults",)).append(pairs(1))
     recipe.append([{"id": 2}, {"id": 3}], [{"id": n, "name": "none"} for n in (2, 3)])
     recipe.append([{"id": 4, "name": None}]).publish(case)
 
@@ -367,7 +362,7 @@ def _default(case: CaseWriter) -> None:
     "DFT-005 DFT-006",
 )
 def _set_default(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("allowColumnDefaults",)).append([{"id": 1}])
+    recipe = Recipe(PAIR, features=("allowColumnDefaults",)).append([{"id": 1}])
     recipe.keep("set_default", column="name", expression="'later'")
     recipe.append([{"id": 2}], [{"id": 2, "name": "later"}])
     recipe.keep("set_default", column="name", expression=None).append([{"id": 3}]).publish(case)
@@ -375,7 +370,7 @@ def _set_default(case: CaseWriter) -> None:
 
 @DEFAULTS.case("write-add-with-default", "A column is not added together with a default", "DFT-008")
 def _add_with_default(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("allowColumnDefaults",)).append(_pairs(1))
+    recipe = Recipe(PAIR, features=("allowColumnDefaults",)).append(pairs(1))
     recipe.add_existing_column_refused(field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}))
     recipe.publish(case, refusal=_constraint("DFT-008"))
 
@@ -399,9 +394,9 @@ def _generated(case: CaseWriter) -> None:
     "DOM-014 CKC-007 CKC-008",
 )
 def _domains(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("domainMetadata",)).set_domain("mine", '{"a":1}')
-    recipe.append(_pairs(1)).set_domain("other", "text").set_domain("mine", '{"a":2}')
-    recipe.set_domain("gone", "x").checkpoint().set_domain("gone", None).append(_pairs(2))
+    recipe = Recipe(PAIR, features=("domainMetadata",)).set_domain("mine", '{"a":1}')
+    recipe.append(pairs(1)).set_domain("other", "text").set_domain("mine", '{"a":2}')
+    recipe.set_domain("gone", "x").checkpoint().set_domain("gone", None).append(pairs(2))
     recipe.checkpoint().publish(case)
 
 
@@ -409,13 +404,13 @@ def _domains(case: CaseWriter) -> None:
     "write-unknown-kept", "Domains that a writer does not know are kept", "DOM-014 CKC-007"
 )
 def _domains_kept(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":[1]}').set_domain("theirs", "").given()
-    recipe.append(_pairs(2)).checkpoint().append(_pairs(3)).publish(case)
+    recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
 def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1))
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()
     recipe.set_domain("delta.fromAnotherWorld", configuration)
     recipe.publish(case, refusal=_constraint(requirement))
@@ -431,7 +426,7 @@ for _name, _value, _id in (("set", "{}", "DOM-015"), ("remove", None, "DOM-016")
 
 
 def _created_with(features: tuple[str, ...], case: CaseWriter) -> None:
-    Recipe(_PAIR, features=features).append(_pairs(1)).publish(case)
+    Recipe(PAIR, features=features).append(pairs(1)).publish(case)
 
 
 for _name, _title, _listed, _ids in (
@@ -461,19 +456,19 @@ for _name, _title, _listed, _ids in (
     "write-enable", "A feature that is enabled is supported beside what was", "TF-008 TF-015"
 )
 def _enable(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}).append(_pairs(1))
-    recipe.keep("enable_feature", feature="appendOnly").append(_pairs(2))
-    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(_pairs(3)).publish(case)
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1))
+    recipe.keep("enable_feature", feature="appendOnly").append(pairs(2))
+    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(pairs(3)).publish(case)
 
 
 def _legacy(
     protocol: Protocol, properties: dict[str, str], requirement: str, case: CaseWriter
 ) -> None:
-    recipe = Recipe(_PAIR, (), properties, protocol=protocol).append(_pairs(1, 2)).given()
+    recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
     if "delta.appendOnly" in properties:
         recipe.delete(compare("id", "=", 1, "long"))
     else:
-        recipe.append(_pairs(-1))
+        recipe.append(pairs(-1))
     recipe.publish(case, refusal=_constraint(requirement))
 
 
@@ -509,7 +504,7 @@ for _name, _title, _protocol, _properties, _id, _ids in (
 @VERSIONS.case("write-feed-4", "Writer version 4 records changes", "CDC-011 WVER-003", since="2025")
 def _feed_4(case: CaseWriter) -> None:
     properties = {"delta.enableChangeDataFeed": "true"}
-    recipe = Recipe(_PAIR, (), properties, protocol=Protocol(1, 4)).append(_pairs(1, 2, 3)).given()
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2, 3)).given()
     recipe.delete(compare("id", "=", 2, "long")).update(
         {"name": "x"}, compare("id", "=", 1, "long")
     )
@@ -522,10 +517,10 @@ def _feed_4(case: CaseWriter) -> None:
     "RT-045 RT-046 RT-013 RT-047 RT-048",
 )
 def _enable_tracking(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3))
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3))
     recipe.keep("enable_feature", feature="rowTracking")
     recipe.set_properties({"delta.enableRowTracking": "true"})
-    recipe.append(_pairs(4)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
+    recipe.append(pairs(4)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
 
 
 CHAPTERS = (

@@ -7,24 +7,33 @@ of 2025 knows no removal, so that a refusal is right as well.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import Recipe
-from generators.oracle.delta_schema import field, struct
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 
 __all__ = ["CHAPTERS"]
 
 FEATURES: Final = Chapter("table-features", since="2025")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
+_TRACKED: Final = (
+    "rowTracking",
+    {"delta.enableRowTracking": "true"},
+    ("rowTracking", "domainMetadata"),
+)
 
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
+_READINGS: Final = (
+    ("removed", "upstream, Spark: nothing of the feature is left", None),
+    (
+        "kept",
+        "text of 2025: a feature is never removed",
+        Refusal("unsupported", "commit", "TF-016"),
+    ),
+)
+"""What becomes of a feature that is dropped, by the readings of the text."""
 
 
 @FEATURES.case(
@@ -34,16 +43,9 @@ def _pairs(*numbers: int) -> list[dict[str, Any]]:
     features=("vacuumProtocolCheck",),
 )
 def _drop_feature(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(_pairs(1))
+    recipe = Recipe(PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(pairs(1))
     recipe.keep("drop_feature", feature="vacuumProtocolCheck")
-    refused = Refusal("unsupported", "commit", "TF-016")
-    recipe.publish(
-        case,
-        contested=[
-            ("removed", "upstream, Spark: nothing of the feature is left", None),
-            ("kept", "text of 2025: a feature is never removed", refused),
-        ],
-    )
+    recipe.publish(case, contested=_READINGS)
 
 
 def _drop_traces(
@@ -54,19 +56,12 @@ def _drop_traces(
     *,
     given: bool = False,
 ) -> None:
-    recipe = Recipe(_PAIR, (), properties, asked).append(_pairs(1, 2)).append(_pairs(3))
+    recipe = Recipe(PAIR, (), properties, asked).append(pairs(1, 2)).append(pairs(3))
     if given:
         recipe.given()
-    recipe.keep("drop_feature", feature=feature).append(_pairs(4))
+    recipe.keep("drop_feature", feature=feature).append(pairs(4))
     recipe.delete(compare("id", "=", 2, "long"))
-    refused = Refusal("unsupported", "commit", "TF-016")
-    recipe.publish(
-        case,
-        contested=[
-            ("removed", "upstream, Spark: nothing of the feature is left", None),
-            ("kept", "text of 2025: a feature is never removed", refused),
-        ],
-    )
+    recipe.publish(case, contested=_READINGS)
 
 
 @FEATURES.case(
@@ -76,25 +71,18 @@ def _drop_traces(
     features=("columnMapping",),
 )
 def _drop_mapping(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
     recipe.keep("drop_feature", feature="columnMapping")
-    refused = Refusal("unsupported", "commit", "TF-016")
     blocked = Refusal("constraint", "commit", "TF-016")
-    recipe.publish(
-        case,
-        contested=[
-            ("removed", "upstream, Spark: nothing of the feature is left", None),
-            ("kept", "text of 2025: a feature is never removed", refused),
-            ("in-the-way", "upstream: files know the column by another name", blocked),
-        ],
-    )
+    in_the_way = ("in-the-way", "upstream: files know the column by another name", blocked)
+    recipe.publish(case, contested=[*_READINGS, in_the_way])
 
 
 for _feature, _properties, _asked in (
     ("inCommitTimestamp", {"delta.enableInCommitTimestamps": "true"}, ()),
     ("deletionVectors", {"delta.enableDeletionVectors": "true"}, ()),
-    ("rowTracking", {"delta.enableRowTracking": "true"}, ("rowTracking", "domainMetadata")),
+    _TRACKED,
     ("domainMetadata", {}, ("domainMetadata",)),
     ("v2Checkpoint", {}, ("v2Checkpoint",)),
 ):
@@ -110,13 +98,7 @@ FEATURES.define(
     "write-drop-rowtracking-given",
     "A drop of rowTracking leaves no given row ids, or is refused",
     "TF-016",
-    partial(
-        _drop_traces,
-        "rowTracking",
-        {"delta.enableRowTracking": "true"},
-        ("rowTracking", "domainMetadata"),
-        given=True,
-    ),
+    partial(_drop_traces, *_TRACKED, given=True),
 )
 
 CHAPTERS = (FEATURES,)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_null
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -27,7 +27,6 @@ PROTOCOL: Final = Chapter("protocol-evolution")
 FEATURES: Final = Chapter("table-features", since="2025")
 STRUCTS: Final = Chapter("checkpoint-schema")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _KEYED: Final = struct(field("id", "long"), field("part", "string"))
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 _FEED: Final = {"delta.enableChangeDataFeed": "true"}
@@ -37,10 +36,6 @@ _TRACKING: Final = {"delta.enableRowTracking": "true"}
 
 def _listed(name: str) -> tuple[str, ...]:
     return (name,)
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 def _keyed(*numbers: int) -> list[dict[str, Any]]:
@@ -73,11 +68,11 @@ def _every_change(properties: Mapping[str, str], case: CaseWriter) -> None:
     "DV-002",
 )
 def _vectors_not_enabled(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {}, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe = Recipe(PAIR, (), {}, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(is_in("id", [1, 3], "long")).update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.set_properties(_VECTORS).delete(compare("id", "=", 4, "long"))
     recipe.set_properties({"delta.enableDeletionVectors": "false"})
-    recipe.delete(compare("id", "=", 5, "long")).append(_pairs(7)).publish(case)
+    recipe.delete(compare("id", "=", 5, "long")).append(pairs(7)).publish(case)
 
 
 @VECTORS.case(
@@ -87,7 +82,7 @@ def _vectors_not_enabled(case: CaseWriter) -> None:
     features=("deletionVectors",),
 )
 def _not_null_after_delete(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",))
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",))
     recipe.append([{"id": n, "name": None if n == 2 else f"n{n}"} for n in range(4)])
     recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
     recipe.append([{"id": 9, "name": "n9"}]).update({"name": "x"}, compare("id", "=", 3, "long"))
@@ -194,22 +189,22 @@ _POSITIVE: Final = {"delta.constraints.positive": "id > 0"}
 @CHECKS.case("write-fitting", "Rows that obey a constraint are written", "CHK-005 CHK-006")
 def _fitting(case: CaseWriter) -> None:
     recipe = (
-        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints"))
-        .append(_pairs(1, 2))
-        .append(_pairs(3))
+        Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints"))
+        .append(pairs(1, 2))
+        .append(pairs(3))
     )
     recipe.update({"id": 9}, compare("id", "=", 1, "long")).publish(case)
 
 
 def _broken_by(rows: list[dict[str, Any]], case: CaseWriter) -> None:
     recipe = (
-        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints")).append(_pairs(1, 2)).append(rows)
+        Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints")).append(pairs(1, 2)).append(rows)
     )
     recipe.publish(case, refusal=_BROKEN)
 
 
 for _name, _title, _rows in (
-    ("false", "A row for which a constraint is false is refused", _pairs(3, 0)),
+    ("false", "A row for which a constraint is false is refused", pairs(3, 0)),
     ("null", "A row for which a constraint is null is refused", [{"id": None, "name": "x"}]),
 ):
     CHECKS.define(f"write-{_name}", _title, "CHK-005 CHK-006", partial(_broken_by, _rows))
@@ -218,8 +213,8 @@ for _name, _title, _rows in (
 @CHECKS.case("write-broken-update", "An update to a row that breaks is refused", "CHK-005 CHK-006")
 def _broken_update(case: CaseWriter) -> None:
     recipe = (
-        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints"))
-        .append(_pairs(1, 2))
+        Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints"))
+        .append(pairs(1, 2))
         .update({"id": -1})
     )
     recipe.publish(case, refusal=_BROKEN)
@@ -230,9 +225,9 @@ def _broken_update(case: CaseWriter) -> None:
 )
 def _broken_overwrite(case: CaseWriter) -> None:
     recipe = (
-        Recipe(_PAIR, (), _POSITIVE, _listed("checkConstraints"))
-        .append(_pairs(1, 2))
-        .overwrite(_pairs(-1))
+        Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints"))
+        .append(pairs(1, 2))
+        .overwrite(pairs(-1))
     )
     recipe.publish(case, refusal=_BROKEN)
 
@@ -289,7 +284,7 @@ GENERATED.define(
 
 
 def _unknown(protocol: Protocol, case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, protocol=protocol).append(_pairs(1)).given().append(_pairs(2))
+    recipe = Recipe(PAIR, protocol=protocol).append(pairs(1)).given().append(pairs(2))
     requirement = "PROTO-006" if protocol.writer > 7 else "TF-003"
     recipe.publish(case, refusal=Refusal("unsupported", "commit", requirement))
 
@@ -314,7 +309,7 @@ PROTOCOL.define(
     "TF-021 APP-005",
 )
 def _inactive(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("appendOnly", "changeDataFeed")).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, features=("appendOnly", "changeDataFeed")).append(pairs(1, 2))
     recipe.delete(compare("id", "=", 1, "long")).update({"name": "x"}).publish(case)
 
 

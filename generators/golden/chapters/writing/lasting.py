@@ -7,7 +7,6 @@ a summary keeps all that its range holds, and an operation keeps the promises of
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -17,10 +16,10 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.files.types import local
 from generators.golden.chapters.writing.operations import old_files, removed_files
-from generators.materialise.log.files import LOG_DIRECTORY, json_text
+from generators.materialise.log.files import LOG_DIRECTORY, read_commit, write_commit
 from generators.oracle.delta_schema import Struct, field, struct
 
 __all__ = ["CHAPTERS"]
@@ -36,15 +35,10 @@ FILES: Final = Chapter("add-file-and-remove-file")
 ZONELESS: Final = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
 PARTITIONS: Final = Chapter("partition-value-serialization")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 _TRACKING: Final = {"delta.enableRowTracking": "true"}
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 @TRACKING.case(
@@ -53,9 +47,9 @@ def _pairs(*numbers: int) -> list[dict[str, Any]]:
     "RT-039 RT-037 RT-036",
 )
 def _row_ids(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _TRACKING, _TRACKED).append(_pairs(1, 2)).append(_pairs(3, 4, 5))
-    recipe.restore(1).append(_pairs(6)).restore(2).append(_pairs(7, 8))
-    recipe.keep("optimize").append(_pairs(9)).publish(case)
+    recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2)).append(pairs(3, 4, 5))
+    recipe.restore(1).append(pairs(6)).restore(2).append(pairs(7, 8))
+    recipe.keep("optimize").append(pairs(9)).publish(case)
 
 
 @TRACKING.case(
@@ -64,8 +58,8 @@ def _row_ids(case: CaseWriter) -> None:
     "RT-039 RT-037",
 )
 def _emptied(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _TRACKING, _TRACKED).append(_pairs(1, 2, 3)).delete()
-    recipe.checkpoint().append(_pairs(4)).overwrite(_pairs(5)).append(_pairs(6)).publish(case)
+    recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2, 3)).delete()
+    recipe.checkpoint().append(pairs(4)).overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
 @MAPPING.case(
@@ -74,11 +68,11 @@ def _emptied(case: CaseWriter) -> None:
     "CM-022 CM-004",
 )
 def _column_ids(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _MAPPED, ("columnMapping",)).append(_pairs(1))
-    recipe.add_column(field("first", "string")).append([{**_pairs(2)[0], "first": "x"}])
+    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1))
+    recipe.add_column(field("first", "string")).append([{**pairs(2)[0], "first": "x"}])
     recipe.restore(1).add_column(field("second", "string"))
-    recipe.append([{**_pairs(3)[0], "second": "y"}]).drop_column("second")
-    recipe.add_column(field("third", "long")).append([{**_pairs(4)[0], "third": 4}]).publish(case)
+    recipe.append([{**pairs(3)[0], "second": "y"}]).drop_column("second")
+    recipe.add_column(field("third", "long")).append([{**pairs(4)[0], "third": 4}]).publish(case)
 
 
 @IDENTITY.case(
@@ -106,13 +100,13 @@ def _identities(case: CaseWriter) -> None:
 )
 def _compacted(case: CaseWriter) -> None:
     features = ("deletionVectors", "domainMetadata")
-    recipe = Recipe(_PAIR, (), _VECTORS, features).append(_pairs(*range(8))).append(_pairs(20, 21))
+    recipe = Recipe(PAIR, (), _VECTORS, features).append(pairs(*range(8))).append(pairs(20, 21))
     recipe.set_transaction("app", 9).set_domain("mine", "before").set_domain("gone", "x")
     recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 3)
     recipe.set_properties({"team": "a", "kept": "1"}).add_column(field("later", "string"))
     recipe.set_domain("mine", "after").set_domain("gone", None)
     recipe.delete(is_in("id", [5, 20, 21], "long")).unset_properties("team")
-    recipe.append([{**_pairs(30)[0], "later": "x"}])
+    recipe.append([{**pairs(30)[0], "later": "x"}])
     recipe.keep("compact_log", version=False, start=2, end=10)
     recipe.delete(compare("id", "=", 6, "long")).publish(case)
 
@@ -124,9 +118,9 @@ def _compacted(case: CaseWriter) -> None:
     features=("vacuumProtocolCheck",),
 )
 def _compacted_features(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("appendOnly",)).append(_pairs(1)).append(_pairs(2))
-    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(_pairs(3))
-    recipe.keep("compact_log", version=False, start=1, end=4).append(_pairs(4)).publish(case)
+    recipe = Recipe(PAIR, features=("appendOnly",)).append(pairs(1)).append(pairs(2))
+    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(pairs(3))
+    recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(4)).publish(case)
 
 
 @COMPACTION.case(
@@ -137,24 +131,24 @@ def _compacted_features(case: CaseWriter) -> None:
 )
 def _compacted_vectors(case: CaseWriter) -> None:
     properties = {**_VECTORS, **_TRACKING}
-    recipe = Recipe(_PAIR, (), properties, ("deletionVectors", *_TRACKED))
-    recipe.append(_pairs(*range(6))).append(_pairs(20, 21, 22))
+    recipe = Recipe(PAIR, (), properties, ("deletionVectors", *_TRACKED))
+    recipe.append(pairs(*range(6))).append(pairs(20, 21, 22))
     recipe.delete(is_in("id", [1, 20], "long")).delete(is_in("id", [3, 21], "long"))
-    recipe.delete(is_in("id", [4, 22], "long")).append(_pairs(30))
+    recipe.delete(is_in("id", [4, 22], "long")).append(pairs(30))
     recipe.keep("compact_log", version=False, start=3, end=6)
     recipe.delete(compare("id", "=", 5, "long")).publish(case)
 
 
 def _described(case: CaseWriter) -> None:
     """Give the table a name and a description, and its files tags and a clustering provider."""
-    for path in sorted((case.delta / LOG_DIRECTORY).glob("*.json")):
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for path in (case.delta / LOG_DIRECTORY).glob("*.json"):
+        lines = read_commit(case.delta, int(path.stem))
         for line in lines:
             if "metaData" in line:
                 line["metaData"] |= {"name": "people", "description": "who is where"}
             if "add" in line:
                 line["add"] |= {"tags": {"team": "a"}, "clusteringProvider": "fromAnotherWorld"}
-        path.write_text("".join(json_text(line) + "\n" for line in lines), encoding="utf-8")
+        write_commit(case.delta, int(path.stem), lines)
 
 
 @COMPACTION.case(
@@ -163,8 +157,8 @@ def _described(case: CaseWriter) -> None:
     "COMP-004",
 )
 def _compacted_given(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).append(_pairs(4)).given()
-    recipe.keep("compact_log", version=False, start=1, end=3).append(_pairs(5)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4)).given()
+    recipe.keep("compact_log", version=False, start=1, end=3).append(pairs(5)).publish(case)
     _described(case)
 
 
@@ -174,8 +168,8 @@ def _compacted_given(case: CaseWriter) -> None:
     "CKPT-005 CKC-003 CKC-004",
 )
 def _checkpointed_given(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
-    recipe.checkpoint().append(_pairs(4)).checkpoint().publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+    recipe.checkpoint().append(pairs(4)).checkpoint().publish(case)
     _described(case)
 
 
@@ -196,9 +190,9 @@ def _twice(case: CaseWriter) -> None:
     "write-optimize", "An append-only table may be rearranged", "APP-002 APP-003 FA-017"
 )
 def _rearranged(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"})
-    recipe.append(_pairs(1, 2)).append(_pairs(3)).append(_pairs(4))
-    recipe.keep("optimize").append(_pairs(5)).publish(case)
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"})
+    recipe.append(pairs(1, 2)).append(pairs(3)).append(pairs(4))
+    recipe.keep("optimize").append(pairs(5)).publish(case)
 
 
 @FILES.case(
@@ -222,7 +216,7 @@ def _vacuum(case: CaseWriter) -> None:
 )
 def _retained(case: CaseWriter) -> None:
     properties = {"delta.deletedFileRetentionDuration": "interval 100000 days"}
-    recipe = Recipe(_PAIR, (), properties).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe = Recipe(PAIR, (), properties).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.delete(is_in("id", [2, 4], "long")).given()
 
     def kept(builder: Any) -> list[str]:

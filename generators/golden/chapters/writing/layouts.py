@@ -9,7 +9,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import Computed, Recipe
+from generators.golden.cases.recipes import PAIR, Computed, Recipe, pairs
 from generators.golden.chapters.files.types import utc
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
@@ -24,13 +24,8 @@ VOID: Final = Chapter("void-type", since="upstream")
 FILES: Final = Chapter("add-file-and-remove-file")
 DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 _NO_STATISTICS: Final = {"delta.dataSkippingNumIndexedCols": "0"}
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 _CLUSTERED: Final = (
@@ -45,8 +40,8 @@ _CLUSTERED: Final = (
 
 
 def _clustered(properties: dict[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), properties, features, clustering_columns=("name",))
-    recipe.append(_pairs(1, 5, 3)).append(_pairs(4, 2)).keep("optimize")
+    recipe = Recipe(PAIR, (), properties, features, clustering_columns=("name",))
+    recipe.append(pairs(1, 5, 3)).append(pairs(4, 2)).keep("optimize")
     recipe.update({"id": Computed(node("+", column("id"), literal("long", 10)))})
     recipe.delete(compare("id", "=", 13, "long"))
     recipe.publish(case, contested=_CLUSTERED)
@@ -74,9 +69,9 @@ CLUSTERED.define(
     "CLUS-009 CLUS-010",
 )
 def _cluster_later(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _NO_STATISTICS).append(_pairs(1, 2)).append(_pairs(3))
-    recipe.keep("cluster_by", columns=["id"]).append(_pairs(4))
-    recipe.keep("cluster_by", columns=["name", "id"]).append(_pairs(5))
+    recipe = Recipe(PAIR, (), _NO_STATISTICS).append(pairs(1, 2)).append(pairs(3))
+    recipe.keep("cluster_by", columns=["id"]).append(pairs(4))
+    recipe.keep("cluster_by", columns=["name", "id"]).append(pairs(5))
     recipe.publish(case, contested=_CLUSTERED)
 
 
@@ -86,15 +81,15 @@ def _cluster_later(case: CaseWriter) -> None:
     "CLUS-006 CLUS-009",
 )
 def _restored_clusters(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, clustering_columns=("id",)).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2))
     recipe.add_column(field("later", "string")).append([{"id": 3, "name": "c", "later": "x"}])
     recipe.keep("cluster_by", columns=["later"])
-    recipe.restore(1).append(_pairs(4)).publish(case)
+    recipe.restore(1).append(pairs(4)).publish(case)
 
 
 @CLUSTERED.case("write-partitioned", "A partitioned table is not clustered", "CLUS-004")
 def _partitioned(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, ("name",)).append(_pairs(1)).keep("cluster_by", columns=["id"])
+    recipe = Recipe(PAIR, ("name",)).append(pairs(1)).keep("cluster_by", columns=["id"])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CLUS-004"))
 
 
@@ -183,8 +178,8 @@ def _with(of: str | DataType) -> Struct:
 
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 for _chapter, _version, _name, _title, _schema, _more, _id in (
-    (FIRST, 1, "unmapped", "It is not enabled without column mapping", _PAIR, {}, "ICE1-005"),
-    (FIRST, 1, "vectors", "It is not enabled with vectors", _PAIR, _VECTORS, "ICE1-006"),
+    (FIRST, 1, "unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE1-005"),
+    (FIRST, 1, "vectors", "It is not enabled with vectors", PAIR, _VECTORS, "ICE1-006"),
     (FIRST, 1, "array", "A table with an array is refused", _with(array("long")), {}, "ICE1-010"),
     (
         FIRST,
@@ -195,14 +190,14 @@ for _chapter, _version, _name, _title, _schema, _more, _id in (
         {},
         "ICE1-010",
     ),
-    (SECOND, 2, "unmapped", "It is not enabled without column mapping", _PAIR, {}, "ICE2-005"),
-    (SECOND, 2, "vectors", "It is not enabled with active vectors", _PAIR, _VECTORS, "ICE2-014"),
+    (SECOND, 2, "unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE2-005"),
+    (SECOND, 2, "vectors", "It is not enabled with active vectors", PAIR, _VECTORS, "ICE2-014"),
     (
         SECOND,
         2,
         "first",
         "It is not enabled beside the first version",
-        _PAIR,
+        PAIR,
         {"delta.enableIcebergCompatV1": "true"},
         "ICE2-013",
     ),
@@ -317,8 +312,8 @@ for _name, _title, _schema, _id in (
     "write-convert", "A folder of Parquet files becomes a table", "ADD-004 DATA-004 STAT-012"
 )
 def _convert(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
-    recipe.convert().append(_pairs(4)).delete(compare("id", "=", 2, "long")).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+    recipe.convert().append(pairs(4)).delete(compare("id", "=", 2, "long")).publish(case)
 
 
 @FILES.case(
@@ -345,7 +340,7 @@ def _convert_partitions(case: CaseWriter) -> None:
     features=("deletionVectors",),
 )
 def _manifest(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3))
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.keep("generate_manifest", version=False)
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_null
-from generators.golden.cases.recipes import Computed, Recipe
+from generators.golden.cases.recipes import PAIR, Computed, Recipe, pairs
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
@@ -37,7 +37,6 @@ VACUUM: Final = Chapter("vacuum-protocol-check", since="2025", features=("vacuum
 DESIGN: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
 
 _TRIPLE: Final = struct(field("id", "long"), field("n", "integer"), field("name", "string"))
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _LONG_AGO: Final = 1_500_000_000_000
 """2017-07-14, in ms since the epoch: whatever may expire has expired since."""
 
@@ -49,10 +48,6 @@ _UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "
 
 def _triples(*numbers: int) -> list[dict[str, Any]]:
     return [{"id": n, "n": None if n % 5 == 3 else n * 10, "name": f"n{n}"} for n in numbers]
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 def _plus(name: str, value: int, of: str = "integer") -> Computed:
@@ -225,7 +220,7 @@ def _merge_many(case: CaseWriter) -> None:
     "DATA-004 FA-021",
 )
 def _merge_nothing(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append([*_pairs(1, 2), {"id": None, "name": "null"}])
+    recipe = Recipe(PAIR).append([*pairs(1, 2), {"id": None, "name": "null"}])
     source: list[dict[str, Any]] = [{"id": 7, "name": "x"}, {"id": None, "name": "y"}]
     recipe.merge(source, _ON, MergeClause("matched", "delete")).publish(case)
 
@@ -234,24 +229,24 @@ def _merge_nothing(case: CaseWriter) -> None:
     "write-merge-insert", "A merge that only inserts goes into an append-only table", "APP-002"
 )
 def _merge_insert(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}).append(_pairs(1, 2))
-    recipe.merge(_pairs(2, 3), _ON, MergeClause("not_matched", "insert")).publish(case)
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
+    recipe.merge(pairs(2, 3), _ON, MergeClause("not_matched", "insert")).publish(case)
 
 
 @APPEND_ONLY.case(
     "write-merge", "An append-only table refuses a merge that changes rows", "APP-002 WVER-001"
 )
 def _merge_append_only(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}).append(_pairs(1, 2))
-    recipe.merge(_pairs(2, 3), _ON, *_UPSERT)
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
+    recipe.merge(pairs(2, 3), _ON, *_UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
 @CHECKS.case("write-broken-merge", "A merge to a row that breaks is refused", "CHK-005 CHK-006")
 def _broken_merge(case: CaseWriter) -> None:
     properties = {"delta.constraints.positive": "id > 0"}
-    recipe = Recipe(_PAIR, (), properties, ("checkConstraints",)).append(_pairs(1, 2))
-    recipe.merge(_pairs(2, -3), _ON, *_UPSERT)
+    recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2))
+    recipe.merge(pairs(2, -3), _ON, *_UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
 
@@ -288,8 +283,8 @@ def _optimize_partitions(case: CaseWriter) -> None:
     "DVD-005 DVD-006 FA-017",
 )
 def _purge(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(*range(6)))
-    recipe.append(_pairs(*range(10, 13))).delete(is_in("id", [1, 2, 11], "long"))
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.append(pairs(*range(10, 13))).delete(is_in("id", [1, 2, 11], "long"))
     recipe.keep("optimize", purge=True).delete(compare("id", "=", 3, "long"))
     recipe.keep("optimize", purge=True).publish(case)
 
@@ -298,9 +293,9 @@ def _purge(case: CaseWriter) -> None:
     "write-restore", "A restore brings rows and properties of then back", "DATA-004 FA-021 META-011"
 )
 def _restore(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"team": "a"}).append(_pairs(1, 2)).append(_pairs(3))
+    recipe = Recipe(PAIR, (), {"team": "a"}).append(pairs(1, 2)).append(pairs(3))
     recipe.set_properties({"team": "b"}).delete(compare("id", "=", 2, "long"))
-    recipe.restore(2).append(_pairs(4)).restore(1).publish(case)
+    recipe.restore(2).append(pairs(4)).restore(1).publish(case)
 
 
 @DESIGN.case(
@@ -309,9 +304,9 @@ def _restore(case: CaseWriter) -> None:
     "DVD-013 DVD-014",
 )
 def _restore_across(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
     recipe.set_properties(_VECTORS).delete(compare("id", "=", 2, "long"))
-    recipe.restore(1).append(_pairs(4)).restore(4).publish(case)
+    recipe.restore(1).append(pairs(4)).restore(4).publish(case)
 
 
 @TRACKING.case(
@@ -320,9 +315,9 @@ def _restore_across(case: CaseWriter) -> None:
     "RT-030 RT-047 RT-048",
 )
 def _restore_tracked(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _TRACKING, _TRACKED).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.delete(is_in("id", [2, 4], "long")).update({"name": "x"}).restore(2)
-    recipe.append(_pairs(5)).publish(case)
+    recipe.append(pairs(5)).publish(case)
 
 
 def old_files(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
@@ -360,7 +355,7 @@ def removed_files(builder: TableBuilder) -> list[str]:
 
 @FILES.case("write-vacuum", "A vacuum deletes what has expired, and nothing that is live", "FA-008")
 def _vacuum(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4)).append(_pairs(5))
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).append(pairs(5))
     recipe.delete(is_in("id", [2, 4], "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
 
@@ -371,8 +366,8 @@ def _vacuum(case: CaseWriter) -> None:
     "FA-008",
 )
 def _vacuum_fresh(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).delete(compare("id", "=", 2, "long"))
-    recipe.overwrite(_pairs(7)).keep("vacuum", version=False).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).delete(compare("id", "=", 2, "long"))
+    recipe.overwrite(pairs(7)).keep("vacuum", version=False).publish(case)
 
 
 @DESIGN.case(
@@ -381,8 +376,8 @@ def _vacuum_fresh(case: CaseWriter) -> None:
     "DVD-001 DVD-002 DVD-004",
 )
 def _vacuum_vectors(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3, 4))
-    recipe.append(_pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe.append(pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
     recipe.delete(compare("id", "=", 5, "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
 
@@ -399,7 +394,7 @@ def _removed_vectors(builder: TableBuilder) -> list[str]:
     "DVD-002",
 )
 def _vacuum_old_vectors(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(1, 2, 3, 4))
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 2, "long"))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=_removed_vectors).publish(case)
@@ -413,7 +408,7 @@ def _vacuum_old_vectors(case: CaseWriter) -> None:
 def _vacuum_unknown(case: CaseWriter) -> None:
     listed = ("fromAnotherWorld", "vacuumProtocolCheck")
     protocol = Protocol(3, 7, ("vacuumProtocolCheck",), listed)
-    recipe = Recipe(_PAIR, protocol=protocol).append(_pairs(1)).append(_pairs(2))
+    recipe = Recipe(PAIR, protocol=protocol).append(pairs(1)).append(pairs(2))
     recipe.delete(compare("id", "=", 1, "long")).given()
     recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
@@ -425,11 +420,11 @@ def _vacuum_unknown(case: CaseWriter) -> None:
     "COMP-002 COMP-004",
 )
 def _compaction(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR)
+    recipe = Recipe(PAIR)
     for number in range(4):
-        recipe.append(_pairs(number, number + 10))
+        recipe.append(pairs(number, number + 10))
     recipe.delete(compare("id", "=", 2, "long"))
-    recipe.keep("compact_log", version=False, start=1, end=4).append(_pairs(50)).publish(case)
+    recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(50)).publish(case)
 
 
 @CLEANUP.case(
@@ -439,10 +434,10 @@ def _compaction(case: CaseWriter) -> None:
     since="upstream",
 )
 def _cleanup(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR)
+    recipe = Recipe(PAIR)
     for number in range(5):
-        recipe.append(_pairs(number))
-    recipe.checkpoint().append(_pairs(9)).given()
+        recipe.append(pairs(number))
+    recipe.checkpoint().append(pairs(9)).given()
 
     def kept(builder: TableBuilder) -> list[str]:
         old_files(case)(builder)
@@ -459,11 +454,11 @@ def _cleanup(case: CaseWriter) -> None:
 )
 def _cleanup_sidecars(case: CaseWriter) -> None:
     properties = {"delta.checkpointPolicy": "v2"}
-    recipe = Recipe(_PAIR, (), properties, ("v2Checkpoint",))
+    recipe = Recipe(PAIR, (), properties, ("v2Checkpoint",))
     for number in range(4):
-        recipe.append(_pairs(number))
-    recipe.checkpoint("v2-parquet", 2).append(_pairs(8)).checkpoint("v2-json", 2)
-    recipe.append(_pairs(9)).given()
+        recipe.append(pairs(number))
+    recipe.checkpoint("v2-parquet", 2).append(pairs(8)).checkpoint("v2-json", 2)
+    recipe.append(pairs(9)).given()
 
     def kept(builder: TableBuilder) -> list[str]:
         old_files(case)(builder)
@@ -474,7 +469,7 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
         last = f"{LOG_DIRECTORY}/{commit_name(builder.version)}"
         return [last, *(f"{LOG_DIRECTORY}/_sidecars/{path}" for path in sidecars)]
 
-    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(_pairs(10)).publish(case)
+    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
 @FEED.case(
@@ -483,10 +478,10 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
     "FA-008",
 )
 def _vacuum_changes(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"delta.enableChangeDataFeed": "true"}).append(_pairs(1, 2, 3))
+    recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}).append(pairs(1, 2, 3))
     recipe.update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 3, "long"))
-    recipe.keep("vacuum", version=False).append(_pairs(4)).publish(case)
+    recipe.keep("vacuum", version=False).append(pairs(4)).publish(case)
 
 
 CHAPTERS = (

@@ -12,7 +12,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import all_of, any_of, compare, is_in, is_null, negate
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.files.types import local, utc
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -29,12 +29,7 @@ SCHEMA: Final = Chapter("schema-serialization-format")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 METADATA: Final = Chapter("change-metadata")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _KEYED: Final = struct(field("id", "long"), field("part", "string"))
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 @LOG.case(
@@ -43,9 +38,9 @@ def _pairs(*numbers: int) -> list[dict[str, Any]]:
     "LOG-003 WNEW-001 DATA-004 DATA-006 CRC-001 CRC-039",
 )
 def _linear(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR)
+    recipe = Recipe(PAIR)
     for number in range(4):
-        recipe.append(_pairs(number, number + 10))
+        recipe.append(pairs(number, number + 10))
     recipe.publish(case)
 
 
@@ -55,9 +50,9 @@ def _linear(case: CaseWriter) -> None:
     "LOG-003 WNEW-001 CKPT-005 CRC-001 CRC-037 CRC-039",
 )
 def _past_ten(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR)
+    recipe = Recipe(PAIR)
     for number in range(12):
-        recipe.append(_pairs(number))
+        recipe.append(pairs(number))
     recipe.publish(case)
 
 
@@ -65,12 +60,12 @@ def _past_ten(case: CaseWriter) -> None:
     "write-create-with-rows", "A table is created with its first rows", "LOG-003 META-014 DATA-004"
 )
 def _create_with_rows(case: CaseWriter) -> None:
-    Recipe(_PAIR, rows=_pairs(1, 2, 3)).publish(case)
+    Recipe(PAIR, rows=pairs(1, 2, 3)).publish(case)
 
 
 @LOG.case("write-empty-append", "Appending no rows changes no rows", "LOG-003 WNEW-001")
 def _empty_append(case: CaseWriter) -> None:
-    Recipe(_PAIR).append(_pairs(1)).append([]).append(_pairs(2)).publish(case)
+    Recipe(PAIR).append(pairs(1)).append([]).append(pairs(2)).publish(case)
 
 
 @FILES.case(
@@ -79,16 +74,16 @@ def _empty_append(case: CaseWriter) -> None:
     "DATA-004 DATA-005 FA-005 FA-021",
 )
 def _delete_some(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4, 5, 6))
-    recipe.delete(is_in("id", [2, 6], "long")).append(_pairs(7)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4, 5, 6))
+    recipe.delete(is_in("id", [2, 6], "long")).append(pairs(7)).publish(case)
 
 
 @FILES.case(
     "write-delete-all", "A delete without a filter leaves no rows", "DATA-005 FA-005 FA-021"
 )
 def _delete_all(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).delete()
-    recipe.append(_pairs(9)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).delete()
+    recipe.append(pairs(9)).publish(case)
 
 
 @FILES.case("write-delete-unknown", "Rows for which a filter is null are kept", "DATA-005 FA-021")
@@ -98,7 +93,7 @@ def _delete_unknown(case: CaseWriter) -> None:
         {"id": 1, "name": None},
         {"id": 2, "name": "y"},
     ]
-    recipe = Recipe(_PAIR).append(rows).delete(compare("id", "<>", 1, "long"))
+    recipe = Recipe(PAIR).append(rows).delete(compare("id", "<>", 1, "long"))
     recipe.delete(negate(is_null("name"))).publish(case)
 
 
@@ -106,15 +101,15 @@ def _delete_unknown(case: CaseWriter) -> None:
 def _delete_combined(case: CaseWriter) -> None:
     low, high = compare("id", "<", 3, "long"), compare("id", ">=", 8, "long")
     named = compare("name", "=", "n4", "string")
-    recipe = Recipe(_PAIR).append(_pairs(*range(5))).append(_pairs(*range(5, 10)))
+    recipe = Recipe(PAIR).append(pairs(*range(5))).append(pairs(*range(5, 10)))
     recipe.delete(any_of(all_of(low, negate(compare("id", "=", 0, "long"))), high, named))
     recipe.publish(case)
 
 
 @FILES.case("write-overwrite", "An overwrite leaves only the new rows", "DATA-004 DATA-005 FA-021")
 def _overwrite(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).overwrite(_pairs(3)).overwrite([])
-    recipe.append(_pairs(4)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).overwrite(pairs(3)).overwrite([])
+    recipe.append(pairs(4)).publish(case)
 
 
 @FILES.case(
@@ -131,7 +126,7 @@ def _overwrite_filter(case: CaseWriter) -> None:
     "write-update", "An update changes the rows of its filter only", "DATA-004 DATA-005 FA-021"
 )
 def _update(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "changed"}, compare("id", "<=", 2, "long"))
     recipe.update({"name": None}, compare("id", "=", 4, "long")).publish(case)
 
@@ -339,7 +334,7 @@ _TEXTS: Final = ("a" * 40, "\u00e9" * 33, "\U0001f600" * 33, "\U0010ffff" * 33, 
     "write-long-strings", "Bounds of long strings still bound them", "STAT-012 STAT-013"
 )
 def _long_strings(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR)
+    recipe = Recipe(PAIR)
     for number, text in enumerate(_TEXTS):
         recipe.append([{"id": number, "name": text}, {"id": number, "name": None}])
     recipe.delete(compare("name", "=", _TEXTS[1], "string")).publish(case)
@@ -352,7 +347,7 @@ _CUT: Final = ("ab" * 20, "\ud7ff" * 33, "a" * 31 + "\U0010ffff" * 5, "x" * 31 +
     "write-cut-strings", "Bounds of strings that are cut hold whatever stands there", "STAT-012"
 )
 def _cut_strings(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR)
+    recipe = Recipe(PAIR)
     for number, text in enumerate(_CUT):
         recipe.append([{"id": number, "name": text}, {"id": number, "name": text[:32]}])
     recipe.delete(compare("name", "=", _CUT[0], "string")).publish(case)
@@ -382,7 +377,7 @@ def _instants(case: CaseWriter) -> None:
 @STATISTICS.case("write-nulls", "Columns of nothing but nulls are counted", "STAT-008 STAT-012")
 def _nulls(case: CaseWriter) -> None:
     rows = [{"id": number, "name": None} for number in range(3)]
-    Recipe(_PAIR).append(rows).delete(compare("id", "=", 1, "long")).publish(case)
+    Recipe(PAIR).append(rows).delete(compare("id", "=", 1, "long")).publish(case)
 
 
 @CHECKPOINTS.case(
@@ -402,7 +397,7 @@ def _checkpoint(case: CaseWriter) -> None:
     "CKPT-001 CKPT-005 CKC-002 CKC-003",
 )
 def _checkpoint_empty(case: CaseWriter) -> None:
-    Recipe(_PAIR).checkpoint().append(_pairs(1)).publish(case)
+    Recipe(PAIR).checkpoint().append(pairs(1)).publish(case)
 
 
 @CHECKPOINTS.case(
@@ -419,16 +414,16 @@ def _checkpoint_types(case: CaseWriter) -> None:
     "write-progress", "Progress of applications survives a checkpoint", "TXN-004 CKC-006 REC-004"
 )
 def _progress(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).set_transaction("app", 1).append(_pairs(1)).set_transaction("other", 7)
-    recipe.set_transaction("app", 2).checkpoint().append(_pairs(2)).publish(case)
+    recipe = Recipe(PAIR).set_transaction("app", 1).append(pairs(1)).set_transaction("other", 7)
+    recipe.set_transaction("app", 2).checkpoint().append(pairs(2)).publish(case)
 
 
 @METADATA.case(
     "write-properties", "Properties are set beside those that are set", "META-011 LOG-003"
 )
 def _properties(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"team": "a"}).append(_pairs(1))
-    recipe.set_properties({"purpose": "b"}).append(_pairs(2)).publish(case)
+    recipe = Recipe(PAIR, properties={"team": "a"}).append(pairs(1))
+    recipe.set_properties({"purpose": "b"}).append(pairs(2)).publish(case)
 
 
 _REFUSED: Final = Refusal("constraint", "commit", "APP-002")
@@ -436,25 +431,25 @@ _REFUSED: Final = Refusal("constraint", "commit", "APP-002")
 
 @APPEND_ONLY.case("write-append", "An append-only table takes appends", "APP-002 WVER-001")
 def _append_only(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"})
-    recipe.append(_pairs(1)).append(_pairs(2)).publish(case)
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"})
+    recipe.append(pairs(1)).append(pairs(2)).publish(case)
 
 
 @APPEND_ONLY.case("write-delete", "An append-only table refuses deletes", "APP-002 WVER-001")
 def _append_only_delete(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.delete(compare("id", "=", 1, "long")).publish(case, refusal=_REFUSED)
 
 
 @APPEND_ONLY.case("write-overwrite", "An append-only table refuses overwrites", "APP-002 WVER-001")
 def _append_only_overwrite(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1))
-    recipe.overwrite(_pairs(2)).publish(case, refusal=_REFUSED)
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1))
+    recipe.overwrite(pairs(2)).publish(case, refusal=_REFUSED)
 
 
 @APPEND_ONLY.case("write-update", "An append-only table refuses updates", "APP-002 WVER-001")
 def _append_only_update(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1))
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1))
     recipe.update({"name": "x"}).publish(case, refusal=_REFUSED)
 
 
@@ -462,7 +457,7 @@ def _append_only_update(case: CaseWriter) -> None:
     "write-after-unlocking", "Deletes go on once appendOnly is false", "APP-004 APP-002"
 )
 def _append_only_unlocked(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, properties={"delta.appendOnly": "true"}).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.set_properties({"delta.appendOnly": "false"})
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
 
@@ -472,7 +467,7 @@ _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "stri
 
 @SCHEMA.case("write-not-null", "Rows without nulls go into a column that has none", "SCH-025")
 def _not_null(case: CaseWriter) -> None:
-    Recipe(_STRICT).append(_pairs(1, 2)).publish(case)
+    Recipe(_STRICT).append(pairs(1, 2)).publish(case)
 
 
 _WITHIN: Final = struct(
@@ -518,7 +513,7 @@ for _place, _nulls, _id in _NULLS:
 @SCHEMA.case("write-null-refused", "A null in a column that has none is refused", "SCH-025")
 def _null_refused(case: CaseWriter) -> None:
     refusal = Refusal("constraint", "commit", "SCH-025")
-    recipe = Recipe(_STRICT).append(_pairs(1)).append([{"id": None, "name": "x"}])
+    recipe = Recipe(_STRICT).append(pairs(1)).append([{"id": None, "name": "x"}])
     recipe.publish(case, refusal=refusal)
 
 
@@ -528,8 +523,8 @@ def _null_refused(case: CaseWriter) -> None:
     "LOG-003 WNEW-001 DATA-004",
 )
 def _append_given(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
-    recipe.append(_pairs(4)).append(_pairs(5, 6)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+    recipe.append(pairs(4)).append(pairs(5, 6)).publish(case)
 
 
 @LOG.case(
@@ -538,8 +533,8 @@ def _append_given(case: CaseWriter) -> None:
     "LOG-003 WNEW-001 DATA-004",
 )
 def _append_checkpointed(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).delete(compare("id", "=", 1, "long")).checkpoint()
-    recipe.given().append(_pairs(4)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).delete(compare("id", "=", 1, "long")).checkpoint()
+    recipe.given().append(pairs(4)).publish(case)
 
 
 @FILES.case(
@@ -556,7 +551,7 @@ def _append_partitions(case: CaseWriter) -> None:
     "write-delete-given", "A delete goes on top of another writer's files", "DATA-005 FA-005 FA-021"
 )
 def _delete_given(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2)).append(_pairs(3)).given()
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
     recipe.delete(is_in("id", [2, 3], "long")).publish(case)
 
 

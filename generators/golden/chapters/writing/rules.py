@@ -8,7 +8,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -27,12 +27,7 @@ CHECKS: Final = Chapter("check-constraints", since="2025")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _LISTED: Final = ("identityColumns",)
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 def _constraint(requirement: str) -> Refusal:
@@ -167,8 +162,8 @@ def _generated_4(case: CaseWriter) -> None:
 
 def _mapped(version: int, case: CaseWriter) -> None:
     properties = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(_PAIR, (), properties, protocol=Protocol(2, version)).append(_pairs(1)).given()
-    recipe.append(_pairs(2)).rename_column("name", "label")
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(2, version)).append(pairs(1)).given()
+    recipe.append(pairs(2)).rename_column("name", "label")
     recipe.append([{"id": 3, "label": "c"}]).publish(case)
 
 
@@ -191,8 +186,8 @@ for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013"))
 def _unlisted(case: CaseWriter) -> None:
     properties = {"delta.appendOnly": "true"}
     protocol = Protocol(1, 7, None, ("domainMetadata",))
-    recipe = Recipe(_PAIR, (), properties, protocol=protocol).append(_pairs(1, 2)).given()
-    recipe.delete(compare("id", "=", 1, "long")).append(_pairs(3))
+    recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
+    recipe.delete(compare("id", "=", 1, "long")).append(pairs(3))
     refused = Refusal("constraint", "commit", "WVER-006")
     recipe.publish(
         case,
@@ -209,10 +204,10 @@ def _unlisted(case: CaseWriter) -> None:
     "CHK-007 TF-015",
 )
 def _add_7(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {"delta.appendOnly": "true"}, ("appendOnly",))
-    recipe.append(_pairs(1)).keep("enable_feature", feature="checkConstraints")
-    recipe.keep("add_constraint", name="positive", expression="id > 0").append(_pairs(2))
-    recipe.append(_pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, ("appendOnly",))
+    recipe.append(pairs(1)).keep("enable_feature", feature="checkConstraints")
+    recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(2))
+    recipe.append(pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
 
 
 @CHECKS.case(
@@ -222,8 +217,8 @@ def _add_7(case: CaseWriter) -> None:
 )
 def _unknown_function(case: CaseWriter) -> None:
     properties = {"delta.constraints.odd": "from_another_world(id) > 0"}
-    recipe = Recipe(_PAIR, (), properties, ("checkConstraints",)).append(_pairs(1, 2)).given()
-    recipe.append(_pairs(3)).publish(case, refusal=Refusal("unsupported", "commit", "CHK-006"))
+    recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2)).given()
+    recipe.append(pairs(3)).publish(case, refusal=Refusal("unsupported", "commit", "CHK-006"))
 
 
 _METADATA: Final = b"\x01\x00\x00"
@@ -334,10 +329,10 @@ def _unshredded(case: CaseWriter) -> None:
 )
 def _upgrade(case: CaseWriter) -> None:
     properties = {"delta.constraints.positive": "id > 0", "delta.enableChangeDataFeed": "true"}
-    recipe = Recipe(_PAIR, (), properties, protocol=Protocol(1, 4)).append(_pairs(1, 2)).given()
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.set_properties({"delta.enableChangeDataFeed": "false"})
-    recipe.keep("enable_feature", feature="deletionVectors").append(_pairs(3))
-    recipe.append(_pairs(-4)).publish(case, refusal=_constraint("CHK-006"))
+    recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3))
+    recipe.append(pairs(-4)).publish(case, refusal=_constraint("CHK-006"))
 
 
 _TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
@@ -351,8 +346,8 @@ _AHEAD: Final = 4_102_444_800_000
     "ICT-008 ICT-009",
 )
 def _behind(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _TIMED, ("inCommitTimestamp",), start=_AHEAD).append(_pairs(1))
-    recipe.given().append(_pairs(2)).delete(compare("id", "=", 1, "long")).publish(case)
+    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",), start=_AHEAD).append(pairs(1))
+    recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).publish(case)
 
 
 @CLOCK.case(
@@ -361,8 +356,8 @@ def _behind(case: CaseWriter) -> None:
     "ICT-005 ICT-010 ICT-011 ICT-012",
 )
 def _enable(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
-    recipe.set_properties(_TIMED).append(_pairs(2)).append(_pairs(3)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties(_TIMED).append(pairs(2)).append(pairs(3)).publish(case)
 
 
 @CLOCK.case(
@@ -371,10 +366,10 @@ def _enable(case: CaseWriter) -> None:
     "ICT-010 ICT-011 ICT-012",
 )
 def _enable_behind(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("inCommitTimestamp",)).append(_pairs(1)).given()
+    recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).given()
     for version in (0, 1):
         case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
-    recipe.set_properties(_TIMED).append(_pairs(2)).publish(case)
+    recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
 
 
 _TRACKED: Final = ("rowTracking", "domainMetadata")
@@ -386,9 +381,9 @@ _TRACKED: Final = ("rowTracking", "domainMetadata")
     "RT-002 RT-004 RT-028 RT-039",
 )
 def _supported(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=_TRACKED).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe = Recipe(PAIR, features=_TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "<=", 2, "long"))
-    recipe.delete(compare("id", "=", 3, "long")).keep("optimize").append(_pairs(5)).publish(case)
+    recipe.delete(compare("id", "=", 3, "long")).keep("optimize").append(pairs(5)).publish(case)
 
 
 @TRACKING.case(
@@ -398,7 +393,7 @@ def _supported(case: CaseWriter) -> None:
 )
 def _created(case: CaseWriter) -> None:
     enabled = {"delta.enableRowTracking": "true"}
-    Recipe(_PAIR, (), enabled, _TRACKED).set_transaction("app", 1).publish(case)
+    Recipe(PAIR, (), enabled, _TRACKED).set_transaction("app", 1).publish(case)
 
 
 @TRACKING.case(
@@ -408,11 +403,11 @@ def _created(case: CaseWriter) -> None:
 )
 def _disabled(case: CaseWriter) -> None:
     enabled = {"delta.enableRowTracking": "true"}
-    recipe = Recipe(_PAIR, (), enabled, _TRACKED).append(_pairs(1, 2, 3)).append(_pairs(4))
+    recipe = Recipe(PAIR, (), enabled, _TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
     recipe.set_properties({"delta.enableRowTracking": "false"})
     recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).keep("optimize")
-    recipe.append(_pairs(5)).publish(case)
+    recipe.append(pairs(5)).publish(case)
 
 
 @MAPPING.case(
@@ -422,7 +417,7 @@ def _disabled(case: CaseWriter) -> None:
 )
 def _name_again(case: CaseWriter) -> None:
     mapped = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(_PAIR, (), mapped, ("columnMapping",)).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, (), mapped, ("columnMapping",)).append(pairs(1, 2))
     recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])
     recipe.drop_column("x").add_column(field("x", "long"))
     recipe.append([{"id": 4, "name": "d", "x": 6}]).keep("optimize").publish(case)

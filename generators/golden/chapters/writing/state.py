@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -10,9 +9,9 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.builder import TableBuilder
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import Struct, field, struct
 from generators.oracle.operations import CheckpointKind
 
@@ -30,16 +29,11 @@ WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWide
 METADATA: Final = Chapter("change-metadata")
 CATALOG: Final = Chapter("catalog-managed-tables", since="upstream", features=("catalogManaged",))
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _KEYED: Final = struct(field("id", "long"), field("part", "string"))
 _V2: Final = ("v2Checkpoint", "domainMetadata")
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 _LONG_AGO: Final = 1_500_000_000_000
 """2017-07-14, in ms since the epoch: whatever may expire has expired since."""
-
-
-def _pairs(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number, "name": f"n{number}"} for number in numbers]
 
 
 def _keyed(*numbers: int) -> list[dict[str, Any]]:
@@ -189,10 +183,10 @@ for _name, _title, _struct, _json, _ids in (
     "COMP-002 COMP-004 COMP-006 COMP-007 COMP-008",
 )
 def _compaction(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, features=("domainMetadata",)).append(_pairs(1, 2)).append(_pairs(3))
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 1).set_transaction("app", 2)
     recipe.set_domain("mine", "a").set_domain("mine", "b")
-    recipe.keep("compact_log", version=False, start=2, end=7).append(_pairs(9)).publish(case)
+    recipe.keep("compact_log", version=False, start=2, end=7).append(pairs(9)).publish(case)
 
 
 def _aged(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
@@ -213,9 +207,9 @@ def _aged(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
     "FA-008",
 )
 def _retained(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR).append(_pairs(1, 2, 3)).append(_pairs(4)).given()
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).given()
     recipe.delete(is_in("id", [2, 4], "long"))
-    recipe.keep("vacuum", version=False, kept=_aged(case)).append(_pairs(5)).publish(case)
+    recipe.keep("vacuum", version=False, kept=_aged(case)).append(pairs(5)).publish(case)
 
 
 @VECTORS.case(
@@ -224,7 +218,7 @@ def _retained(case: CaseWriter) -> None:
     "DVD-013 DVD-014 DVD-017",
 )
 def _restore(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), _VECTORS, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).restore(3).publish(case)
 
@@ -236,7 +230,7 @@ def _restore(case: CaseWriter) -> None:
 )
 def _restore_uncounted(case: CaseWriter) -> None:
     properties = {**_VECTORS, "delta.checkpoint.writeStatsAsJson": "false"}
-    recipe = Recipe(_PAIR, (), properties, ("deletionVectors",)).append(_pairs(*range(6)))
+    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
 
@@ -249,13 +243,11 @@ def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
     """Name an unknown implementation as the clustering provider of the files of version 2."""
 
     def clustered(_: TableBuilder) -> bool:
-        path = case.delta / LOG_DIRECTORY / commit_name(2)
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = read_commit(case.delta, 2)
         for line in lines:
             if "add" in line:
                 line["add"]["clusteringProvider"] = _ANOTHER
-        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-        path.write_text(text, encoding="utf-8")
+        write_commit(case.delta, 2, lines)
         return True
 
     return clustered
@@ -268,7 +260,7 @@ def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
 )
 def _append_clustered(case: CaseWriter) -> None:
     properties = {"delta.dataSkippingNumIndexedCols": "1"}
-    recipe = Recipe(_PAIR, (), properties, clustering_columns=("name",)).append(_pairs(1, 2))
+    recipe = Recipe(PAIR, (), properties, clustering_columns=("name",)).append(pairs(1, 2))
     recipe.append([{"id": 3, "name": None}])
     recipe.publish(
         case,
@@ -289,10 +281,10 @@ def _append_clustered(case: CaseWriter) -> None:
     "CLUS-009 CLUS-011 CLUS-012",
 )
 def _cluster_run(case: CaseWriter) -> None:
-    recipe = Recipe(_PAIR, (), {}, ("clustering", "domainMetadata"))
-    recipe.set_domain("delta.clustering", _CLUSTERING).append(_pairs(7, 3, 5))
-    recipe.append(_pairs(9, 1)).append(_pairs(8, 2)).given()
-    recipe.keep("optimize", cluster=_by_another(case)).append(_pairs(4)).publish(case)
+    recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
+    recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5))
+    recipe.append(pairs(9, 1)).append(pairs(8, 2)).given()
+    recipe.keep("optimize", cluster=_by_another(case)).append(pairs(4)).publish(case)
 
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
@@ -346,7 +338,7 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-012"), (SECOND, 2, "ICE2-020"))
 )
 def _replace(case: CaseWriter) -> None:
     recipe = Recipe(_KEYED, ("part",), {"custom.team": "a"}).append(_keyed(1, 2, 3))
-    recipe.replace(_PAIR, [], _pairs(7, 8)).append(_pairs(9)).checkpoint()
+    recipe.replace(PAIR, [], pairs(7, 8)).append(pairs(9)).checkpoint()
     recipe.replace(struct(field("part", "string"), field("x", "double")), ["part"], [])
     recipe.append([{"part": None, "x": 1.5}]).publish(case)
 
@@ -384,11 +376,11 @@ _UNMANAGED: Final[Mapping[str, tuple[str, str, str]]] = {
 
 def _past_the_catalog(operation: str, requirement: str, case: CaseWriter) -> None:
     properties = {"delta.enableInCommitTimestamps": "true"}
-    recipe = Recipe(_PAIR, (), properties, _MANAGED).append(_pairs(1, 2)).append(_pairs(3))
+    recipe = Recipe(PAIR, (), properties, _MANAGED).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(compare("id", "=", 1, "long")).given()
     match operation:
         case "append":
-            recipe.append(_pairs(9))
+            recipe.append(pairs(9))
         case "delete":
             recipe.delete(compare("id", "=", 2, "long"))
         case "optimize":

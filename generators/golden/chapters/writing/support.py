@@ -56,7 +56,7 @@ def _with_metadata(**metadata: Any) -> Struct:
 
 @dataclass(frozen=True, slots=True)
 class _Feature:
-    """A writer feature: its legacy version, its name, and the metadata that makes it active."""
+    """A writer feature: its legacy version, its name, the metadata that makes it active, rows."""
 
     chapter: str
     name: str
@@ -64,6 +64,7 @@ class _Feature:
     requirements: str
     schema: Struct = _PLAIN
     properties: Mapping[str, str] | None = None
+    rows: tuple[list[dict[str, Any]], list[dict[str, Any]]] = (_ROWS, [{"c": 6, "name": "x"}])
 
 
 _FEATURES = (
@@ -97,6 +98,7 @@ _FEATURES = (
             field("c", "long"),
             field("name", "string", metadata={"delta.generationExpression": "cast(c as string)"}),
         ),
+        rows=([{"c": 4, "name": "4"}, {"c": 5, "name": "5"}], [{"c": 6, "name": "6"}]),
     ),
     _Feature(
         "identity-columns",
@@ -116,12 +118,9 @@ def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) ->
         protocol=protocol,
         properties=feature.properties,
     )
-    generated = feature.name == "generatedColumns"
-    for number, rows in enumerate((_ROWS, [{"c": 6, "name": "x"}])):
-        if generated:
-            rows = [{**row, "name": str(row["c"])} for row in rows]  # noqa: PLW2901  computed
-        commit = table.commit if number else table.create
-        commit(add(table.file(rows)))
+    first, second = feature.rows
+    table.create(add(table.file(first)))
+    table.commit(add(table.file(second)))
     publish(case, table)
 
 
