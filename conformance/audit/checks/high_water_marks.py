@@ -25,7 +25,6 @@ _VALUE: Final = "IDN-016"
 
 _ROW_IDS: Final = "delta.rowTracking"
 _ROW_ID_KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
-_COLUMN_IDS: Final = "delta.columnMapping.maxColumnId"
 _IDENTITY: Final = "delta.identity."
 _FEATURES: Final = {_ROW: "rowTracking", _COLUMN: "columnMapping"}
 
@@ -73,9 +72,8 @@ def _marks(layout: Layout, domains: Mapping[str, Body]) -> Iterator[tuple[tuple[
     mark = row_id_mark(domains)
     if mark is not None:
         yield _ROW, mark
-    text = layout.properties.get(_COLUMN_IDS, "")
-    if text.isascii() and text.isdigit() and len(text) < 20 and layout.mode != "none":
-        yield _COLUMN, int(text)
+    if layout.max_column_id is not None and layout.mode != "none":
+        yield _COLUMN, layout.max_column_id
     for column in layout.columns:
         held, step = (column.metadata.get(f"{_IDENTITY}{key}") for key in ("highWaterMark", "step"))
         if type(held) is int and type(step) is int:

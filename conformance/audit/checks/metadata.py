@@ -13,7 +13,7 @@ import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.grammar.types import BITS, decimal_of, widens
-from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
@@ -105,12 +105,10 @@ def column_mapping(step: Step) -> Findings:
         if twin is not column:
             message = f"{column.name} and {twin.name} share the physical name {column.physical[-1]}"
             yield finding("CM-003", line.place, message)
-    text = step.new.properties.get("delta.columnMapping.maxColumnId", "")
+    text = step.new.properties.get(MAX_COLUMN_ID, "")
     top = max(ids, default=0)
     if not (text.isascii() and text.isdigit()) or int(text[:20]) < top:
-        message = (
-            f"delta.columnMapping.maxColumnId is {text or 'not set'}, but id {top} is assigned"
-        )
+        message = f"{MAX_COLUMN_ID} is {text or 'not set'}, but id {top} is assigned"
         yield finding("CM-020", line.place, message)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
 __all__ = ["NESTED_ID_CHECKS"]
@@ -33,8 +34,8 @@ def nested_ids(step: Step) -> Findings:
         return
     given: Counter[int] = Counter()
     for column in _fields(layout.schema):
-        metadata = _map(column, "metadata")
-        numbers = [metadata.get(_ID), *_map(metadata, _KEY).values()]
+        metadata = mapping_in(column, "metadata")
+        numbers = [metadata.get(_ID), *mapping_in(metadata, _KEY).values()]
         given.update(number for number in numbers if type(number) is int)
         yield from _column(column, metadata, step.place)
     for number, count in given.items():
@@ -47,7 +48,7 @@ def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> 
     """Look for the ids that belong to one field."""
     name, physical = str(column.get("name")), str(metadata.get(_NAME))
     places = list(_places(column.get("type"), ""))
-    held, older = _map(metadata, _KEY), _map(metadata, _OLDER)
+    held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER)
     for place in places:
         if type(held.get(physical + place)) is int:
             continue
@@ -68,11 +69,6 @@ def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> 
     for key in sorted(held.keys() - known):
         message = f"column {name} keeps an id of {key}, which is not its own"
         yield finding("ICE2-008", at, message)
-
-
-def _map(metadata: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = metadata.get(key)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _places(of: Any, prefix: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
     nothing,
@@ -91,20 +92,15 @@ def _apart(
     """Yield requirement, field and both values where a remove differs from its add."""
     if type(removed.get("size")) is int and removed["size"] != added.get("size"):
         yield "REM-010", "size", removed["size"], added.get("size")
-    stated, held = (_map(body, "partitionValues") for body in (removed, added))
+    stated, held = (mapping_in(body, "partitionValues") for body in (removed, added))
     for name in stated.keys() & held.keys():
         a, b = stated[name] or None, held[name] or None
         if a != b and not (a and b and same_value(a, b, str(types.get(name)))):
             yield "REM-009", f"partition value {name}", a, b
-    stated, held = (_map(body, "deletionVector") for body in (removed, added))
+    stated, held = (mapping_in(body, "deletionVector") for body in (removed, added))
     for name in ("sizeInBytes", "cardinality"):
         if name in stated and name in held and stated[name] != held[name]:
             yield "REM-014", f"a vector of {name}", stated[name], held[name]
-
-
-def _map(body: Body, name: str) -> Mapping[str, Any]:
-    value = body.get(name)
-    return value if isinstance(value, Mapping) else {}
 
 
 def one_vector_per_path(step: Step) -> Findings:

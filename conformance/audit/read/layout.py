@@ -13,7 +13,10 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
 from schemas.features import FEATURES, find
 
-__all__ = ["Column", "Layout", "layout_of", "supported_features"]
+__all__ = ["MAX_COLUMN_ID", "Column", "Layout", "layout_of", "supported_features"]
+
+MAX_COLUMN_ID: Final = "delta.columnMapping.maxColumnId"
+"""The table property that holds the highest id of a column."""
 
 _ID: Final = "delta.columnMapping.id"
 _NAME: Final = "delta.columnMapping.physicalName"
@@ -98,6 +101,12 @@ class Layout:
     def active(self, feature: str, name: str) -> bool:
         """Whether a feature is supported and its table property true."""
         return feature in self.features and self.is_true(name)
+
+    @property
+    def max_column_id(self) -> int | None:
+        """The highest id of column mapping that was given; ``None`` where no number is."""
+        text = self.properties.get(MAX_COLUMN_ID, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
     @property
     def partition_columns(self) -> dict[str, Column | None]:

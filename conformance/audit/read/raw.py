@@ -37,6 +37,7 @@ __all__ = [
     "batch_lines",
     "is_list",
     "json_lines",
+    "mapping_in",
     "parquet_parts",
     "parse_json",
     "read_document",
@@ -362,6 +363,12 @@ def read_document(storage: Storage, path: str) -> Document | None:
         return None
     except OSError as error:
         return Document(None, fault=f"cannot be read: {error}")
+
+
+def mapping_in(of: Any, name: str) -> Mapping[str, Any]:
+    """Return the object that a JSON object has under a name; empty where there is none."""
+    found = of.get(name) if isinstance(of, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def is_list(of: pa.DataType) -> bool:

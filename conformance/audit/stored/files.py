@@ -301,10 +301,8 @@ def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
         message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
         if given == place.column_id:
             message = f"column {place.name} has id {given}, which the file gives to another as well"
-        text = layout.properties.get("delta.columnMapping.maxColumnId", "")
-        most = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-        here = {column.field_id for column in layout.columns}
-        if given is None or given in here or given > most:  # else a column that was dropped
+        here = any(column.field_id == given for column in layout.columns)
+        if given is None or here or given > (layout.max_column_id or 0):  # else it was dropped
             yield finding("CM-015", opened.path, message)
     elif given == place.column_id or (given is None and opened.follows("columnMapping")):
         # Without an id it may be an older column of that name, which was dropped.

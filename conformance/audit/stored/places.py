@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as at
 
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import is_list
+from conformance.audit.read.raw import is_list, mapping_in
 
 __all__ = ["Place", "field_id", "places_of"]
 
@@ -92,11 +92,6 @@ def _positions(keys: Iterable[Hashable]) -> dict[Hashable, list[int]]:
     return found
 
 
-def _map(of: Any, key: str) -> Mapping[str, Any]:
-    found = of.get(key) if isinstance(of, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
 def _changes(metadata: Mapping[str, Any], within: str) -> tuple[tuple[str, str], ...]:
     listed = metadata.get(_CHANGES)
     return tuple(
@@ -124,7 +119,7 @@ class _PlaceFinder:
         by_name = _positions(each.name for each in stored)
         by_id = _positions(map(field_id, stored)) if self.mode == "id" else {}
         for each, key in zip(known, keys, strict=True):
-            metadata = _map(each, "metadata")
+            metadata = mapping_in(each, "metadata")
             given = metadata.get(_ID)
             number = given if type(given) is int and self.mode != "none" else None
             if self.mode == "id":
@@ -147,7 +142,7 @@ class _PlaceFinder:
             yield place if stray is None else replace(place, stray=stored[stray])
 
     def _key(self, declared: Mapping[str, Any]) -> str:
-        name = _map(declared, "metadata").get(_NAME) if self.mode != "none" else None
+        name = mapping_in(declared, "metadata").get(_NAME) if self.mode != "none" else None
         return str(name or declared["name"])
 
     def _place(  # noqa: PLR0917, PLR0913  the parts of a place

@@ -7,15 +7,17 @@ from decimal import Decimal
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
+from conformance.audit.columnar.files import unlike
+from conformance.audit.findings import Findings, finding
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.state import Body
+from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.parsed import (
     misnamed,
     wrong_partition_values,
     wrong_statistics,
 )
 
-__all__ = ["add_differences", "comparable", "remove_differences"]
+__all__ = ["add_differences", "comparable", "file_differences"]
 
 _ADD: Final = (
     "partitionValues", "size", "modificationTime", "tags", "deletionVector", "baseRowId",
@@ -93,7 +95,7 @@ def _parsed(
             yield "CKC-016", message
 
 
-def remove_differences(
+def _remove_differences(
     want: Body, have: Body, fallback: str, row_ids: str
 ) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for each field of a tombstone that a summary has otherwise."""
@@ -102,3 +104,35 @@ def remove_differences(
         if a != b and (name not in _IF_BOTH or (a and b)):
             message = f"{name} is {_said(have.get(name))}, the log says {_said(want.get(name))}"
             yield (row_ids if name in _ROW_IDS else fallback), message
+
+
+def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
+    place: str,
+    want: State,
+    have: State,
+    layout: Layout,
+    *,
+    adds: tuple[str, str],
+    removes: tuple[str, str],
+    whole: bool = False,
+) -> Findings:
+    """Report files and tombstones that a summary has otherwise than the log.
+
+    Args:
+        place: of the summary.
+        want: what the log gives.
+        have: what the summary gives.
+        layout: of the table.
+        adds: requirement of a file that differs, and of its row ids.
+        removes: the same of a tombstone.
+        whole: no field of a file may be left out.
+
+    """
+    for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
+        for requirement, message in add_differences(logged, kept, layout, *adds):
+            yield finding(requirement, place, f"{key[0]}: {message}")
+        if whole and logged.get("stats") and not kept.get("stats"):
+            yield finding(adds[0], place, f"{key[0]}: the compaction lacks its stats")
+    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
+        for requirement, message in _remove_differences(logged, kept, *removes):
+            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")

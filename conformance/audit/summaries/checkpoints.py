@@ -17,7 +17,6 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings
-from conformance.audit.columnar.files import unlike
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding
@@ -26,7 +25,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import nothing
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, remove_differences
+from conformance.audit.summaries.actions import add_differences, file_differences
 from reference_impl.errors import DeltaError
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "repeated"]
@@ -277,14 +276,11 @@ def files_are_copied(subject: CheckpointView) -> Findings:
     """Report files and tombstones of which a checkpoint says other things than the log."""
     if not subject.replayed:
         return
-    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
-    layout = subject.view.layout
-    for key, logged, kept in unlike(want.adds, have.adds, adds=True):
-        for requirement, message in add_differences(logged, kept, layout, "CKPT-005", "RT-031"):
-            yield finding(requirement, place, f"{key[0]}: {message}")
-    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
-        for requirement, message in remove_differences(logged, kept, "CKPT-005", "RT-031"):
-            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+    place, view = subject.checkpoint.place, subject.view
+    rows = ("CKPT-005", "RT-031")
+    yield from file_differences(
+        place, view.state, subject.content, view.layout, adds=rows, removes=rows
+    )
 
 
 def typed_copies_agree(subject: CheckpointView) -> Findings:

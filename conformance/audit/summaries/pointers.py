@@ -13,7 +13,6 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
-from conformance.audit.columnar.files import unlike
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
@@ -23,7 +22,7 @@ from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import add_differences, comparable, remove_differences
+from conformance.audit.summaries.actions import comparable, file_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
 
@@ -189,22 +188,19 @@ def _same(
             yield finding(requirement, place, message)
     for name in sorted(want.domains.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
-    yield from _same_files(place, want, have, layout)
+    yield from file_differences(
+        place,
+        want,
+        have,
+        layout,
+        adds=("COMP-004", "COMP-004"),
+        removes=("COMP-007", "COMP-007"),
+        whole=True,
+    )
     yield from _same_table(place, want, have)
     if any(content.of("commitInfo")):
         message = "the compaction keeps a commitInfo"
         yield finding("COMP-009", place, message, severity="info")
-
-
-def _same_files(place: str, want: State, have: State, layout: Layout) -> Findings:
-    for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=True):
-        for requirement, message in add_differences(logged, kept, layout, "COMP-004", "COMP-004"):
-            yield finding(requirement, place, f"{key[0]}: {message}")
-        if logged.get("stats") and not kept.get("stats"):
-            yield finding("COMP-004", place, f"{key[0]}: the compaction lacks its stats")
-    for key, logged, kept in unlike(want.removed, have.removed, adds=False):
-        for requirement, message in remove_differences(logged, kept, "COMP-007", "COMP-007"):
-            yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
 
 
 def _same_table(place: str, want: State, have: State) -> Findings:

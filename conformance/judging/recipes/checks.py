@@ -22,8 +22,8 @@ from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
-from conformance.audit.read.raw import read_lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
+from conformance.judging.recipes.files import committed
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
 from conformance.requirements.registry import load_registry
@@ -134,12 +134,8 @@ class Watch:
         adds = None if self.former is None else self.former.adds()
         held = {} if adds is None else _times(adds)
         first = 0 if self.former is None else self.former.version + 1
-        storage = LocalStorage(self.table)
-        for version in range(first, now.version + 1):
-            place = f"{LOG_DIR}/{commit_name(version)}"
-            if (self.table / place).exists():  # a catalog has other commits
-                lines = read_lines(storage, place).of("add", "remove")
-                yield from misdated(lines, held, self.there, self.began)
+        for commit in committed(self.table, range(first, now.version + 1)):
+            yield from misdated(commit.of("add", "remove"), held, self.there, self.began)
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)

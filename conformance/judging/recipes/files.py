@@ -17,10 +17,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from conformance.audit.grammar.log_files import LOG_DIR, name_of
+from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
 from conformance.audit.grammar.uris import decode_path
+from conformance.audit.read.raw import Lines, read_lines
+from reference_impl.storage import LocalStorage
 
-__all__ = ["Seen", "copied", "row_of_file", "written_over"]
+__all__ = ["Seen", "committed", "copied", "row_of_file", "written_over"]
 
 _VECTOR: Final = ".bin"
 """Ending of the files that hold deletion vectors."""
@@ -42,6 +44,13 @@ def copied(place: str) -> int:
     if ".crc" in name or "_last_checkpoint" in name:
         return 2
     return int(".checkpoint" in name or ".compacted" in name or "_sidecars" in place)
+
+
+def committed(table: Path, versions: Iterable[int]) -> list[Lines]:
+    """Return the commits of versions that the log has; a catalog may have others."""
+    storage = LocalStorage(table)
+    places = (f"{LOG_DIR}/{commit_name(version)}" for version in versions)
+    return [read_lines(storage, place) for place in places if (table / place).exists()]
 
 
 def written_over(

@@ -15,18 +15,17 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
-from conformance.audit.read.raw import read_lines
+from conformance.audit.grammar.log_files import LOG_DIR, name_of
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import compare_rows, moved_rows
 from conformance.judging.recipes.checks import Fault
+from conformance.judging.recipes.files import committed
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.model import TrackedRow, Version
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active
 from reference_impl.scan import scan
-from reference_impl.storage import LocalStorage
 
 __all__ = ["Traces", "misdeclared"]
 
@@ -49,12 +48,9 @@ def misdeclared(table: Path, versions: range, rows: tuple[pa.Table, pa.Table]) -
 
     """
     before, after = rows
-    paths = [f"{LOG_DIR}/{commit_name(version)}" for version in versions]
-    if before.schema != after.schema or not all((table / path).exists() for path in paths):
+    if before.schema != after.schema or len(commits := committed(table, versions)) < len(versions):
         return None  # rows of other columns are not comparable; a catalog has other commits
     gone, new = moved_rows(before, after)
-    storage = LocalStorage(table)
-    commits = [read_lines(storage, path) for path in paths]
     for kind, count, requirement in (("remove", gone, "REM-005"), ("add", new, "ADD-009")):
         bodies = [line.body for lines in commits for line in lines.of(kind)]
         if count and bodies and all(body.get("dataChange") is False for body in bodies):
@@ -158,10 +154,8 @@ class Traces:
 
     def _names_changes(self, first: int, last: int) -> bool:
         """Say whether the versions name change data files."""
-        storage = LocalStorage(self.table)
-        paths = [f"{LOG_DIR}/{commit_name(version)}" for version in range(first, last + 1)]
-        there = [path for path in paths if (self.table / path).exists()]
-        return any(True for path in there for _ in read_lines(storage, path).of("cdc"))
+        commits = committed(self.table, range(first, last + 1))
+        return any(True for commit in commits for _ in commit.of("cdc"))
 
     def _ids(self, before: int, now: Snapshot, oracle: Version, *, restored: bool) -> Fault | None:
         if not active(now.protocol, now.metadata, "rowTracking"):
