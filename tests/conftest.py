@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -24,6 +27,15 @@ if threading.current_thread() is threading.main_thread():
     ):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, usual)
+
+
+@pytest.fixture(autouse=True)
+def _leaves_the_process_as_it_was() -> Iterator[None]:
+    """Fail a test that changes for its neighbours how long a process waits."""
+    before = time.sleep, os.fsync
+    yield
+    after, (time.sleep, os.fsync) = (time.sleep, os.fsync), before
+    assert after == before, "time.sleep or os.fsync is another one after the test"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,10 +14,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 from breaches import proving
 from breaches.planted import planted_tasks
@@ -49,10 +51,12 @@ def tasks() -> tuple[Task, ...]:
     return found
 
 
-def _prepare() -> None:
-    """Do not wait for the disk: no proof pulls the plug."""
-    os.fsync = lambda _: None  # type: ignore[assignment]
-    time.sleep = lambda _: None  # type: ignore[assignment]
+def _without_waiting() -> ExitStack:
+    """Do not wait for the disk until the stack is closed: no proof pulls the plug."""
+    stack = ExitStack()
+    for name in ("os.fsync", "time.sleep"):
+        stack.enter_context(patch(name, lambda _: None))
+    return stack
 
 
 def _prove(job: tuple[int, str | None]) -> tuple[int, Proof | None, float, str]:
@@ -103,12 +107,12 @@ def _results(numbers: Sequence[int], known: Proofs, jobs: int) -> Iterator[tuple
     by_task = {(p.id, p.requirement): p.case for found in known.all.values() for p in found}
     todo = [(n, by_task.get((tasks()[n].id, tasks()[n].requirement))) for n in numbers]
     if jobs == 1:
-        _prepare()
-        yield from map(_prove, todo)
+        with _without_waiting():
+            yield from map(_prove, todo)
         return
     proving.items()
     context = get_context("fork")
-    with context.Pool(jobs, _prepare) as pool:
+    with context.Pool(jobs, _without_waiting) as pool:
         yield from pool.imap_unordered(_prove, todo)
 
 

@@ -179,21 +179,22 @@ def schema(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
     return each("metaData", changed, where)
 
 
-def _fields(tree: Any) -> Iterable[Any]:
+def struct_fields(tree: Any) -> Iterable[Any]:
+    """Yield each field of the structs in a type, at any depth."""
     if isinstance(tree, dict):
         if tree.get("type") == "struct":
             for field in tree["fields"]:
                 yield field
-                yield from _fields(field["type"])
+                yield from struct_fields(field["type"])
         for name in ("elementType", "keyType", "valueType"):
-            yield from _fields(tree.get(name))
+            yield from struct_fields(tree.get(name))
 
 
 def fields(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
     """Change each struct field of the schema, at any depth, in place."""
 
     def changed(tree: Any) -> None:
-        for field in [*_fields(tree)]:
+        for field in [*struct_fields(tree)]:
             change(field)
 
     return schema(changed, where)

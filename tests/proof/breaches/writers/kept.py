@@ -14,16 +14,15 @@ from breaches.edits import (
     CHECKPOINTS,
     COMMIT,
     COMPACTION,
-    Lines,
     doubling,
     dropping,
     fields,
-    lines,
     matching,
     parquet,
     properties,
     schema,
     setting,
+    struct_fields,
     unlisted,
     without,
 )
@@ -68,11 +67,8 @@ def asking_for(change: Any) -> How:
     """Write a table whose columns were changed before the step: a change that lost something."""
 
     def how(ask: Ask) -> Ask:
-        asked = [0]
-
         def run(request: Request) -> Answer:
             answer = ask(request)
-            asked[0] += 1
             if isinstance(request, Write) and request.operation in _ALTERS:
                 root = Path(request.table)
                 latest = max(commits_of(root))
@@ -102,17 +98,8 @@ def _without_rules(field: Any) -> None:
 def _inner_untold(tree: Any) -> None:
     for field in tree["fields"]:
         if isinstance(field["type"], dict):
-            for inner in _structs(field["type"]):
+            for inner in struct_fields(field["type"]):
                 inner["metadata"] = {}
-
-
-def _structs(of: Any) -> list[Any]:
-    found = []
-    if isinstance(of, dict):
-        found += of.get("fields", [])
-        for name in ("elementType", "keyType", "valueType"):
-            found += _structs(of.get(name))
-    return found
 
 
 def _kinds(names: Mapping[str, str]) -> Edit:
@@ -157,11 +144,6 @@ def _gone_too_early(root: Path, fresh: frozenset[str]) -> None:
                     path.unlink()
 
 
-def _only_some(actions: Lines) -> Lines:
-    """Keep no transaction in a summary."""
-    return [action for action in actions if "txn" not in action]
-
-
 def _without_tombstones(root: Path) -> None:
     """Delete the vector files that no live file has."""
     live: dict[tuple[str, str], Any] = {}
@@ -193,39 +175,26 @@ def _null_partitions(root: Path, fresh: frozenset[str]) -> None:
 
 ROWS = (
     # Summaries.
-    writer(
-        "compacts-without-row-ids",
-        "COMP-004",
-        "actions",
-        leaving(dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMPACTION)),
-        _COMPACTED,
-    ),
-    writer(
-        "compacts-without-tags",
-        "COMP-004",
-        "actions",
-        leaving(dropping("add", "tags", where=COMPACTION)),
-        _COMPACTED,
-    ),
-    writer(
-        "compacts-without-clustering-provider",
-        "COMP-004",
-        "actions",
-        leaving(dropping("add", "clusteringProvider", where=COMPACTION)),
-        _COMPACTED,
-    ),
-    writer(
-        "compacts-without-statistics",
-        "COMP-004",
-        "actions",
-        leaving(dropping("add", "stats", where=COMPACTION)),
-        _COMPACTED,
+    *(
+        writer(
+            f"compacts-without-{name}",
+            "COMP-004",
+            "actions",
+            leaving(dropping("add", *fields_of, where=COMPACTION)),
+            _COMPACTED,
+        )
+        for name, fields_of in (
+            ("row-ids", ("baseRowId", "defaultRowCommitVersion")),
+            ("tags", ("tags",)),
+            ("clustering-provider", ("clusteringProvider",)),
+            ("statistics", ("stats",)),
+        )
     ),
     writer(
         "compacts-without-applications",
         "COMP-004",
         "actions",
-        leaving(lines(_only_some, COMPACTION)),
+        leaving(without("txn", where=COMPACTION)),
         _COMPACTED,
     ),
     writer(
