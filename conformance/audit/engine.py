@@ -21,6 +21,7 @@ from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
 from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
@@ -92,6 +93,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
 def _content(checkpoint: Checkpoint, store: Store) -> State:
     state = State(store)
     state.apply(checkpoint.version, checkpoint.all)
+    state.names = None
     return state
 
 
@@ -167,6 +169,7 @@ class Run:
         self._whole = whole
         self._first = first
         self._layouts = Layouts()
+        self._named: Layout | None = None
         self._visited: set[Checkpoint] = set()
         self._complete: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
@@ -220,6 +223,11 @@ class Run:
             state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
         state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
+        if not state.known:
+            state.names = None
+        elif state.names is not None and layout is not self._named:
+            self._named = layout
+            state.names |= layout.top_names
 
     def _view(self, state: State, *, last: bool) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)

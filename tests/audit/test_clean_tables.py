@@ -108,6 +108,20 @@ def _mapped(lake: Any) -> None:
     lake.commit(lake.file("a.parquet", rows, partitionValues=values, stats=json.dumps(stats)))
 
 
+def _all_dropped(lake: Any) -> None:
+    """Drop the only data column, and with it all that the files hold."""
+    _mapped(lake)
+    mapping = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
+    lake.commit(lake.metadata(lake.column("p", 2, "string"), partition=["p"], **mapping))
+
+
+def _dropped_before_cleanup(lake: Any) -> None:
+    _all_dropped(lake)
+    lake.checkpoint(lake.rows()[:1] + lake.rows()[2:])
+    for version in range(3):
+        (lake.log / f"{version:020d}.json").unlink()
+
+
 def _legacy_mapping(lake: Any) -> None:
     metadata = lake.metadata(
         lake.column("id", 1), columnMapping__mode="name", columnMapping__maxColumnId="1"
@@ -233,6 +247,20 @@ TABLES: dict[str, Callable[[Any], Any]] = {
 def test_a_valid_table_is_clean(name: str, lake: Any) -> None:
     TABLES[name](lake)
     assert lake.audit() == []
+
+
+def _severities(lake: Any) -> dict[str, str]:
+    return {found.requirement: found.severity for found in lake.audit()}
+
+
+def test_all_columns_of_a_file_may_have_been_dropped(lake: Any) -> None:
+    _all_dropped(lake)
+    assert _severities(lake) == {"WCON-001": "info"}
+
+
+def test_what_was_dropped_is_not_known_of_a_log_that_was_cleaned_up(lake: Any) -> None:
+    _dropped_before_cleanup(lake)
+    assert _severities(lake)["CM-013"] == "warning"
 
 
 def _cases() -> list[Path]:

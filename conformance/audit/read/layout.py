@@ -109,6 +109,11 @@ class Layout:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
     @property
+    def top_names(self) -> set[str]:
+        """Physical names of the top-level columns."""
+        return {c.physical[0] for c in self.columns if len(c.path) == 1}
+
+    @property
     def partition_columns(self) -> dict[str, Column | None]:
         """Physical name of each partition column to its field; ``None`` when it has none."""
         found: dict[str, Column | None] = {}

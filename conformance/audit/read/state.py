@@ -37,6 +37,8 @@ class State:
         vectors: path of each live file to the ids of the vectors that it is live with.
         seen: every path that was ever added or removed, to the version that did so first.
         since: what is active to the first version that had it so, and every one since then.
+        names: physical names of the top-level columns of every schema so far; ``None`` where the
+            log does not have them all.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
@@ -61,6 +63,7 @@ class State:
         self.domains: dict[str, Body] = {}
         self.timestamp: int | None = None
         self.since: dict[str, int] = {}
+        self.names: set[str] | None = set() if known else None
         self.stamped: tuple[int, int | None, bool] | None = None
 
     @property

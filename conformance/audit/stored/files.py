@@ -211,16 +211,18 @@ def _columns(opened: _LiveFile) -> Findings:
     layout, schema = opened.view.layout, opened.file.schema_arrow
     if layout.schema is None:
         return
-    wanted = {c.physical[0] for c in layout.columns if len(c.path) == 1}
+    wanted, once = layout.top_names, opened.view.state.names
     hidden = {
         "_change_type",
         layout.properties.get("delta.rowTracking.materializedRowIdColumnName"),
         layout.properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"),
     }
     extra = [n for n in schema.names if n not in wanted and n not in hidden]
-    if extra and layout.mode != "none" and not set(schema.names) & wanted:
+    if extra and layout.mode != "none" and not set(schema.names) & (wanted | (once or set())):
         message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"
-        yield finding("CM-013", opened.path, message)
+        # Columns that were dropped: in a schema that the log lacks, or that a clone came from.
+        unsure: Severity | None = "warning" if once is None or is_absolute(opened.path) else None
+        yield finding("CM-013", opened.path, message, severity=unsure)
     elif extra:
         message = f"the file has columns that the schema lacks: {', '.join(extra[:5])}"
         # With column mapping a column can be dropped without rewriting its files.

@@ -7,7 +7,7 @@ plain values, so that they are tried without Spark as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
@@ -79,6 +79,7 @@ class Latest:
     metadata: Any
     domains: Mapping[str, Any]
     since: Mapping[str, int]
+    names: Collection[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,12 @@ def _left(run: Run, *, data: bool) -> Parted:
     left.ranges = list(id_ranges(view))
     left.vectors = list(stored_vectors(view))
     left.latest = Latest(
-        state.version, state.protocol, state.metadata, dict(state.domains), dict(state.since)
+        state.version,
+        state.protocol,
+        state.metadata,
+        dict(state.domains),
+        dict(state.since),
+        state.names,
     )
     if data:
         left.live = list(_live(view))
@@ -223,6 +229,7 @@ def audit_files(
     state.apply(latest.version, json_lines("", enumerate(text.encode() for text in texts)))
     state.protocol, state.metadata = latest.protocol, latest.metadata
     state.domains, state.since = dict(latest.domains), dict(latest.since)
+    state.names = None if latest.names is None else set(latest.names)
     for path, version in born.items():
         state.seen.versions[state.store.path_code(path)] = version
     storage = options.storage(location)

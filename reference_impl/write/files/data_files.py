@@ -197,9 +197,12 @@ class FileWriter:
         if not texts:
             return self.folder
         name = partition_folder(table.partition_columns, texts)
-        long = len(name) > _FOLDERS_BYTES or max(map(len, name.split("/"))) > _FOLDER_BYTES
-        if table.mode != "none" or long:
-            # Logical names may change, and stores bound the length of a name.
+        folders = name.split("/")
+        long = len(name) > _FOLDERS_BYTES or max(map(len, folders)) > _FOLDER_BYTES
+        hidden = any(folder.startswith("_") for folder in folders)
+        if table.mode != "none" or long or hidden:
+            # Logical names may change, stores bound the length of a name, and no data file is in
+            # a hidden folder (section Data Files, DATA-001).
             return f"{self.folder}{uuid.uuid4().hex[:2]}/"
         return f"{self.folder}{name}"
 

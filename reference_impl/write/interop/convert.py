@@ -113,6 +113,11 @@ def _files(storage: Storage) -> Iterator[_ParquetFile]:
             raise SchemaMismatch(
                 f"{entry.path} is no Parquet file", hint="move it away, or hide it with a dot"
             )
+        if any(folder.startswith("_") for folder in folders):
+            raise SchemaMismatch(
+                f"{entry.path} is in a folder whose name begins with an underscore",
+                hint="move it: a table has no data file there (section Data Files)",
+            )
         partition = [_value(folder, entry.path) for folder in folders]
         if len(dict(partition)) < len(partition):
             raise SchemaMismatch(f"two folders of {entry.path} name one column")

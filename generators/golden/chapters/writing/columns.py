@@ -203,6 +203,17 @@ def _own_ids(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
 
 
+@MAPPING.case(
+    "write-drop-all-data",
+    "Rows stay when the last data column is dropped and another comes",
+    "CM-013 SCH-037 DATA-004",
+)
+def _drop_all_data(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, ("name",), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe.drop_column("id").add_column(field("id", "string"))
+    recipe.append([{"name": "x", "id": "again"}]).checkpoint().publish(case)
+
+
 def _unmapped(operation: str, case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1)).given()
     if operation == "rename":

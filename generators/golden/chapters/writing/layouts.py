@@ -21,6 +21,7 @@ CLUSTERED: Final = Chapter("clustered-table", since="2025")
 FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
 SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
 VOID: Final = Chapter("void-type", since="upstream")
+DATA: Final = Chapter("data-files")
 FILES: Final = Chapter("add-file-and-remove-file")
 DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
 
@@ -308,6 +309,17 @@ for _name, _title, _schema, _id in (
     VOID.define(f"write-{_name}", _title, _id, partial(_no_file, _schema, _id))
 
 
+@DATA.case(
+    "write-underscored-partition",
+    "No partition column makes a hidden folder",
+    "DATA-001",
+)
+def _underscored_partition(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("_part", "string"))
+    recipe = Recipe(schema, ("_part",)).append([{"id": 1, "_part": "a"}, {"id": 2, "_part": None}])
+    recipe.append([{"id": 3, "_part": "_a"}]).delete(compare("id", "=", 2, "long")).publish(case)
+
+
 @FILES.case(
     "write-convert", "A folder of Parquet files becomes a table", "ADD-004 DATA-004 STAT-012"
 )
@@ -346,4 +358,4 @@ def _manifest(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))
 
 
-CHAPTERS = (CLUSTERED, FIRST, SECOND, VOID, FILES, DESIGN)
+CHAPTERS = (CLUSTERED, FIRST, SECOND, VOID, DATA, FILES, DESIGN)

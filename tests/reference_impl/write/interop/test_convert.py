@@ -237,6 +237,10 @@ def test_other_files_and_tables_are_refused(table: Table, put: Put) -> None:
     with pytest.raises(InvalidDataFile, match=r"y\.parquet"):
         table.convert(SCHEMA)
     (Path(table.storage.location) / "y.parquet").unlink()
+    put("_p=1/z.parquet")
+    with pytest.raises(SchemaMismatch, match=r"_p=1/z\.parquet is in a folder whose name begins"):
+        table.convert(SCHEMA)
+    (Path(table.storage.location) / "_p=1/z.parquet").unlink()
     table.convert(SCHEMA)
     with pytest.raises(CommitConflict):
         table.convert(SCHEMA)

@@ -207,6 +207,16 @@ def test_long_partition_values_need_no_long_folder(table: Table) -> None:
     assert seen(table) == [(1, "x" * 3000)]
 
 
+def test_an_underscored_partition_column_makes_no_hidden_folder(
+    table: Table, actions: Actions
+) -> None:
+    table.create(pa.schema([("id", pa.int64()), ("_p", pa.string())]), partition_columns=["_p"])
+    table.append(pa.table({"id": [1], "_p": ["a"]}))
+    folders = [each["path"].split("/")[:-1] for each in actions(1, "add")]
+    assert not [folder for path in folders for folder in path if folder.startswith("_")]
+    assert seen(table) == [(1, "a")]
+
+
 def test_deleting_nothing_commits_nothing(table: Table) -> None:
     table.create(SCHEMA, rows=people((1, "a")))
     assert table.delete("id = 7") == 0
