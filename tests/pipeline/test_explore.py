@@ -68,6 +68,15 @@ def facts(kept: Kept) -> tuple[list[int], list[tuple[int, str]]]:
     return sorted(units), sorted((row["unit"], row["defect"]) for row in failures)
 
 
+def test_progress_counts_what_this_run_has_judged(tmp_path: Path) -> None:
+    lines = list(explore(JOB, Kept(tmp_path, JOB), Spread(1, alone), 16))
+    judged = [int(line.split("; ")[1].split()[0]) for line in lines]
+    tables = sum(sum(answer(JOB.unit(number))["outcomes"].values()) for number in range(JOB.size))
+    assert len(judged) == 3
+    assert judged == sorted(set(judged))
+    assert judged[-1] == tables
+
+
 def test_every_unit_is_done_once(tmp_path: Path) -> None:
     kept = Kept(tmp_path, JOB)
     finish(JOB, kept, 7)

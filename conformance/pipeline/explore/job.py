@@ -253,7 +253,7 @@ def explore(job: Job, kept: Kept, spread: Spread, wave: int | None = None) -> It
     """
     size = wave or spread.slots * _WAVE
     begun, first = time.monotonic(), kept.done
-    done = first
+    done, tables = first, 0
     while done < job.size:
         units = [job.unit(number) for number in range(done, min(done + size, job.size))]
         known = sorted(kept.defects())
@@ -264,7 +264,7 @@ def explore(job: Job, kept: Kept, spread: Spread, wave: int | None = None) -> It
         kept.keep([(units[place], answers[place]) for place in range(len(units))])
         done += len(units)
         left = (time.monotonic() - begun) / (done - first) * (job.size - done)
-        tables = sum(sum(answer["outcomes"].values()) for answer in answered)
+        tables += sum(sum(answer["outcomes"].values()) for answer in answered)
         defects = len(kept.defects())
         yield (
             f"{done} of {job.size} units; {tables} tables judged; {defects} defects; "
