@@ -91,7 +91,7 @@ class Descriptor:
                 leads elsewhere than below the table root.
 
         """
-        # Obeys DV-005 DVDESC-015 DVDESC-016.
+        # Obeys DV-005 DVDESC-006 DVDESC-015 DVDESC-016.
         match self.storage_type:
             case "p":
                 return decode_path(self.path_or_inline_dv, action="add")

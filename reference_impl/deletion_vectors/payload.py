@@ -68,6 +68,7 @@ class _Bucket:
 
 def encode(rows: Iterable[int]) -> bytes:
     """Serialize a set of rows in the format that the protocol defines."""
+    # Obeys DVDESC-005 DVFMT-002 DVFMT-003 DVFMT-010.
     bitmap = pyroaring.BitMap64(rows)
     bitmap.run_optimize()
     return struct.pack("<I", MAGIC) + bytes(bitmap.serialize())

@@ -21,6 +21,7 @@ def encode_z85(data: bytes) -> str:
 
     The protocol's vectors have any length; their descriptor keeps the length without padding.
     """
+    # Obeys DVDESC-004.
     words = np.frombuffer(data + b"\0" * (-len(data) % 4), ">u4").astype(np.uint64)
     digits = (words[:, None] // _WEIGHTS) % np.uint64(85)
     return _LETTERS[digits.astype(np.intp)].tobytes().decode("ascii")

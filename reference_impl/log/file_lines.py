@@ -70,6 +70,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
 
 def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return the actions on a line by wire name, without unknown ones, which are ignored."""
+    # Obeys REC-019.
     return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
 
 

@@ -55,6 +55,7 @@ def read_hint(storage: Storage) -> Hint | None:
 
 def parse_hint(data: bytes) -> Hint | None:
     """Parse a hint; ``None`` for anything that breaks a rule, its checksum included."""
+    # Obeys LASTS-001 LASTS-002 LASTS-003 SUM-013.
     try:
         # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
         # spelling of numbers, which the checksum needs.
@@ -75,6 +76,7 @@ def parse_hint(data: bytes) -> Hint | None:
 
 def json_checksum(document: Mapping[str, Any]) -> str:
     """Return the MD5 digest of an object's canonical form, in lower-case hexadecimal."""
+    # Obeys SUM-001.
     digest = hashlib.md5(canonical_json(document).encode(), usedforsecurity=False)
     return digest.hexdigest()
 
@@ -88,6 +90,7 @@ def canonical_json(document: Mapping[str, Any]) -> str:
         ValueError: deep paths make it many times as long as a hint may be.
 
     """
+    # Obeys SUM-007 SUM-008 SUM-009 SUM-011 SUM-012.
     top = {key: value for key, value in document.items() if key != "checksum"}
     left = _GROWTH * budget().limits.hint
     pairs = []
@@ -101,6 +104,7 @@ def canonical_json(document: Mapping[str, Any]) -> str:
 
 
 def _pairs(top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    # Obeys SUM-006.
     waiting = [_members("", top)]
     while waiting:
         path, value = next(waiting[-1], ("", _NO_MORE))
@@ -113,18 +117,21 @@ def _pairs(top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _members(prefix: str, of: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+    # Obeys SUM-005 SUM-010.
     if isinstance(of, list):
         return ((f"{prefix}{position}", item) for position, item in enumerate(of))
     return ((prefix + _string(key), item) for key, item in of.items())
 
 
 def _scalar(value: Any) -> str:
+    # Obeys SUM-002 SUM-003.
     if isinstance(value, _Number):
         return value.text
     return _string(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _string(text: str) -> str:
+    # Obeys SUM-004 SUM-015 SUM-016 SUM-017 SUM-018.
     return f'"{quote(text, safe="-._~")}"'
 
 

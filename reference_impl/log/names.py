@@ -114,29 +114,35 @@ def parse(name: str) -> LogFile | None:
 
 def commit_name(version: int) -> str:
     """Name the commit of a version."""
+    # Obeys LOG-002.
     return f"{version:020d}.json"
 
 
 def checkpoint_name(version: int) -> str:
     """Name the classic checkpoint of a version."""
+    # Obeys CKPT-018 CKPT-019.
     return f"{version:020d}.checkpoint.parquet"
 
 
 def part_name(version: int, part: int, parts: int) -> str:
     """Name part ``part`` (from 1) of a checkpoint of ``parts`` parts."""
+    # Obeys CKPT-021 CKPT-022 CKPT-023.
     return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
 
 
 def uuid_checkpoint_name(version: int, uuid: str, encoding: Literal["json", "parquet"]) -> str:
     """Name a UUID-named V2 checkpoint."""
+    # Obeys CKPT-013 CKPT-014.
     return f"{version:020d}.checkpoint.{uuid}.{encoding}"
 
 
 def compaction_name(start: int, end: int) -> str:
     """Name the compaction of the commits ``start`` to ``end``, both included."""
+    # Obeys COMP-002.
     return f"{start:020d}.{end:020d}.compacted.json"
 
 
 def checksum_name(version: int) -> str:
     """Name the checksum file of a version."""
+    # Obeys CRC-003.
     return f"{version:020d}.crc"

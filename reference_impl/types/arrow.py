@@ -86,6 +86,7 @@ def arrow_type(of: DataType) -> pa.DataType:
         UnsupportedType: a map has keys of type void, which are null, as no key may be.
 
     """
+    # Obeys SCH-015 SCH-019.
     match of:
         case Primitive():
             return _TO_ARROW[of]

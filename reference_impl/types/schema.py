@@ -100,6 +100,7 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
 
 def to_json(of: DataType) -> Any:
     """Return the JSON form of a type, ready for encoding."""
+    # Obeys SCH-021 SCH-022 SCH-023 SCH-026 SCH-029 SCH-030 SCH-031 SCH-032 SCH-033 SCH-034 SCH-035.
     match of:
         case Primitive() | Decimal():
             return str(of)
@@ -156,6 +157,7 @@ def _deep_json(tree: Any) -> str:
 
 
 def _parse_name(name: str, place: tuple[str, ...]) -> DataType:
+    # Obeys SCH-010.
     known = PRIMITIVES.get(name) or _ALIASES.get(name)
     if known is not None:
         return known
@@ -203,6 +205,7 @@ def _parse_field(node: Any, place: tuple[str, ...]) -> Field:
 
 
 def _refuse_duplicates(fields: Sequence[Field], place: tuple[str, ...]) -> None:
+    # Obeys SCH-028.
     seen: dict[str, str] = {}
     for one in fields:
         folded = one.name.lower()

@@ -162,7 +162,7 @@ def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
         ConstraintViolation: a rule of the table names the column.
 
     """
-    # Obeys TW-002 TW-003 TW-009.
+    # Obeys TW-002 TW-003 TW-009 TW-006 TW-007 TW-008.
     transaction = _begin(snapshot, "CHANGE COLUMN", path)
     parts = _parts(path)
     of = parse_type(wanted) if isinstance(wanted, str) else wanted

@@ -54,6 +54,7 @@ class Definition:
 
     def metadata(self) -> Metadata:
         """Return the metaData action of a new table, its properties not yet set."""
+        # Obeys META-013.
         return Metadata(
             id=str(uuid.uuid4()),
             format=Format("parquet"),
@@ -127,6 +128,7 @@ def check_definition(wanted: Definition) -> None:
 
 
 def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:
+    # Obeys VAR-006.
     for name in names:
         column = schema.get(name)
         nested = column is None or isinstance(column.type, Struct | Array | Map)

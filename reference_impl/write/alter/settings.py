@@ -62,7 +62,7 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
         UnknownColumn: it names a column that the table does not have.
 
     """
-    # Obeys CHK-007 CHK-009 CHK-010.
+    # Obeys CHK-007 CHK-009 CHK-010 CHK-002 CHK-004 CHK-005.
     key = CONSTRAINT_PREFIX + name.lower()
     if key in snapshot.metadata.configuration:
         raise ConstraintViolation(f"there is a constraint {name!r} already")

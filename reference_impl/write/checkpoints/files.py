@@ -104,6 +104,7 @@ def _replaced(adds: pa.Table, name: str, values: pa.Array) -> pa.Table:
 
 
 def _parsed(texts: pa.ChunkedArray, leaves: Sequence[Any]) -> pa.StructArray:
+    # Obeys CKC-016 CKSCH-012 CKSCH-013.
     found = parse_statistics(texts, leaves)
     trees: dict[str, dict[str, Any]] = {"minValues": {}, "maxValues": {}, "nullCount": {}}
     for leaf in leaves:
@@ -124,6 +125,7 @@ def put_parquet(snapshot: Snapshot, path: str, small: Small, files: Files) -> in
 
 
 def _parquet(small: Small, files: Files) -> bytes:
+    # Obeys CKC-026.
     columns: dict[str, list[pa.StructArray]] = {
         name: [pa.array(list(rows), _TYPES[name])] for name, rows in small.items()
     }
@@ -146,6 +148,7 @@ def write_v2(
         UnsupportedFeatures: the table does not support V2 checkpoints.
 
     """
+    # Obeys CKPT-V2-003 CKPT-V2-004.
     if "v2Checkpoint" not in supported(snapshot.protocol):
         raise UnsupportedFeatures(
             ("v2Checkpoint",),
@@ -181,6 +184,7 @@ def _write_sidecars(
     snapshot: Snapshot, count: int, files: Files, created: list[str]
 ) -> list[dict[str, Any]]:
     """Spread file actions over sidecars; returns the bodies of the actions that name them."""
+    # Obeys SIDE-001 SIDE-002 SIDE-003.
     bodies = []
     for number in range(count):
         name = f"{uuid.uuid4()}.parquet"
@@ -222,6 +226,7 @@ def part_keys(actions: pa.Table) -> list[int]:
 
 def _structs(actions: pa.Table) -> list[pa.StructArray]:
     # A row of another action has none of the fields.
+    # Obeys CKC-001 CKC-010.
     fields = [f.with_nullable(nullable=True) for f in actions.schema]
     return [
         pa.StructArray.from_arrays(batch.columns, fields=fields) for batch in actions.to_batches()

@@ -95,7 +95,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
         OSError: the storage failed; the table reads as before.
 
     """
-    # Obeys CKPT-031 CKC-009 CAT-017.
+    # Obeys CKPT-031 CKC-009 CAT-017 LASTS-002 LASTS-003.
     style = style or style_of(snapshot)
     _check_style(style)
     small = _small_actions(snapshot)
@@ -119,7 +119,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
 
 
 def _check_style(style: Style) -> None:
-    # Obeys CKPT-V2-001.
+    # Obeys CKPT-V2-001 CKPT-N-002 CKPT-N-013.
     for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
         if count not in INT32 or not 0 <= count <= _MOST_FILES:
             raise ConstraintViolation(
@@ -149,7 +149,7 @@ def _write_parts(
     snapshot: Snapshot, parts: int, small: dict[str, list[Any]], files: dict[str, pa.Table]
 ) -> int:
     """Spread file actions over parts by the hash of their key, as Spark does."""
-    # Obeys CKPT-N-006 CKPT-N-007.
+    # Obeys CKPT-N-006 CKPT-N-007 CKPT-024.
     size = 0
     keys = {n: np.asarray(part_keys(table), np.int64) % parts for n, table in files.items()}
     created: list[str] = []
@@ -183,7 +183,7 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
 
 
 def _small_actions(snapshot: Snapshot) -> dict[str, list[Any]]:
-    # Obeys CKC-006 CKC-007 CKC-008 CKC-012 CKC-014 CKSCH-008 CKSCH-009 CKSCH-011.
+    # Obeys CKC-006 CKC-007 CKC-008 CKC-012 CKC-014 CKSCH-008 CKSCH-009 CKSCH-011 CKPT-V1-002.
     return {
         "protocol": [snapshot.protocol.to_wire()],
         "metaData": [snapshot.metadata.to_wire()],

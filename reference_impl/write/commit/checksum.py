@@ -102,7 +102,7 @@ def write_checksum(storage: Storage, version: int, state: State, totals: Totals)
         RangeExhausted: files count for more bytes, or rows, than 64 bits can say.
 
     """
-    # Obeys CRC-037 CRC-039.
+    # Obeys CRC-037 CRC-039 CRC-004 CRC-014.
     for name, total in (
         ("the bytes of the files", sum(totals.file_bytes)),
         ("the deleted rows", totals.deleted_rows),

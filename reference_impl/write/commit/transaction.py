@@ -348,7 +348,7 @@ class Transaction:
 
     def _content(self, version: int) -> list[dict[str, Any]]:
         """Return the lines of the commit, commitInfo first."""
-        # Obeys ICT-006.
+        # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
         staged, target = self._staged, self.target
         moment = self._clock()
         timestamp = None
@@ -381,6 +381,7 @@ class Transaction:
         return lines
 
     def _info(self, moment: int, timestamp: int | None) -> dict[str, Any]:
+        # Obeys CINFO-004.
         info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
         own = self.read_write_set
         blind = not (own.reads_all or own.conditions or own.files)
@@ -404,7 +405,7 @@ class Transaction:
 
     def _in_commit_timestamp(self, moment: int) -> int:
         """Return the current time, but at least 1 ms after the previous commit."""
-        # Obeys ICT-008 ICT-012.
+        # Obeys ICT-004 ICT-007 ICT-008 ICT-009 ICT-012.
         base = self.base
         if base is None:
             return moment
@@ -426,6 +427,7 @@ class Transaction:
         self, metadata: Metadata | None, version: int, timestamp: int
     ) -> Metadata | None:
         """Add the enablement version and timestamp, unless it is enabled from version 0."""
+        # Obeys ICT-010 ICT-011.
         base = self.base
         if base is None or Target.of(base.protocol, base.metadata).active(ICT):
             return metadata
@@ -451,7 +453,7 @@ def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict
         data_change: whether rows are deleted, not only moved.
 
     """
-    # Obeys REM-014 RT-030.
+    # Obeys REM-014 RT-030 REM-007 REM-008.
     body = {
         "path": add["path"],
         "deletionTimestamp": moment,

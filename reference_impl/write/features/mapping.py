@@ -42,7 +42,7 @@ def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
 
 def fresh_name(_: Field) -> str:
     """Return a unique physical name, so that a dropped column is never read again."""
-    # Obeys CM-018.
+    # Obeys CM-018 CM-034.
     return f"col-{uuid.uuid4()}"
 
 
@@ -97,6 +97,7 @@ def map_columns(
         InvalidColumnMapping: the mode cannot change so.
 
     """
+    # Obeys CM-020.
     was, now = mode_of(before), mode_of(after)
     if now not in ("none", "name", "id"):
         raise InvalidColumnMapping(

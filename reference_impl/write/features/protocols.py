@@ -78,7 +78,9 @@ def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
         UnsupportedFeatures: a name is of no feature that this implementation knows.
 
     """
-    # Obeys TF-012 CM-011.
+    # Obeys TF-012 CM-011 TF-006 CHK-001 CLUS-002 CLUS-003 DFT-001 DOM-008 DOM-009 DV-001 GEN-001
+    # ICE1-001 ICE1-002 ICE1-003 ICE2-001 ICE2-002 ICE2-003 ICT-001 ICT-002 IDN-001 INV-001 NTZ-002
+    # PART-012 RT-007 V2F-001 VPC-001 ICT-003 SHRED-001 TW-001 VAR-001.
     wanted = _closure(names)
     held = supported(current)
     if wanted <= held:

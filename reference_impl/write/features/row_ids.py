@@ -36,6 +36,7 @@ def materialised_columns(
             a column of the table.
 
     """
+    # Obeys RT-015 RT-016 RT-021.
     names = (configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))
     if not names[0] or not names[1]:
         raise _refused("a materialised column has no name", "RT-042")
@@ -104,7 +105,7 @@ def assign_row_ids(
         RangeExhausted: the ids that are left do not suffice.
 
     """
-    # Obeys RT-002 RT-013 RT-028 RT-029 RT-036 RT-039 RT-040.
+    # Obeys RT-002 RT-013 RT-028 RT-029 RT-036 RT-039 RT-040 RT-033 RT-034 RT-035.
     start = mark = high_water_mark(domains)
     out = []
     for body in adds:

@@ -84,7 +84,7 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
 
 def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) -> DomainMetadata:
     """Return the domain that names clustering columns; other keys of JSON are kept."""
-    # Obeys CM-035.
+    # Obeys CM-035 CLUS-006.
     held: dict[str, Any] = {}
     if before is not None and not before.removed:
         with suppress(ValueError):  # what is no JSON names no columns, and is replaced

@@ -70,6 +70,7 @@ def _numbered(name: str, of: pa.DataType, number: Any, nullable: bool) -> pa.Fie
 
 def _stored_type(of: DataType, mode: Mode, place: str, ids: Mapping[str, Any]) -> pa.DataType:
     """Return the type of a file; ``ids`` are those of elements, keys and values by their place."""
+    # Obeys WCON-005.
 
     def inner(name: str, of: DataType, nullable: bool) -> pa.Field:
         label = f"{place}.{name}"
@@ -136,7 +137,7 @@ class FileWriter:
         ]
 
     def _partitions(self, rows: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Table]]:
-        # Obeys CM-016.
+        # Obeys CM-016 WCON-002.
         columns = self.target.table.partition_columns
         if not columns:
             yield (), rows

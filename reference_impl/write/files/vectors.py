@@ -51,7 +51,7 @@ class VectorWriter:
             OSError: the storage failed; the vector file is an orphan.
 
         """
-        # Obeys DV-002 DVD-018.
+        # Obeys DV-002 DVD-018 DVFILE-003 DVSTO-001 DVSTO-002.
         payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
         content, offsets = frame(payloads)
         name = uuid.uuid4()
@@ -91,7 +91,7 @@ def _widened(add: Mapping[str, Any], rows: int) -> str:
 
     A file with a vector must have ``numRecords``; its bounds become wide.
     """
-    # Obeys DVDESC-022.
+    # Obeys DVDESC-022 STAT-002 STAT-009 STAT-010 STAT-013.
     try:
         held = parse_exact(add.get("stats") or "{}")
     except ValueError:

@@ -187,7 +187,7 @@ class Changes:
         return rows
 
     def _record(self, change: str, rows: pa.Table) -> None:
-        # Obeys CDC-012.
+        # Obeys CDC-012 CDC-001 CDFF-001 CDFF-007.
         target = self.transaction.target
         if not target.active("changeDataFeed"):
             return

@@ -30,6 +30,7 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
         UnsupportedError: the table needs what this implementation does not write.
 
     """
+    # Obeys COMP-001 COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-013.
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
     commits = list_log(storage, whole=True).commits

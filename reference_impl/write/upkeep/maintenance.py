@@ -55,7 +55,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         The version; the same as before where there is nothing to do.
 
     """
-    # Obeys DVD-005 CLUS-011 CLUS-012.
+    # Obeys DVD-005 CLUS-011 CLUS-012 ADD-009 REM-005.
     transaction = Transaction(
         snapshot.storage,
         snapshot,
