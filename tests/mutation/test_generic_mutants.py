@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -89,7 +90,16 @@ def test_the_judge_keeps_the_right_implementation(copy: Path, sample: list) -> N
     before = _loaded()
     adapter = adapter_of(copy, sample[0])
     assert _loaded() == before
-    assert type(adapter).__module__ == "conformance.adapters.ours"
+    assert adapter.describe().name == "ours"
+    assert _loaded() == before
+
+
+def test_what_is_imported_late_is_changed_and_the_rest_is_right(copy: Path) -> None:
+    asked = [item for item in items() if item.id == "column-invariants/write-broken-later/write"]
+    wrong = _of("write/rows/rows.py", "changes.insert(prepare(transaction, None))")
+    right = replace(wrong, code=(PACKAGE / wrong.module).read_text())
+    assert killer(copy, right, asked) is None
+    assert killer(copy, wrong, asked) is not None
 
 
 def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:
