@@ -94,7 +94,6 @@ LEFT_OUT = {
     "scan/conform.py:_is_pair": _PAIRS,
     "scan/conform.py:_list_of_pairs": _PAIRS,
     "scan/reader.py:threads_for": _MEMORY,
-    "snapshot/checksum.py": "holds a checksum against its version, which no request asks for",
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
     "snapshot/live_files.py": _CALLERS,
     "snapshot/replay.py:CommittedFiles.joined": _MEMORY,
