@@ -12,7 +12,7 @@ from generic import cli
 from generic.crew import Ended, each_in_a_fork
 from generic.judging import executed_by, items, killer
 from generic.mutant import PACKAGE, Mutant
-from generic.population import LEFT_OUT, drawn, population
+from generic.population import LEFT_OUT, SPOKEN, drawn, population
 from generic.tree import adapter_of, copied
 
 pytestmark = pytest.mark.mutation
@@ -57,6 +57,17 @@ def test_a_function_that_is_left_out_has_no_mutants() -> None:
     for name in LEFT_OUT:
         assert not (name.startswith(f"{of}:") and name.partition(":")[2] in within)
     assert not any(each.was.startswith("_ATTEMPTS") for each in found)
+
+
+def test_what_a_refusal_names_and_an_assertion_stay() -> None:
+    of = "scan/shredded.py"
+    places = [place for place in population() if place[0] == PACKAGE / of]
+    calls = [each for each in drawn(1, 60, places) if each.operator == "arg_removal"]
+    assert len(calls) > 10
+    for each in calls:
+        for kept in ("strict=True", "place)"):
+            assert each.was.count(kept) <= each.becomes.count(kept), each.becomes
+    assert all((PACKAGE / module).exists() for module in SPOKEN)
 
 
 def test_every_name_that_is_left_out_is_defined() -> None:
