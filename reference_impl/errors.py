@@ -44,7 +44,6 @@ __all__ = [
     "IncompatibleSchemas",
     "InvalidAction",
     "InvalidCheckpoint",
-    "InvalidChecksum",
     "InvalidColumnMapping",
     "InvalidDataFile",
     "InvalidDeletionVector",
@@ -322,13 +321,6 @@ class InvalidCheckpoint(InvalidTableError):
 
     clause = "Checkpoints"
     requirement = "CKPT-005"
-
-
-class InvalidChecksum(InvalidTableError):
-    """A version checksum file is malformed or disagrees with the version's state."""
-
-    clause = "Version Checksum File"
-    requirement = "CRC-035"
 
 
 class InvalidSchema(InvalidTableError):

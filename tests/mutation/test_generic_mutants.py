@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +12,7 @@ from generic import cli
 from generic.crew import Ended, each_in_a_fork
 from generic.judging import executed_by, items, killer
 from generic.mutant import PACKAGE, Mutant
-from generic.population import LEFT_OUT, drawn, population
+from generic.population import LEFT_OUT, SPOKEN, drawn, population
 from generic.tree import adapter_of, copied
 
 pytestmark = pytest.mark.mutation
@@ -58,6 +59,17 @@ def test_a_function_that_is_left_out_has_no_mutants() -> None:
     assert not any(each.was.startswith("_ATTEMPTS") for each in found)
 
 
+def test_what_a_refusal_names_and_an_assertion_stay() -> None:
+    of = "scan/shredded.py"
+    places = [place for place in population() if place[0] == PACKAGE / of]
+    calls = [each for each in drawn(1, 60, places) if each.operator == "arg_removal"]
+    assert len(calls) > 10
+    for each in calls:
+        for kept in ("strict=True", "place)"):
+            assert each.was.count(kept) <= each.becomes.count(kept), each.becomes
+    assert all((PACKAGE / module).exists() for module in SPOKEN)
+
+
 def test_every_name_that_is_left_out_is_defined() -> None:
     for name in LEFT_OUT:
         module, _, within = name.partition(":")
@@ -89,7 +101,16 @@ def test_the_judge_keeps_the_right_implementation(copy: Path, sample: list) -> N
     before = _loaded()
     adapter = adapter_of(copy, sample[0])
     assert _loaded() == before
-    assert type(adapter).__module__ == "conformance.adapters.ours"
+    assert adapter.describe().name == "ours"
+    assert _loaded() == before
+
+
+def test_what_is_imported_late_is_changed_and_the_rest_is_right(copy: Path) -> None:
+    asked = [item for item in items() if item.id == "column-invariants/write-broken-later/write"]
+    wrong = _of("write/rows/rows.py", "changes.insert(prepare(transaction, None))")
+    right = replace(wrong, code=(PACKAGE / wrong.module).read_text())
+    assert killer(copy, right, asked) is None
+    assert killer(copy, wrong, asked) is not None
 
 
 def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import PlaceRefused, UnsupportedFeatures
@@ -47,18 +48,7 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
     """
     target = Target.of(snapshot.protocol, snapshot.metadata)
     adds = snapshot.adds()
-    if pc.any(pc.is_valid(adds.column("deletionVector"))).as_py():
-        raise UnsupportedFeatures(
-            ("deletionVectors",),
-            "a manifest cannot say that rows of a file are deleted",
-            hint="optimize the table first, which drops deleted rows",
-        )
-    if target.table.mode != "none":
-        raise UnsupportedFeatures(
-            ("columnMapping",),
-            "a manifest cannot say by which names files know columns",
-            hint="write the rows into a table that is not mapped",
-        )
+    _refuse_features(target, adds)
     columns = target.table.partition_columns
     for column in columns:
         partition_column(adds, column, target.table.mode)  # refuses a value that is not there
@@ -88,6 +78,22 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
     }
     _replace_manifests(snapshot.storage, fresh)
     return list(fresh)
+
+
+def _refuse_features(target: Target, adds: pa.Table) -> None:
+    # Obeys DVD-010.
+    if pc.any(pc.is_valid(adds.column("deletionVector"))).as_py():
+        raise UnsupportedFeatures(
+            ("deletionVectors",),
+            "a manifest cannot say that rows of a file are deleted",
+            hint="optimize the table first, which drops deleted rows",
+        )
+    if target.table.mode != "none":
+        raise UnsupportedFeatures(
+            ("columnMapping",),
+            "a manifest cannot say by which names files know columns",
+            hint="write the rows into a table that is not mapped",
+        )
 
 
 def _replace_manifests(storage: Storage, fresh: Mapping[str, bytes]) -> None:

@@ -7,13 +7,15 @@ import importlib
 import importlib.util
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, Answer, Description, Request
 from conformance.workers.resolve import BUILT_IN
 from generic.mutant import PACKAGE, Mutant
 
@@ -60,6 +62,47 @@ class _Finder(MetaPathFinder):
         return spec
 
 
+def _is_apart(name: str) -> bool:
+    return name == _ADAPTER or name.partition(".")[0] == _NAME
+
+
+def _swapped(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
+    """Put modules of the package, and of its adapter, in place of those there are; give these."""
+    found = {name: module for name, module in sys.modules.items() if _is_apart(name)}
+    for name in found:
+        del sys.modules[name]
+    sys.modules.update(modules)
+    return found
+
+
+@dataclass
+class _Apart:
+    """An adapter for which the package is the copy, in what it imports while it runs as well."""
+
+    adapter: Adapter
+    modules: dict[str, ModuleType]
+
+    @contextmanager
+    def _at_work(self) -> Iterator[Adapter]:
+        kept = _swapped(self.modules)
+        try:
+            yield self.adapter
+        finally:
+            self.modules = _swapped(kept)
+
+    def describe(self) -> Description:
+        with self._at_work() as adapter:
+            return adapter.describe()
+
+    def run(self, request: Request) -> Answer:
+        with self._at_work() as adapter:
+            return adapter.run(request)
+
+    def close(self) -> None:
+        with self._at_work() as adapter:
+            adapter.close()
+
+
 def adapter_of(copy: Path, mutant: Mutant | None) -> Adapter:
     """Give the adapter of the copy, which has modules of its own in this process.
 
@@ -73,25 +116,17 @@ def adapter_of(copy: Path, mutant: Mutant | None) -> Adapter:
         Exception: what the changed code raises when it is imported.
 
     """
-    kept = {
-        name: module
-        for name, module in sys.modules.items()
-        if name == _ADAPTER or name.partition(".")[0] == _NAME
-    }
-    for name in kept:
-        del sys.modules[name]
+    kept = _swapped({})
     finder = _Finder(copy, mutant)
     sys.meta_path.insert(0, finder)
+    made: dict[str, ModuleType] = {}
     try:
         adapter: Adapter = importlib.import_module(_ADAPTER).create()
         for path in sorted(copy.rglob("*.py")):
-            # What would be imported later would be looked for among the modules of the judge.
+            # What would be imported later would be looked for outside of the copy.
             parts = path.relative_to(copy.parent).with_suffix("").parts
             importlib.import_module(".".join(part for part in parts if part != "__init__"))
-        return adapter
     finally:
         sys.meta_path.remove(finder)
-        for name in [*sys.modules]:
-            if name == _ADAPTER or name.partition(".")[0] == _NAME:
-                del sys.modules[name]
-        sys.modules.update(kept)
+        made = _swapped(kept)
+    return _Apart(adapter, made)

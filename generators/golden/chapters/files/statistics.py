@@ -25,7 +25,9 @@ from generators.golden.cases.filters import (
 from generators.golden.cases.publish import describe, filtered, publish
 from generators.golden.cases.table import GoldenTable, add
 from generators.golden.chapters.files.types import utc
-from generators.oracle.delta_schema import Struct, field, struct
+from generators.oracle.delta_schema import Struct, field, struct, type_of
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
 
 __all__ = ["CHAPTERS"]
 
@@ -166,6 +168,73 @@ def _literals(case: CaseWriter) -> None:
         table.commit(add(table.file(rows)))
     publish(case, table, versions=[])
     _probes(case, table, _OTHER_TYPES)
+
+
+_FLAGS = struct(
+    field("id", "long"),
+    field("flag", "boolean"),
+    field("s", struct(field("n", "integer"), field("t", "string"))),
+    field("x", "double"),
+)
+_FLAG = Filter(column("flag"), "flag")
+_FIVE = literal(type_of("long"), 5)
+_FIVE_BELOW = Filter(node("<", _FIVE, column("id")), "5 < id")
+_TRUE = Filter(node("=", _FIVE, _FIVE), "5 = 5")
+_FALSE = Filter(node("<>", _FIVE, _FIVE), "5 <> 5")
+
+_ODD_FORMS: Mapping[str, Filter] = {
+    "flag": _FLAG,
+    "not-flag": negate(_FLAG),
+    "flag-known": any_of(_FLAG, negate(_FLAG)),
+    "flag-and-bound": all_of(_FLAG, compare("id", ">=", 10, "long")),
+    "literal-first": _FIVE_BELOW,
+    "literal-first-not": negate(_FIVE_BELOW),
+    "literal-from": Filter(node(">=", _FIVE, column("id")), "5 >= id"),
+    "literal-equal": Filter(node("=", _FIVE, column("id")), "5 = id"),
+    "true-and": all_of(_TRUE, _FLAG),
+    "false-or": any_of(_FALSE, _FLAG),
+    "not-true-or": any_of(negate(_TRUE), compare("x", "<", 0.0, "double")),
+    "null-literal": any_of(Filter(node("is_null", _FIVE), "5 IS NULL"), _FLAG),
+    "known-literal": all_of(Filter(node("is_not_null", _FIVE), "5 IS NOT NULL"), _FLAG),
+    "nested-equal": compare("s.n", "=", 11, "integer"),
+    "nested-prefix": starts_with("s.t", "t1"),
+    "nested-null": is_null("s.n"),
+    "nested-null-safe": compare("s.n", "<=>", 11, "integer"),
+    "not-null-safe": negate(compare("s.n", "<=>", 11, "integer")),
+    "not-null-safe-null": negate(compare("s.n", "<=>", None, "integer")),
+    "columns": Filter(node("<", column("id"), column("s", "n")), "id < s.n"),
+    "decimal-in-double": compare("x", ">", Decimal("0.5"), "decimal(3,1)"),
+    "long-in-double": compare("x", "<=", 2, "long"),
+}
+
+
+@STATISTICS.case(
+    "filters-of-odd-forms",
+    "A filter of any form answers as a full scan would",
+    "STAT-006 STAT-008 STAT-012",
+)
+def _odd_forms(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _FLAGS, seed=case.info.id)
+    table.create()
+    for start, flags in (
+        (0, (True, True)),
+        (4, (False, False)),
+        (10, (None, None)),
+        (14, (True, False)),
+        (20, (None, False)),
+    ):
+        rows: list[dict[str, Any]] = [
+            {
+                "id": start + number,
+                "flag": flag,
+                "s": {"n": None if start == 4 else start + 1, "t": f"t{start + number}"},
+                "x": (start - 8) / 4,
+            }
+            for number, flag in enumerate(flags)
+        ]
+        table.commit(add(table.file(rows)))
+    publish(case, table, versions=[])
+    _probes(case, table, _ODD_FORMS)
 
 
 _BROKEN: Mapping[str, tuple[str, str]] = {

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import compare
+from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.publish import describe, filtered, read_spec
-from generators.golden.cases.table import GoldenTable, add
+from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
     store,
     vector_table,
     with_vector,
 )
-from generators.materialise.data.data_files import FileLayout
+from generators.materialise.data.data_files import FileLayout, write_parquet
 from generators.materialise.data.deletion_vectors import (
     StoredVector,
     inline_descriptor,
@@ -28,6 +30,7 @@ from generators.materialise.data.deletion_vectors import (
     vector_file_name,
     write_vector_file,
 )
+from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
@@ -64,6 +67,47 @@ def _containers(case: CaseWriter) -> None:
         filtered(case, table, f"first-v{version}", first, "The first rows", version=version)
         filtered(case, table, f"last-v{version}", last, "The last rows", version=version)
     read_spec(case, table, 2)
+
+
+@FORMAT.case(
+    "containers-in-turns",
+    "Containers of all kinds stand side by side in one vector",
+    "DVFMT-007 DVFMT-005 DVFMT-002",
+)
+def _containers_in_turns(case: CaseWriter) -> None:
+    schema = struct(field("id", "integer"), field("low", "integer"))
+    table = vector_table(case, schema)
+    each = 65_536
+    rows = [{"id": n // 256, "low": n % 256} for n in range(3 * each + 1000)]
+    name = f"part-{table.unique_name('file')}.zstd.parquet"
+    data = pa.table({n: pa.array([row[n] for row in rows], pa.int32()) for n in ("id", "low")})
+    body = {
+        "path": name,
+        "partitionValues": {},
+        "size": write_parquet(table.root / name, data, FileLayout(compression="zstd")),
+        "modificationTime": EPOCH,
+        "dataChange": True,
+        "stats": json_text({"numRecords": len(rows)}),
+    }
+    file = table.register(DataFile(body, tuple(rows), schema))
+    table.create(add(file))
+    members = [
+        *range(10),
+        20,
+        *range(100, 60_000),
+        *range(each, 2 * each, 16),  # 4096 values, and one more than an array has
+        each + 1,
+        *range(2 * each, 3 * each, 16),  # as many as an array has
+        *range(3 * each, 3 * each + 100),
+        3 * each + 999,
+    ]
+    table.commit(*with_vector(file, store(table, members)[0]))
+    describe(case, table)
+    ids = [0, 233, 234, 256, 511, 512, 640, 767, 768, 771]
+    gone = set(members)
+    kept = [row for n, row in enumerate(rows) if n // 256 in ids and n not in gone]
+    title = "The rows where containers begin and end"
+    case.read("edges", schema, kept, title=title, filter=is_in("id", ids, "integer"))
 
 
 @FORMAT.case(

@@ -7,6 +7,7 @@ a summary keeps all that its range holds, and an operation keeps the promises of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -17,10 +18,10 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
-from generators.golden.chapters.files.types import local
+from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.writing.operations import old_files, removed_files
 from generators.materialise.log.files import LOG_DIRECTORY, read_commit, write_commit
-from generators.oracle.delta_schema import Struct, field, struct
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -34,6 +35,7 @@ APPEND_ONLY: Final = Chapter("append-only-tables")
 FILES: Final = Chapter("add-file-and-remove-file")
 ZONELESS: Final = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
 PARTITIONS: Final = Chapter("partition-value-serialization")
+CLUSTERED: Final = Chapter("clustered-table", since="2025")
 
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 _TRACKING: Final = {"delta.enableRowTracking": "true"}
@@ -287,6 +289,95 @@ FILES.define(
     ),
 )
 
+FILES.define(
+    "write-convert-odd-types",
+    "Folder names give values of every type of converted files",
+    "ADD-003 ADD-004 PART-003",
+    partial(
+        _converted,
+        struct(
+            field("id", "long"),
+            field("t", "timestamp"),
+            field("d", "decimal(9,2)"),
+            field("x", "double"),
+            field("b", "boolean"),
+            field("s", "short"),
+        ),
+        [
+            {
+                "id": 0,
+                "t": utc(1969, 12, 31, 23, 59, 59, 999999),
+                "d": Decimal("-0.01"),
+                "x": -0.5,
+                "b": False,
+                "s": -(2**15),
+            },
+            {
+                "id": 1,
+                "t": utc(2024, 2, 29, 12, 30),
+                "d": Decimal("1234567.89"),
+                "x": 1e300,
+                "b": True,
+                "s": 2**15 - 1,
+            },
+            {"id": 2, "t": None, "d": None, "x": None, "b": None, "s": None},
+        ],
+    ),
+)
+
+
+@FILES.case(
+    "write-convert-nested",
+    "Files of nested columns, and of columns without values, become a table",
+    "ADD-004 STAT-012",
+)
+def _convert_nested(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"),
+        field("s", struct(field("n", "integer"), field("t", "string"))),
+        field("a", array("long")),
+        field("m", map_of("string", "double")),
+        field("none", "string"),
+        field("x", "float"),
+    )
+    rows: list[dict[str, Any]] = [
+        {"id": n, "s": s, "a": a, "m": m, "none": None, "x": x}
+        for n, s, a, m, x in (
+            (1, {"n": 5, "t": "b"}, [1, None], {"k": 0.5}, 1.5),
+            (2, {"n": None, "t": "a"}, [], {}, math.nan),
+            (3, None, None, None, None),
+        )
+    ]
+    recipe = Recipe(schema).append(rows[:2]).append(rows[2:]).given().convert()
+    recipe.append([{**rows[0], "id": 4, "none": "x"}])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@CLUSTERED.case(
+    "write-replace-without-column",
+    "A table that is replaced is not clustered by a column that it lacks",
+    "CLUS-006",
+)
+def _replaced_clusters(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 2))
+    other = struct(field("id", "long"), field("x", "double"))
+    recipe.replace(other, [], [{"id": 7, "x": 0.5}]).append([{"id": 8, "x": None}]).publish(case)
+
+
+@CHECKPOINTS.case(
+    "write-v2-json-vectors",
+    "A V2 checkpoint in JSON has the vectors of its files",
+    "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002",
+    since="2025",
+    features=("v2Checkpoint", "deletionVectors"),
+)
+def _json_vectors(case: CaseWriter) -> None:
+    features = ("deletionVectors", "v2Checkpoint")
+    recipe = Recipe(PAIR, (), _VECTORS, features).append(pairs(*range(8))).append(pairs(20, 21))
+    recipe.delete(is_in("id", [1, 3, 20], "long")).checkpoint("v2-json").append(pairs(30))
+    recipe.delete(is_in("id", [5, 21], "long")).checkpoint("v2-json", 2)
+    recipe.append(pairs(31)).publish(case, needs=("checkpoint.kind",))
+
 
 CHAPTERS = (
     TRACKING,
@@ -298,5 +389,6 @@ CHAPTERS = (
     APPEND_ONLY,
     FILES,
     ZONELESS,
+    CLUSTERED,
     PARTITIONS,
 )

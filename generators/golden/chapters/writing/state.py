@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
@@ -349,6 +350,24 @@ def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> Non
     recipe = Recipe(schema, (), properties, (*features, "typeWidening")).append([row])
     recipe.change_type(column, spelled)
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "ICE2-023"))
+
+
+@WIDENING.case(
+    "write-iceberg-allowed",
+    "Changes of types that Iceberg knows are carried out",
+    "TW-003 ICE2-023",
+    features=("typeWidening", "columnMapping"),
+)
+def _widened_for_iceberg(case: CaseWriter) -> None:
+    properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
+    schema = struct(
+        field("id", "long"), field("n", "integer"), field("f", "float"), field("d", "decimal(9,2)")
+    )
+    recipe = Recipe(schema, (), properties, (*features, "typeWidening"))
+    recipe.append([{"id": 1, "n": -1, "f": 0.5, "d": Decimal("1.25")}])
+    recipe.change_type("n", "long").change_type("f", "double").change_type("d", "decimal(12,2)")
+    recipe.append([{"id": 2, "n": 2**40, "f": 0.1, "d": Decimal("-1234567890.25")}])
+    recipe.delete(compare("id", "=", 1, "long")).publish(case)
 
 
 for _name, _from, _to in (
