@@ -133,6 +133,9 @@ class Limits:
     checkpoints: int = _option(
         100, "files", "damaged checkpoints and compactions in whose place others are read"
     )
+    compacted: int = _option(
+        2_000_000, "commits", "commits of all compactions together that an audit replays"
+    )
 
 
 DEFAULT_LIMITS: Final = Limits()

@@ -30,7 +30,12 @@ from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
 from conformance.audit.stored.files import FILE_CHECKS
 from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS, VECTOR_VERSION_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
-from conformance.audit.summaries.checkpoints import CONTENT_CHECKS, READING_CHECKS, CheckpointView
+from conformance.audit.summaries.checkpoints import (
+    CONTENT_CHECKS,
+    READING_CHECKS,
+    CheckpointView,
+    LeftOut,
+)
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.summaries.columns import COLUMN_CHECKS
 from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
@@ -171,6 +176,7 @@ class Run:
         self._layouts = Layouts()
         self._named: Layout | None = None
         self._visited: set[Checkpoint] = set()
+        self._left_out = LeftOut(log.checkpoints)
         self._complete: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete:
@@ -250,7 +256,8 @@ class Run:
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
         view = self._view(state, last=False)
-        subject = CheckpointView(checkpoint, _content(checkpoint, state.store), view, replayed)
+        content = _content(checkpoint, state.store)
+        subject = CheckpointView(checkpoint, content, view, replayed, self._left_out)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
         checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:

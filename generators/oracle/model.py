@@ -116,16 +116,26 @@ def normalized(  # noqa: C901, PLR0911  one branch per kind of type
             unknown = set(value) - {each.name for each in fields}
             if unknown:
                 raise ValueError(f"no such struct fields: {sorted(unknown)}")
-            return {each.name: normalized(each.type, value.get(each.name)) for each in fields}
-        case Array(element):
-            return [normalized(element, each) for each in value]
-        case Map(key_type, value_type):
+            return {
+                each.name: _inner(each.type, value.get(each.name), null=each.nullable)
+                for each in fields
+            }
+        case Array(element, null):
+            return [_inner(element, each, null=null) for each in value]
+        case Map(key_type, value_type, null):
             pairs = value.items() if isinstance(value, Mapping) else value
             return [
-                (normalized(key_type, key), normalized(value_type, each)) for key, each in pairs
+                (_inner(key_type, key, null=False), _inner(value_type, each, null=null))
+                for key, each in pairs
             ]
         case _:
             return value
+
+
+def _inner(data_type: DataType, value: Any, *, null: bool) -> Any:
+    if value is None and not null:
+        raise ValueError("a field, an element, a key or a value is null, and may not be")
+    return normalized(data_type, value)
 
 
 def _single(value: float) -> float:

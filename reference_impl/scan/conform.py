@@ -7,7 +7,8 @@ the file already has the table's type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -38,7 +39,7 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.widening import is_widening
 
-__all__ = ["Converter", "converter", "find_column", "missing", "refuse_nulls"]
+__all__ = ["Converter", "converter", "find_columns", "missing", "refuse_nulls"]
 
 Converter: TypeAlias = Callable[[pa.Array], pa.Array]
 """Converts an array of a file to the table's type; may raise :class:`pyarrow.ArrowInvalid`."""
@@ -51,23 +52,31 @@ _REINTERPRETED = {(BINARY, STRING), (STRING, BINARY)}
 """Byte arrays whose annotation a file may lack, or have without need."""
 
 
-def find_column(candidates: Sequence[pa.Field], column: Field, mode: Mode) -> int | None:
-    """Find a column, or a nested field, among the fields of a file; ``None`` for none.
+def find_columns(
+    candidates: Sequence[pa.Field], wanted: Iterable[tuple[Field, Mode]]
+) -> list[int | None]:
+    """Find columns, or nested fields, among the fields of a file; ``None`` for one it lacks.
 
     Raises:
-        InvalidDataFile: the file has the column twice.
+        InvalidDataFile: the file has one of the columns twice.
 
     """
     # Obeys CM-024 CM-025 CM-029 CM-032.
-    if mode == "id":
-        wanted = str(field_id(column)).encode()
-        found = [i for i, f in enumerate(candidates) if (f.metadata or {}).get(_FIELD_ID) == wanted]
-    else:
-        name = physical_name(column, mode)
-        found = [i for i, f in enumerate(candidates) if f.name == name]
-    if len(found) > 1:
-        raise InvalidDataFile(f"the file has column {column.name!r} {len(found)} times")
-    return found[0] if found else None
+    by_id: defaultdict[bytes | None, list[int]] = defaultdict(list)
+    by_name: defaultdict[str, list[int]] = defaultdict(list)
+    for position, candidate in enumerate(candidates):
+        by_id[(candidate.metadata or {}).get(_FIELD_ID)].append(position)
+        by_name[candidate.name].append(position)
+    places: list[int | None] = []
+    for column, mode in wanted:
+        if mode == "id":
+            found = by_id.get(str(field_id(column)).encode(), [])
+        else:
+            found = by_name.get(physical_name(column, mode), [])
+        if len(found) > 1:
+            raise InvalidDataFile(f"the file has column {column.name!r} {len(found)} times")
+        places.append(found[0] if found else None)
+    return places
 
 
 def missing(column: Field, length: int) -> pa.Array:
@@ -191,7 +200,7 @@ def _struct(
     if not pa.types.is_struct(stored):
         raise _unreadable(stored, Struct(fields), place)
     held = [stored.field(i) for i in range(stored.num_fields)]
-    sources = [find_column(held, f, mode) for f in fields]
+    sources = find_columns(held, [(f, mode) for f in fields])
     inner = [
         None if i is None else _convert(held[i].type, f.type, mode, f"{place}.{f.name}")
         for i, f in zip(sources, fields, strict=True)

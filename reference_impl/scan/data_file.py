@@ -18,7 +18,7 @@ from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError
 from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.model.column_mapping import Mode
 from reference_impl.parquet.bounds import Bounded, open_parquet
-from reference_impl.scan.conform import converter, find_column, missing, refuse_nulls
+from reference_impl.scan.conform import converter, find_columns, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, Field, walk
 from reference_impl.types.text import refuse_bad_text
@@ -170,7 +170,7 @@ class _Columns:
         if any(mode == "id" for _, mode in wanted):
             _refuse_lost_ids(self._held)
         self._columns = [column for column, _ in wanted]
-        self._sources = [find_column(self._held, column, mode) for column, mode in wanted]
+        self._sources = find_columns(self._held, wanted)
         self._converters = [
             None if at is None else converter(self._held[at], column, mode)
             for at, (column, mode) in zip(self._sources, wanted, strict=True)

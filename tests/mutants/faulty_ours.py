@@ -166,14 +166,14 @@ _BY_NAME = {"name": "none", "id": "name"}
 
 
 def _taken_for(mode: str) -> Callable[..., Any]:
-    def find(right: Any, candidates: Any, column: Any, given: Any) -> Any:
-        return right(candidates, column, _BY_NAME[mode] if given == mode else given)
+    def find(right: Any, candidates: Any, wanted: Any) -> Any:
+        return right(candidates, [(c, _BY_NAME[mode] if m == mode else m) for c, m in wanted])
 
     return find
 
 
-_replace("finds-columns-by-display-name", data_file, "find_column", _taken_for("name"))
-_replace("finds-columns-by-name-in-mode-id", data_file, "find_column", _taken_for("id"))
+_replace("finds-columns-by-display-name", data_file, "find_columns", _taken_for("name"))
+_replace("finds-columns-by-name-in-mode-id", data_file, "find_columns", _taken_for("id"))
 _replace(
     "finds-partition-values-by-display-name",
     table_schema,

@@ -6,7 +6,8 @@ Serves "Delta Log Entries", "Actions" and "Requirements for Writers".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import schemas
@@ -30,6 +31,11 @@ __all__ = ["COMMIT_CHECKS", "fault_finding", "line_findings", "schema_findings"]
 
 _EXPLAINED: Final = 100
 """Documents of one file whose violations are explained: to explain one takes a millisecond."""
+
+_SMALL: Final = 200
+_MOST: Final = 1000
+_KNOWN: Final[dict[tuple[str, ...], Sequence[Finding]]] = {}
+"""Findings of the last documents of fewer characters than ``_SMALL``, without their places."""
 
 
 def schema_findings(
@@ -60,6 +66,18 @@ def schema_findings(
         yield finding(requirement, place, message, severity=severity)
 
 
+def _small_findings(
+    text: str, name: str, document: Any, fallback: str, within: str
+) -> Sequence[Finding]:
+    """Explain a small document once: a log may have it in many thousand files."""
+    key = text, name, fallback, within
+    if key not in _KNOWN:
+        if len(_KNOWN) >= _MOST:
+            _KNOWN.clear()
+        _KNOWN[key] = tuple(schema_findings(name, document, "", fallback, within))
+    return _KNOWN[key]
+
+
 def line_findings(
     name: str, documents: Iterable[tuple[Any, str]], fallback: str, within: str = ""
 ) -> Findings:
@@ -85,7 +103,11 @@ def line_findings(
         if text is not None and text == valid:
             continue
         if explained < _EXPLAINED:
-            found = list(schema_findings(name, document, place, fallback, within))
+            if text is not None and len(text) < _SMALL:
+                small = _small_findings(text, name, document, fallback, within)
+                found = [replace(each, place=place) for each in small]
+            else:
+                found = list(schema_findings(name, document, place, fallback, within))
             explained += bool(found)
             valid = valid if found else text
             yield from found

@@ -116,6 +116,7 @@ def _whole(view: LogView) -> list[int]:
 def contiguous(view: LogView) -> Findings:
     """Report versions that are missing between two commits."""
     newest = max(_whole(view), default=-1)
+    latest = max(view.log.commits, default=-1)
     for low, high in pairwise(view.log.commits):
         if high > low + 1:
             covered = newest >= high - 1
@@ -128,7 +129,7 @@ def contiguous(view: LogView) -> Findings:
                 else "versions after the gap cannot be read",
                 severity="warning" if covered else None,
             )
-            if not covered and high == max(view.log.commits):
+            if not covered and high == latest:
                 message = f"version {high} is committed after version {low}"
                 place = f"{LOG_DIR}/{commit_name(high)}"
                 yield finding("LOG-003", place, message, "the next version was another one")

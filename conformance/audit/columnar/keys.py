@@ -262,6 +262,8 @@ class Store:
 
     def key_list(self, codes: Codes) -> list[Key]:
         """Return the keys of codes."""
+        if not len(codes):
+            return []
         return [text_key(text) for text in self._keys.texts.take(pa.array(codes)).to_pylist()]
 
     def bodies(self, numbers: Codes) -> list[Body]:

@@ -6,8 +6,9 @@ Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Schema" and "Sidecar Files
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -28,7 +29,7 @@ from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, file_differences
 from reference_impl.errors import DeltaError
 
-__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "repeated"]
+__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "LeftOut", "repeated"]
 
 _AT_ONCE: Final = 4096
 """Actions of the log that are read again at a time."""
@@ -47,6 +48,28 @@ _UNITS: Final = {
 }
 
 
+class LeftOut:
+    """Files whose statistics a checkpoint left out: they are lost since."""
+
+    def __init__(self, checkpoints: Iterable[Checkpoint]) -> None:
+        """Take the checkpoints of a log, by version; none is read before it is asked for."""
+        self._left = deque(checkpoint for checkpoint in checkpoints if checkpoint.complete)
+        self._keys: set[Key | None] = set()
+
+    def before(self, version: int) -> AbstractSet[Key | None]:
+        """Return those of checkpoints before a version, which is never lower than the last one."""
+        while self._left and self._left[0].version < version:
+            earlier = self._left.popleft()
+            lacking = earlier.all.rows.missing("stats")
+            self._keys |= {
+                file_key(line.body)
+                for line in earlier.all.of("add", shown=lacking | earlier.all.rows.odd)
+                if not line.body.get("stats") and not line.body.get("stats_parsed")
+            }
+            earlier.forget()
+        return self._keys
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointView:
     """A checkpoint with the state of its version as replayed from commits.
@@ -56,6 +79,8 @@ class CheckpointView:
         content: the state that the checkpoint's own rows make.
         view: the version.
         replayed: whether the state of ``view`` came from commits and not from a checkpoint.
+        left_out: what earlier checkpoints have no statistics of.
+        shown: what the check's screen lets it see of the file actions; ``None`` for all.
 
     """
 
@@ -63,6 +88,7 @@ class CheckpointView:
     content: State
     view: VersionView
     replayed: bool
+    left_out: LeftOut
     shown: Mask | None = None
 
     @property
@@ -338,17 +364,6 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
         yield finding("CKC-008", place, f"the checkpoint keeps the removed domain {name}")
 
 
-def _left_out(subject: CheckpointView) -> set[tuple[str, str | None] | None]:
-    """Return the files whose statistics an earlier checkpoint left out: they are lost since."""
-    return {
-        file_key(line.body)
-        for earlier in subject.view.log.checkpoints
-        if earlier.complete and earlier.version < subject.checkpoint.version
-        for line in earlier.all.of("add")
-        if not line.body.get("stats") and not line.body.get("stats_parsed")
-    }
-
-
 def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Body]]:
     """Yield each add with its key and the add of the log, which is empty where there is none."""
     lines, log = subject.of("add"), subject.view.state.adds
@@ -364,7 +379,6 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
         return
     struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
-    left_out: set[tuple[str, str | None] | None] | None = None
     for have, key, logged in _with_logged(subject):
         counted = bool(logged.get("stats"))
         path = key[0] if key else ""
@@ -378,9 +392,10 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
             (text and counted and have.get("stats") in (None, "", "{}"), "CKC-018", "stats"),
         )
         for broken, requirement, field in rules:
-            if broken and requirement != "CKC-015" and left_out is None:
-                left_out = _left_out(subject)
-            if broken and (requirement == "CKC-015" or key not in (left_out or ())):
+            if broken and (
+                requirement == "CKC-015"
+                or key not in subject.left_out.before(subject.checkpoint.version)
+            ):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
                 yield finding(requirement, place, message)
 

@@ -18,13 +18,14 @@ from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
 from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
-from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import comparable, file_differences
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
+from reference_impl.limits import budget, exceeded
 
 __all__ = ["POINTER_CHECKS", "canonical_form"]
 
@@ -117,9 +118,53 @@ def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:
             yield size
 
 
+class _Replay:
+    """The commits of compactions, which come by start and end: each goes on with the last one."""
+
+    def __init__(self, log: Log) -> None:
+        """Begin with no commit."""
+        self._log = log
+        self._latest = max(log.commits, default=-1)
+        self._start = 0
+        self._left = budget().limits.compacted
+        self._clear(0)
+
+    def _clear(self, start: int) -> None:
+        self._start = self._next = start
+        self._whole = True
+        self._state, self._contents = State(self._log.store), list[Lines]()
+
+    def to(self, file: LogFile) -> tuple[State, list[Lines]] | None:
+        """Return the state that the commits of a compaction give, and what each holds.
+
+        ``None`` where one of them is gone, or something in it is broken.
+
+        Raises:
+            LimitExceeded: the commits of all compactions together are too many.
+
+        """
+        if file.version != self._start or file.end < self._next - 1:
+            self._clear(file.version)
+        # A range that reaches beyond the latest commit costs nothing: its next one is missing.
+        for version in range(self._next, min(file.end, self._latest + 1) + 1):
+            commit = self._log.commits.get(version)
+            self._whole = self._whole and commit is not None and not commit.content.damaged
+            if commit is None or not self._whole:
+                break
+            if self._left <= 0:
+                raise exceeded("compacted", "the compactions of the log overlap")
+            self._left -= 1
+            self._state.apply(version, commit.content)
+            self._contents.append(commit.content)
+            self._next = version + 1
+        return (self._state, self._contents) if self._whole else None
+
+
 def compactions(view: LogView) -> Findings:
     """Report compactions that do not hold the reconciled actions of their commits."""
+    replay, latest = _Replay(view.log), max(view.log.commits, default=None)
     for file, content in view.log.compactions:
+        budget().check_time()
         place = f"{LOG_DIR}/{file.name}"
         for fault in content.faults:
             yield fault_finding("COMP-005", fault)
@@ -131,30 +176,28 @@ def compactions(view: LogView) -> Findings:
         for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
             for line in content.of(action):
                 yield finding(requirement, line.place, f"a compaction has a {action} action")
-        if file.end > max(view.log.commits, default=file.end):
+        if latest is not None and file.end > latest:
             message = f"the compaction reaches to version {file.end}, which is not committed"
             yield finding("COMP-012", place, message, severity="warning")
-        commits = [view.log.commits.get(v) for v in range(file.version, _end(view, file) + 1)]
-        if content.damaged or any(commit is None or commit.content.damaged for commit in commits):
-            continue  # a commit is gone, or something is broken and reported
-        want = State(view.log.store)
-        for commit in commits:
-            if commit is not None:
-                want.apply(commit.version, commit.content)
-        layout = layout_of(want.protocol, want.metadata)
-        yield from _same(place, want, content, (layout, [c.content for c in commits if c]))
-
-
-def _end(view: LogView, file: LogFile) -> int:
-    """Bound the range by what is there, so that a huge one costs nothing."""
-    latest = max(view.log.commits, default=-1)
-    return min(file.end, latest + 1)
+        if content.damaged:
+            continue  # something is broken, and reported
+        try:
+            replayed = replay.to(file)
+        except LimitExceeded as error:
+            yield unchecked("COMP-004", place, error)
+            continue
+        if replayed is not None:
+            want, commits = replayed
+            layout = layout_of(want.protocol, want.metadata)
+            yield from _same(place, want, content, (layout, commits))
 
 
 def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
     """Return those of some files that one of the commits adds."""
+    if not keys:
+        return set()
     codes = [store.placed(lines.rows)[1][lines.rows.kind == ADD] for lines in commits]
-    added = set(np.concatenate(codes).tolist()) if keys and codes else set()
+    added = set(np.concatenate(codes).tolist()) if codes else set()
     return {key for key in keys if store.code(key) in added}
 
 

@@ -72,8 +72,9 @@ def _names(names: list[str]) -> str:
 
 def _compare_columns(expected: pa.Schema, actual: pa.Schema) -> Difference | None:
     doubled = [name for name, count in Counter(actual.names).items() if count > 1]
-    missing = [name for name in expected.names if name not in actual.names]
-    extra = [name for name in actual.names if name not in expected.names]
+    wanted, given = {*expected.names}, {*actual.names}
+    missing = [name for name in expected.names if name not in given]
+    extra = [name for name in actual.names if name not in wanted]
     faults = [
         f"{what} {_names(names)}"
         for what, names in (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Final
 
 import pyarrow as pa
@@ -33,6 +34,9 @@ _OPAQUE: Final = re.compile(_SCHEME)
 
 _QUERY: Final = re.compile(r"[?#]")
 """Where the path of a URI ends, for readers that take a path of the log for a whole URI."""
+
+_SIGNS: Final = 16
+"""Places in one path where a reader may end it."""
 
 
 class ReferencedFiles:
@@ -110,9 +114,9 @@ class ReferencedFiles:
             within = self._locate(path)
         except PlaceRefused:
             self._mark_uncertain(raw, path)
-        before = _QUERY.split(raw, maxsplit=1)[0]
-        if before not in ("", raw):
-            self._mark_uncertain(decode_path(before))
+        for sign in islice(_QUERY.finditer(raw), _SIGNS):
+            if sign.start():
+                self._mark_uncertain(decode_path(raw[: sign.start()]))
         if _OPAQUE.match(path) or is_absolute(path) != is_absolute(raw):
             self._mark_uncertain(raw, path)
         if within != path:

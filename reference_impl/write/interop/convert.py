@@ -21,7 +21,7 @@ from reference_impl.log.names import LOG_DIR, parse
 from reference_impl.model.partition_values import format_value, parse_value
 from reference_impl.parquet.pages import read_footer, reading
 from reference_impl.places import encode_path
-from reference_impl.scan.conform import Converter, converter, find_column
+from reference_impl.scan.conform import Converter, converter, find_columns
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Entry, Storage
@@ -263,16 +263,18 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> di
     """Find the table's columns in a file; the nulls of columns that have none are looked for."""
     table = transaction.target.table
     held = list(footer.schema.to_arrow_schema())
+    known = {*table.columns.names}
     for stored in held:
-        if table.columns.get(stored.name) is None:
+        if stored.name not in known:
             raise SchemaMismatch(
                 f"{path} has column {stored.name!r}, which the schema lacks", requirement="WCON-001"
             )
     found: dict[str, _Stored] = {}
     inside = [f for f in table.columns.fields if f.name not in table.partition_names]
-    for column in inside:
+    with at_file(path):
+        places = find_columns(held, [(column, table.mode) for column in inside])
+    for column, at in zip(inside, places, strict=True):
         with at_file(path):
-            at = find_column(held, column, table.mode)
             if at is not None:
                 found[column.name] = held[at].type, converter(held[at], column, table.mode)
         if at is None and not column.nullable and footer.num_rows:

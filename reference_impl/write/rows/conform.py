@@ -57,9 +57,10 @@ def conform(rows: pa.Table, schema: Struct) -> pa.Table:
 
 def fill_missing(rows: pa.Table, schema: Struct) -> pa.Table:
     """Add the columns that rows lack, all null, and return the columns in table order."""
+    given = {*rows.column_names}
     arrays = [
         rows.column(f.name)
-        if f.name in rows.column_names
+        if f.name in given
         else pa.chunked_array([pa.nulls(rows.num_rows, arrow_type(f.type))])
         for f in schema.fields
     ]

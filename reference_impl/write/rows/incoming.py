@@ -65,7 +65,8 @@ def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
         UnsupportedExpression: expressions name each other in a circle.
 
     """
-    pending = {n: e for n, e in rules.generated.items() if n not in rows.column_names}
+    given = {*rows.column_names}
+    pending = {n: e for n, e in rules.generated.items() if n not in given}
     while pending:
         # The protocol allows an expression to name another generated column.
         name = next((n for n, e in pending.items() if pending.keys().isdisjoint(e.columns)), None)

@@ -129,7 +129,8 @@ class _Merge:
         else:
             assert given is not None
             source = given
-            columns = Struct(tuple(f for f in schema.fields if f.name in given.column_names))
+            names = {*given.column_names}
+            columns = Struct(tuple(f for f in schema.fields if f.name in names))
             on = _keys_equal(on, schema, columns)
         relations = {TARGET: schema, SOURCE: columns}
         rules = rules_of(transaction.target)
@@ -205,14 +206,15 @@ class _Merge:
         assert self.given is not None
         assert source_rows is not None
         given = self.given.take(source_rows)
+        own = {*given.column_names}
         for name in rules.identities:
-            if name in given.column_names and given.column(name) != held.column(name):
+            if name in own and given.column(name) != held.column(name):
                 raise ConstraintViolation(
                     f"column {name} is an identity column, which is not updated",
                     requirement="IDN-011",
                 )
-        names = [n for n in schema.names if n in given.column_names or n not in rules.generated]
-        columns = [(given if n in given.column_names else held).column(n) for n in names]
+        names = [n for n in schema.names if n in own or n not in rules.generated]
+        columns = [(given if n in own else held).column(n) for n in names]
         return prepare(self.transaction, pa.table(columns, names=names), stored=True)
 
     def _refuse_ambiguous(self, clauses: Any, plan: _Places, places: _Places) -> None:

@@ -242,17 +242,21 @@ def test_steps_of_recipes_leave_out_how_the_builder_lays_them_out() -> None:
     assert "layout" not in recipe_step(Append((ROW,), 1), SCHEMA)
 
 
+WITHIN = {"s": {"x": 1}, "l": [1], "m": [("k", 1)]}
 GOOD = document_of(
     (
         Create(
             struct(
-                field("a", "long", nullable=False),
+                field("id", "long", nullable=False),
                 field("d", decimal(4, 2)),
                 field("b", "binary"),
                 field("t", "timestamp"),
+                field("s", struct(field("x", "long", nullable=False))),
+                field("l", array("long", contains_null=False)),
+                field("m", map_of("string", "long", value_contains_null=False)),
             )
         ),
-        Append(({"a": 1, "d": DecimalValue("1.50"), "b": b"\x00", "t": None},)),
+        Append(({"id": 1, "d": DecimalValue("1.50"), "b": b"\x00", "t": None} | WITHIN,)),
         Delete(IS_ONE),
     )
 )
@@ -262,9 +266,13 @@ BAD: dict[str, tuple[tuple[Any, ...], Any]] = {
     "an unknown operation": (("operations", 2, "operation"), "explode"),
     "no creation": (("operations", 0, "operation"), "replace"),
     "two creations": (("operations", 2), GOOD["operations"][0]),
-    "a row of a wrong type": (("operations", 1, "rows", 0, "a"), "x"),
-    "a row of a huge number": (("operations", 1, "rows", 0, "a"), "9" * 5000),
-    "a null that may not be": (("operations", 1, "rows", 0, "a"), None),
+    "a row of a wrong type": (("operations", 1, "rows", 0, "id"), "x"),
+    "a row of a huge number": (("operations", 1, "rows", 0, "id"), "9" * 5000),
+    "a null that may not be": (("operations", 1, "rows", 0, "id"), None),
+    "a null field that may not be": (("operations", 1, "rows", 0, "s", "x"), None),
+    "a null element that may not be": (("operations", 1, "rows", 0, "l", 0), None),
+    "a null value that may not be": (("operations", 1, "rows", 0, "m"), [["k", None]]),
+    "a null key": (("operations", 1, "rows", 0, "m"), [[None, 1]]),
     "a decimal too wide": (("operations", 1, "rows", 0, "d"), "100.00"),
     "a decimal of an exponent": (("operations", 1, "rows", 0, "d"), "1E+999999999"),
     "a decimal that is none": (("operations", 1, "rows", 0, "d"), "sNaN"),
@@ -281,13 +289,17 @@ BAD: dict[str, tuple[tuple[Any, ...], Any]] = {
     ),
     "a filter that does not compare": (
         ("operations", 2, "filter"),
-        {"op": "=", "args": [{"column": ["a"]}, {"literal": "x", "type": "string"}]},
+        {"op": "=", "args": [{"column": ["id"]}, {"literal": "x", "type": "string"}]},
     ),
     "a restore of a step to come": (
         ("operations", 2),
         {"operation": "restore", "to_step": 2},
     ),
 }
+
+
+def test_what_the_bad_ones_are_made_of_is_a_history() -> None:
+    assert document_of(history_of(GOOD)) == GOOD
 
 
 @pytest.mark.parametrize("case", BAD)
