@@ -19,7 +19,7 @@ from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
 from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
 from conformance.audit.columnar.keys import Store
-from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
+from conformance.audit.findings import Check, Finding, Findings, finding, gathered
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
@@ -329,5 +329,4 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
         raise AuditError(location, error.message) from error
     with within_limits(limits, "audit"):
         run = Run(storage, open_log(storage), data=data).run()
-        findings = collect(run if revision is None else in_revision(run, revision))
-    return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
+        return gathered(run if revision is None else in_revision(run, revision), revision)

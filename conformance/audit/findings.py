@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from conformance.requirements.general import wholes
 from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
 
 __all__ = [
     "PLACES",
     "SEVERITIES",
+    "WHOLE",
     "Check",
     "Finding",
     "Findings",
     "Severity",
-    "collect",
     "finding",
+    "gathered",
     "not_followed",
     "severity_of",
     "unchecked",
@@ -167,6 +169,28 @@ def collect(findings: Iterable[Finding]) -> list[Finding]:
         replace(found, count=counts[key], places=tuple(places[key]) if len(places[key]) > 1 else ())
         for key, found in kept.items()
     ]
+
+
+WHOLE: Final = "is a part of it, and is broken"
+"""What is said of a row that is broken in general, after the part."""
+
+
+def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[Finding]:
+    """Collect findings, the gravest first, and name what a broken part breaks in general.
+
+    Args:
+        findings: of an audit.
+        revision: general rows that are not in force in it are left out; ``None`` leaves none out.
+
+    """
+    found = collect(findings)
+    named = {each.requirement for each in found if each.severity != "info"}
+    grave = [each for each in found if each.severity == "error" and not each.limit]
+    for row, part in wholes(each.requirement for each in grave):
+        if row not in named and (revision is None or load_registry()[row].holds_in(revision)):
+            places = (each.places or (each.place,) for each in grave if each.requirement == part)
+            found.append(finding(row, min(map(min, places)), f"{part} {WHOLE}"))
+    return sorted(found, key=lambda each: SEVERITIES.index(each.severity))
 
 
 def not_followed(error: PlaceRefused, place: str) -> Finding:

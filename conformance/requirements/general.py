@@ -13,9 +13,38 @@ from typing import Final
 from conformance.requirements.registry import Registry
 from schemas.features import FEATURES
 
-__all__ = ["general_rows"]
+__all__ = ["general_rows", "wholes"]
 
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "CKPT-005": (
+        "CKC-002",
+        "CKC-003",
+        "CKC-004",
+        "CKC-005",
+        "CKC-006",
+        "CKC-007",
+        "CKC-008",
+        "CKPT-006",
+        "CKPT-007",
+        "RT-031",
+    ),
+    "COMP-004": ("COMP-006", "COMP-007", "COMP-008"),
+    "CRC-037": (
+        "CRC-007",
+        "CRC-008",
+        "CRC-011",
+        "CRC-012",
+        "CRC-013",
+        "CRC-014",
+        "CRC-015",
+        "CRC-016",
+        "CRC-018",
+        "CRC-019",
+        "CRC-020",
+        "CRC-028",
+        "CRC-030",
+    ),
+    "CRC-001": ("WNEW-001",),
     "DVD-001": ("DVD-002", "DVD-003", "DVD-004"),
     "FA-011": ("WLOG-001",),
     "FA-017": ("ADD-009", "REM-005"),
@@ -36,6 +65,20 @@ _BRINGS: Final[Mapping[int, str]] = {
 
 _LOWER: Final = "WVER-007"
 """Each version has the duties of the lower ones."""
+
+
+def wholes(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the general rows of what is broken, each with the first part that is.
+
+    Args:
+        broken: ids; rows among them are not named again.
+
+    """
+    names = {*broken}
+    for row, parts in _PARTS.items():
+        part = next((name for name in parts if name in names), None)
+        if part is not None and row not in names:
+            yield row, part
 
 
 def general_rows(

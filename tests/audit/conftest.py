@@ -17,6 +17,7 @@ import pyroaring
 import pytest
 
 from conformance.audit import Finding, audit
+from conformance.audit.findings import WHOLE
 
 HERE = str(Path(__file__).parent)
 if HERE not in sys.path:
@@ -50,6 +51,11 @@ def column(name: str, number: int, of: Any = "long") -> dict[str, Any]:
     """Make a field under column mapping."""
     mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"c-{number}"}
     return field(name, of, **mapping)
+
+
+def without_wholes(findings: Iterable[Finding]) -> list[Finding]:
+    """Leave out the rows that are named since a part of them is."""
+    return [each for each in findings if not each.message.endswith(WHOLE)]
 
 
 class Lake:
@@ -201,7 +207,7 @@ class Lake:
         ]
 
     def audit(self, *, data: bool = True) -> list[Finding]:
-        return audit(str(self.root), data=data)
+        return without_wholes(audit(str(self.root), data=data))
 
 
 FIELDS = {

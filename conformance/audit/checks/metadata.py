@@ -57,7 +57,10 @@ def valid_schema(step: Step) -> Findings:
         parsed = parse_json(text)
         if parsed.limit is not None:
             yield unchecked("SCH-001", line.place, parsed.limit)
-        elif parsed.fault is not None:
+            continue
+        if not isinstance(parsed.value, dict) or parsed.value.get("type") != "struct":
+            yield finding("META-008", line.place, "schemaString is no serialized schema of a table")
+        if parsed.fault is not None:
             yield finding("SCH-001", line.place, f"schemaString is not JSON: {parsed.fault}")
         else:
             yield from schema_findings(
@@ -355,7 +358,7 @@ def _nested(layout: Layout) -> str:
 METADATA_CHECKS: Final = (
     Check(first_version_is_whole, ("META-001", "REC-002")),
     Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-015")),
-    Check(valid_schema, ("SCH-001", *schemas.requirements("table/schema"))),
+    Check(valid_schema, ("META-008", "SCH-001", *schemas.requirements("table/schema"))),
     Check(partition_columns_exist, ("META-009", "VAR-006")),
     Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
     Check(

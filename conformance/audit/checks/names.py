@@ -11,85 +11,124 @@ from itertools import pairwise
 from typing import Final
 
 from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
+from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, name_of
 from conformance.audit.subjects import LogView, VersionView
 from reference_impl.limits import budget
 
 __all__ = ["LOG_CHECKS", "STRAY_CHECKS"]
 
 _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_VERSION: Final = "[0-9]{20}"
+_WORD: Final = "(?i:checkpoints?|checkpt|chkpoint|chkpt|ckpt)"
+_UUID_LIKE: Final = r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"
 _LIKE: Final = tuple(
-    (re.compile(pattern), requirement, wanted)
-    for pattern, requirement, wanted in (
+    (re.compile(pattern), requirements, wanted)
+    for pattern, requirements, wanted in (
         (
-            r"[0-9]+\.json|[0-9]{20}|[0-9]{20}\.(?i:json|jsonl|ndjson)",
-            "LOG-002",
+            (
+                rf"(?:(?i:v|commit|version)[._-]?)?-?[0-9]+\.json|[0-9A-Fa-f]{{20}}\.json|{_VERSION}"
+                rf"|{_VERSION}(?:\.commit)?\.(?i:jsonl?|ndjson|txt|log|commit)"
+            ),
+            ("LOG-002",),
             "a commit is named by its version in twenty digits and .json",
         ),
         (
+            rf"{_VERSION}\.json\.(?i:gz|gzip|zst|zstd|bz2|lz4|snappy)",
+            ("LOG-001",),
+            "a commit is a JSON file",
+        ),
+        (
             r"[0-9]+\.checkpoint\.parquet",
-            "CKPT-019",
+            ("CKPT-019",),
             "a classic checkpoint is named by its version in twenty digits",
         ),
         (
             rf"[0-9]+\.checkpoint\.{_UUID}\.(?:json|parquet)",
-            "CKPT-014",
+            ("CKPT-014",),
             "a UUID-named checkpoint is named by its version in twenty digits",
         ),
         (
-            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.[0-9]{10}\.(?!parquet$)[0-9A-Za-z]+",
-            "CKPT-N-002",
+            rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.[0-9]{{10}}(?:\.(?!parquet$)[0-9A-Za-z]+)?",
+            ("CKPT-N-002",),
             "a part of a checkpoint is Parquet",
         ),
         (
-            r"[0-9]{20}\.checkpoint\.[0-9]+[_-](?:of[_-])?[0-9]+\.parquet",
-            "CKPT-021",
-            "number and count of a part are between dots",
-        ),
-        (
-            r"[0-9]{20}\.(?i:checkpoint|checkpt|chkpoint|chkpt)(?:\.(?i:parquet))?",
-            "CKPT-018",
-            "a classic checkpoint is called n.checkpoint.parquet",
-        ),
-        (
-            r"[0-9]{20}\.checkpoint\.[0-9A-Za-z_-]+\.(?i:json|parquet)",
-            "CKPT-013",
-            "the middle of a UUID-named checkpoint is a UUID",
-        ),
-        (
-            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.0000000001\.parquet",
-            "CKPT-024",
+            rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.000000000[01]\.parquet",
+            ("CKPT-024",),
             "a multi-part checkpoint has more than one part",
         ),
         (
-            r"[0-9]{20}\.checkpoint\.[0-9]{10}\.[0-9]{10}\.parquet",
-            "CKPT-025",
+            rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.[0-9]{{10}}\.parquet",
+            ("CKPT-025",),
             "parts are numbered from 1 to their count",
         ),
         (
-            r"[0-9]{20}\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
-            "CKPT-023",
+            rf"{_VERSION}\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
+            ("CKPT-023",),
             "number and count of a part have ten digits each",
         ),
         (
             r"[0-9]+\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
-            "CKPT-022",
+            ("CKPT-022",),
             "a part is named by its version in twenty digits",
         ),
-        (r"[0-9]+\.crc", "CRC-003", "a checksum is named by its version in twenty digits"),
         (
-            r"[0-9]{20}\.[0-9]{20}\.compacted\.json",
-            "COMP-013",
+            (
+                rf"{_VERSION}[._-]{_WORD}(?:[._-](?:of|part)?[._-]?[0-9]+){{2}}\.parquet"
+                rf"|{_VERSION}[._-][0-9]+[._-][0-9]+[._-]{_WORD}\.parquet"
+            ),
+            ("CKPT-021",),
+            "a part is called n.checkpoint.o.p.parquet",
+        ),
+        (
+            rf"{_VERSION}\.checkpoint\.[0-9]+\.parquet",
+            ("CKPT-013", "CKPT-021"),
+            "between n.checkpoint and parquet are a UUID, or the number and the count of a part",
+        ),
+        (
+            (
+                rf"{_VERSION}[._-]?{_WORD}(?:[._-](?i:parquet|parq|pq))?|{_WORD}[._-]?{_VERSION}\.parquet"
+                rf"|{_VERSION}\.checkpoint\.(?i:snappy|gz|gzip|zstd|lz4)\.parquet|{_VERSION}\.parquet"
+                rf"|{_VERSION}\.checkpoint\.parquet\.(?i:snappy|gz|gzip|zst|zstd|lz4)"
+            ),
+            ("CKPT-018",),
+            "a classic checkpoint is called n.checkpoint.parquet",
+        ),
+        (
+            (
+                rf"{_VERSION}\.checkpoint\.[0-9A-Za-z_-]+\.(?i:json|parquet)|{_VERSION}\.checkpoint\.json"
+                rf"|{_VERSION}[._-]{_WORD}[._-]\{{?{_UUID_LIKE}\}}?(?:\.(?!crc$|tmp$|bak$)[0-9A-Za-z]+)*"
+                rf"|{_VERSION}[._-]{_UUID_LIKE}[._-]{_WORD}\.(?:json|parquet)"
+            ),
+            ("CKPT-013",),
+            "a UUID-named checkpoint is called n.checkpoint.u.json or .parquet, u being a UUID",
+        ),
+        (
+            (
+                rf"[0-9]+\.crc|{_VERSION}[._-](?i:crc(?:32c?|\.json)?|json\.crc|checksum)"
+                rf"|(?i:crc|checksum)[._-]{_VERSION}"
+            ),
+            ("CRC-003",),
+            "a checksum is called n.crc, n being its version in twenty digits",
+        ),
+        (
+            rf"{_VERSION}\.{_VERSION}\.compacted\.json",
+            ("COMP-013",),
             "the end of a compaction is above its start",
         ),
         (
             r"[0-9]+\.[0-9]+\.compacted\.json",
-            "COMP-003",
+            ("COMP-003",),
             "both versions of a compaction have twenty digits",
         ),
         (
-            r"[0-9]{20}[._-][0-9]{20}(?:[._-]compact(?:ed|ion)?)?\.json|.*\.compacted\.json",
-            "COMP-002",
+            (
+                rf"{_VERSION}[._-]{_VERSION}(?:[._-](?i:compact(?:ed|ion)?))?"
+                r"(?:\.(?i:jsonl?|ndjson|parquet))?"
+                rf"|{_VERSION}[._-]compacted[._-]{_VERSION}\.json|compacted[._-].*{_VERSION}\.json"
+                r"|[^._].*\.compacted\.json"
+            ),
+            ("COMP-002",),
             "a compaction is called x.y.compacted.json",
         ),
     )
@@ -102,10 +141,11 @@ def misnamed(view: LogView) -> Findings:
     for entry in view.log.entries:
         if name_of(entry.name) is not None:
             continue
-        for pattern, requirement, wanted in _LIKE:
+        for pattern, requirements, wanted in _LIKE:
             if pattern.fullmatch(entry.name):
                 hint = "readers ignore the file; rename it if it belongs to the log"
-                yield finding(requirement, entry.path, wanted, hint)
+                for requirement in requirements:
+                    yield finding(requirement, entry.path, wanted, hint)
                 break
 
 
@@ -138,9 +178,12 @@ def contiguous(view: LogView) -> Findings:
 def covered(view: LogView) -> Findings:
     """Report a log whose beginning is gone without a checkpoint in its place."""
     first = min(view.log.commits, default=None)
-    if first is None or first == 0:
+    if first is None:
+        for checkpoint in () if _whole(view) else view.log.checkpoints:
+            message = "no version can be read: there is no commit and no complete checkpoint"
+            yield finding("CKPT-011", checkpoint.place, message, "restore what is missing")
         return
-    if not any(version >= first - 1 for version in _whole(view)):
+    if first > 0 and not any(version >= first - 1 for version in _whole(view)):
         place = f"{LOG_DIR}/{commit_name(first)}"
         message = f"the log begins with version {first} and no complete checkpoint covers it"
         yield finding("CKPT-011", place, message, "restore the earlier commits or a checkpoint")
@@ -177,6 +220,17 @@ _STAGED: Final = f"{LOG_DIR}/_staged_commits"
 _STAGED_NAME: Final = re.compile(rf"[0-9]{{20}}\.{_UUID}\.json")
 
 
+def _is_copy(view: VersionView, folder: str, file: LogFile) -> bool:
+    """Return whether a file outside of the log may be a copy of what the log has, or had."""
+    log = view.log
+    if not folder or folder.startswith(f"{LOG_DIR}/"):
+        return file.kind == "commit" and file.version in log.commits
+    if file.kind == "commit":
+        return file.version <= max(log.commits, default=-1)
+    kept = log.checksums if file.kind == "checksum" else log.compactions
+    return bool(kept) or file.version not in log.commits
+
+
 def files_below_the_log(view: VersionView) -> Findings:
     """Report commits and what belongs to them in other folders, where nobody looks for them."""
     catalogued = "catalogManaged" in view.layout.features
@@ -187,12 +241,12 @@ def files_below_the_log(view: VersionView) -> Findings:
             message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
             yield finding("CAT-002", entry.path, message)
             continue
-        file = name_of(name) if not folder or folder.startswith(f"{LOG_DIR}/") else None
+        file = None if LOG_DIR in folder.split("/")[1:] or folder == LOG_DIR else name_of(name)
         if catalogued and folder == LOG_DIR and _STAGED_NAME.fullmatch(name):
             yield finding("CAT-002", entry.path, "a staged commit is in _staged_commits")
         requirement = _DIRECT.get(file.kind) if file else None
-        if requirement == "LOG-001" and file and file.version in view.log.commits:
-            continue  # a copy of what is there
+        if file and _is_copy(view, folder, file):
+            continue
         if requirement:
             message = f"the file is not in {LOG_DIR} itself"
             yield finding(requirement, entry.path, message, "readers do not find it there")
@@ -204,7 +258,9 @@ STRAY_CHECKS: Final = (
 """Checks of where files are, which list the whole table."""
 
 LOG_CHECKS: Final = (
-    Check(misnamed, tuple(requirement for _, requirement, _ in _LIKE), whole=True),
+    Check(
+        misnamed, tuple(dict.fromkeys(name for _, names, _ in _LIKE for name in names)), whole=True
+    ),
     Check(contiguous, ("SNAP-001", "LOG-003"), whole=True),
     Check(covered, ("CKPT-011",), whole=True),
     Check(checkpoints_follow_commits, ("CKPT-030", "CKPT-031"), whole=True),

@@ -44,6 +44,12 @@ __all__ = [
 ]
 
 
+_NOT_SIDECAR_DIRS: Final = (
+    *(f"{LOG_DIR}/{name}" for name in ("", "sidecars/", "_sidecar/", "sidecar/")),
+    *("", "_sidecars/"),
+)
+"""Folders where a sidecar is looked for that is not in its own."""
+
 _LISTINGS: Final = 3
 """How often a log is listed whose commits are not in a row."""
 
@@ -149,8 +155,10 @@ class Checkpoint:
                     found[path] = Lines(faults=(Fault(line.place, error.message),))
                 except OSError:
                     fault = Fault(where, "does not exist")
-                    if self._is_there(f"{LOG_DIR}/{path}"):
-                        fault = Fault(line.place, "lies in the log, not in _sidecars", "elsewhere")
+                    found_in = (f for f in _NOT_SIDECAR_DIRS if self._is_there(f"{f}{path}"))
+                    if (folder := next(found_in, None)) is not None:
+                        message = f"lies in {folder or 'the root'}, not in {SIDECAR_DIR}/"
+                        fault = Fault(line.place, message, "elsewhere")
                     found[path] = Lines(faults=(fault,))
                 else:
                     # A file that is named often is read once.

@@ -426,7 +426,7 @@ class _Batch:
                     for name, value, of in zip(batch.schema.names, values, types, strict=True)
                 },
             )
-            for row, values in zip(at, zip(*columns, strict=True), strict=True)
+            for row, values in zip(at, [*zip(*columns, strict=True)] or [()] * len(at), strict=True)
         ]
 
     def packed(self, at: Sequence[int]) -> bytes:

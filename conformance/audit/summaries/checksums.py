@@ -108,6 +108,8 @@ def copies(subject: ChecksumView) -> Findings:
         if isinstance(stated, dict) and form(stated) != form(action):
             message = f"{field} differs from that of the version"
             yield finding(requirement, subject.place, message)
+        if field in fields and not isinstance(stated, dict):
+            yield finding(requirement, subject.place, f"{field} is no {field}: {stated!r:.100}")
     for field, actions, key, requirement in (
         ("setTransactions", state.txns, "appId", "CRC-012"),
         ("domainMetadata", state.live_domains, "domain", "CRC-013"),

@@ -70,6 +70,8 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
             elif not pa.types.is_struct(field.type):
                 message = f"the column {field.name} is {field.type}, and not a struct"
                 yield finding(requirement, path, message)
+        if schema is not None and not {*ACTIONS}.intersection(schema.names):
+            yield finding(requirement, path, "the file has no column of an action")
     if not unknown:
         yield from _without_action(checkpoint)
 

@@ -15,6 +15,7 @@ from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
+from conformance.audit.summaries.actions import comparable, file_differences
 from conformance.audit.summaries.checkpoints import CheckpointView, repeated
 from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
 
@@ -44,26 +45,84 @@ def feature_lists(subject: CheckpointView) -> Findings:
                 yield finding("CKSCH-011", line.place, message)
 
 
+def _supported(subject: CheckpointView) -> bool | None:
+    """Return whether V2 checkpoints are supported; ``None`` where no protocol is known."""
+    if subject.view.state.protocol is not None:
+        return "v2Checkpoint" in subject.view.layout.features
+    if subject.content.protocol is None:
+        return None
+    listed = subject.content.protocol.get("writerFeatures")
+    return isinstance(listed, list) and "v2Checkpoint" in listed
+
+
 def first_spec(subject: CheckpointView) -> Findings:
     """Report actions of the second spec in a checkpoint of the first, and the first in JSON."""
-    checkpoint, features = subject.checkpoint, subject.view.layout.features
+    checkpoint, supported = subject.checkpoint, _supported(subject)
     marks = list(checkpoint.top.of("checkpointMetadata"))
     sidecars = list(checkpoint.top.of("sidecar"))
-    classic = checkpoint.kind == "classic_checkpoint" and "v2Checkpoint" not in features
+    classic = checkpoint.kind == "classic_checkpoint" and supported is False
     if classic or checkpoint.kind == "multipart_checkpoint":
-        for lines, requirement, what in (
-            (sidecars, "CKPT-V1-001", "sidecar"),
-            (marks, "CKPT-V1-002", "checkpointMetadata"),
+        for lines, requirements, what in (
+            (sidecars, ("CKPT-V1-001", "SCA-001", "CKC-009"), "sidecar"),
+            (marks, ("CKPT-V1-002", "CKM-001", "CKC-009"), "checkpointMetadata"),
         ):
-            if lines:
+            for requirement in requirements if lines else ():
                 message = f"a checkpoint of the V1 spec has a {what} action"
                 yield finding(requirement, lines[0].place, message)
-    if sidecars and not marks:
+    elif sidecars and not marks:
         message = "sidecar actions without checkpointMetadata, so not in a V2 checkpoint"
         yield finding("CKC-009", sidecars[0].place, message)
-    if "v2Checkpoint" not in features and checkpoint.place.endswith(".json"):
+    if supported is False and checkpoint.place.endswith(".json"):
         message = "a checkpoint that is not Parquet, where V2 checkpoints are not supported"
         yield finding("CKC-026", checkpoint.place, message)
+
+
+def v2_form(subject: CheckpointView) -> Findings:
+    """Report checkpoints whose form does not fit their name or the protocol."""
+    checkpoint, supported = subject.checkpoint, _supported(subject)
+    if checkpoint.top.damaged:
+        return
+    marks = list(checkpoint.top.of("checkpointMetadata"))
+    sidecars = list(checkpoint.top.of("sidecar"))
+    is_v2 = bool(marks or sidecars)
+    multipart, by_uuid = (
+        checkpoint.kind == kind for kind in ("multipart_checkpoint", "uuid_checkpoint")
+    )
+    rules = (
+        (
+            is_v2 and supported is False,
+            "CKPT-V2-001",
+            "a V2 checkpoint without the feature v2Checkpoint",
+        ),
+        (
+            (is_v2 or by_uuid) and len(marks) != 1,
+            "CKPT-V2-002",
+            f"{len(marks)} checkpointMetadata actions",
+        ),
+        (by_uuid and not marks, "CKPT-015", "a UUID-named checkpoint without checkpointMetadata"),
+        (multipart and is_v2, "CKPT-026", "a multi-part checkpoint in V2 form"),
+        (
+            (by_uuid and not marks) or (multipart and is_v2),
+            "CKPT-N-013",
+            "the spec of the checkpoint does not go with its name",
+        ),
+        (multipart and bool(supported), "CKPT-N-009", "a multi-part checkpoint beside V2"),
+        (
+            bool(sidecars)
+            and (bool(marks) or supported is not False)
+            and len(checkpoint.top.rows) > 0,
+            "CKPT-V2-004",
+            "file actions both in sidecars and in the checkpoint itself",
+        ),
+    )
+    for broken, requirement, message in rules:
+        if broken:
+            yield finding(requirement, checkpoint.place, message)
+    for line in marks:
+        version = line.body.get("version")
+        if type(version) is int and version != checkpoint.version:
+            message = f"checkpointMetadata names version {version}, the file {checkpoint.version}"
+            yield finding("CKM-003", line.place, message)
 
 
 def sidecars_once(subject: CheckpointView) -> Findings:
@@ -139,26 +198,44 @@ def same_content(subject: CheckpointView) -> Findings:
         return
     for other in subject.view.log.checkpoints:
         twin = (other.version, other.kind) == (checkpoint.version, "uuid_checkpoint")
-        if twin and not other.all.damaged and _named(other, subject) != _named(checkpoint, subject):
+        if twin and not other.all.damaged and _differ(other, subject):
             message = f"the classic checkpoint differs from {other.place}"
             yield finding("CKPT-N-011", checkpoint.place, message)
 
 
-def _named(checkpoint: Checkpoint, subject: CheckpointView) -> Any:
-    """Return what a checkpoint says, less where it says it."""
-    state = State(subject.content.store)
-    state.apply(checkpoint.version, checkpoint.all)
-    return (
-        set(state.adds),
-        set(state.removed),
-        sorted((name, repr(body.get("version"))) for name, body in state.txns.items()),
-        sorted((name, repr(body.get("configuration"))) for name, body in state.domains.items()),
-        (state.metadata or {}).get("schemaString"),
-        (state.protocol or {}).get("minWriterVersion"),
-    )
+def _differ(other: Checkpoint, subject: CheckpointView) -> bool:
+    """Return whether a checkpoint says another thing than the one that is looked at."""
+    here, there, layout = subject.content, State(subject.content.store), subject.view.layout
+    there.apply(other.version, other.all)
+    keys = [(set(each.adds), set(each.removed)) for each in (here, there)]
+    rest = [
+        comparable([each.txns, each.domains, each.metadata or {}, each.protocol or {}])
+        for each in (here, there)
+    ]
+    rows = ("CKPT-N-011", "CKPT-N-011")
+    files = file_differences(other.place, there, here, layout, adds=rows, removes=rows)
+    return keys[0] != keys[1] or rest[0] != rest[1] or any(files)
 
 
-SPEC_CHECKS: Final = (Check(first_spec, ("CKPT-V1-001", "CKPT-V1-002", "CKC-009", "CKC-026")),)
+SPEC_CHECKS: Final = (
+    Check(
+        first_spec,
+        ("CKPT-V1-001", "CKPT-V1-002", "CKC-009", "CKC-026", "CKM-001", "SCA-001"),
+    ),
+    Check(
+        v2_form,
+        (
+            "CKPT-V2-001",
+            "CKPT-V2-002",
+            "CKPT-015",
+            "CKPT-026",
+            "CKPT-N-009",
+            "CKPT-N-013",
+            "CKPT-V2-004",
+            "CKM-003",
+        ),
+    ),
+)
 """Checks of the form of a complete checkpoint, whether all of it can be read or not."""
 
 FORM_CHECKS: Final = (

@@ -119,7 +119,7 @@ class Traces:
                 if operation != "cleanup":
                     return "CRC-001", f"{name} is gone"
             elif found[name] != digest:
-                requirement = "CRC-039" if name.endswith(".crc") else "CRC-001"
+                requirement = "CRC-039" if name.endswith(".crc") else "WNEW-001"
                 return requirement, f"{name} was written again"
         return None
 

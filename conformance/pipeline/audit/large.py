@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from conformance.audit.findings import PLACES, SEVERITIES, Finding, collect
+from conformance.audit.findings import PLACES, Finding, gathered
 from conformance.audit.read.log import Listing, list_log, sidecar_path
 from conformance.pipeline.audit.buckets import (
     Latest,
@@ -110,7 +110,7 @@ def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
     if latest is not None:
         for lives in _tasks(latest, [live for each in left for live in each.live]):
             found += audit_files(location, options, latest, lives, now)
-    return _collected(found)
+    return gathered(dict.fromkeys(found), options.revision)
 
 
 def _tasks(latest: Latest, lives: Sequence[Live]) -> list[Sequence[Live]]:
@@ -122,11 +122,6 @@ def _ids_are_stored(latest: Latest) -> bool:
     configuration = (latest.metadata or {}).get("configuration")
     name = "delta.rowTracking.materializedRowIdColumnName"
     return isinstance(configuration, dict) and configuration.get(name) is not None
-
-
-def _collected(found: Iterable[Finding]) -> list[Finding]:
-    whole = collect(dict.fromkeys(found))
-    return sorted(whole, key=lambda each: SEVERITIES.index(each.severity))
 
 
 _SPLIT: Final = pa.schema(
@@ -363,7 +358,7 @@ def _gathered(
     ]
     if whole:
         found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))
-    return _counted(found)
+    return gathered(dict.fromkeys(_counted(found)), options.revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +370,7 @@ class _Look:
         return self.audit(lives, self.now)
 
 
-def _counted(found: DataFrame) -> list[Finding]:
+def _counted(found: DataFrame) -> Iterator[Finding]:
     """Put findings that differ by their place alone into one, on the executors."""
     from pyspark.sql import Window  # noqa: PLC0415  not without the extra
     from pyspark.sql import functions as f  # noqa: PLC0415  as above
@@ -387,8 +382,8 @@ def _counted(found: DataFrame) -> list[Finding]:
     merged = numbered.groupBy(*_KEY).agg(
         f.sum("count").alias("count"), f.sort_array(f.collect_list(first)).alias("places")
     )
-    return _collected(
-        Finding(
+    for row in merged.orderBy(*_KEY).toLocalIterator():
+        yield Finding(
             row["requirement"],
             row["severity"],
             row["places"][0],
@@ -398,5 +393,3 @@ def _counted(found: DataFrame) -> list[Finding]:
             tuple(row["places"]) if len(row["places"]) > 1 else (),
             row["limit"],
         )
-        for row in merged.orderBy(*_KEY).toLocalIterator()
-    )

@@ -147,7 +147,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "the protocol is newer": ({"PROTO-005"}, lambda x: _schema(x, protocol=x.protocol(reader=4))),
     "a feature is unknown": ({"FEAT-003"}, lambda x: _schema(x, protocol=x.protocol("r:futures"))),
     "data files are not Parquet": ({"META-012", "META-015"}, _other_format),
-    "the schema is not JSON": ({"SCH-001"}, lambda x: _raw_schema(x, "{")),
+    "the schema is not JSON": ({"META-008", "SCH-001"}, lambda x: _raw_schema(x, "{")),
     "the schema breaks a rule": (
         {"SCH-024"},
         lambda x: _schema(x, x.field("a", "int")),
@@ -422,4 +422,4 @@ def test_effects_that_fail_to_appear_are_warnings(lake: Any) -> None:
 def test_a_bottomless_schema_is_a_finding(lake: Any) -> None:
     text = '{"type":"array","elementType":' * 50_000
     _raw_schema(lake, json.dumps(text)[1:-1])
-    assert {finding.requirement for finding in lake.audit()} == {"SCH-001"}
+    assert {finding.requirement for finding in lake.audit()} == {"META-008", "SCH-001"}

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from conformance.audit import audit
+
 Plant = Callable[[Any], Any]
 Rows = list[dict[str, Any]]
 
@@ -80,7 +82,7 @@ def _stats(lake: Any, struct: str, text: str, drop: str, *, partition: bool = Fa
     rows = pa.table({"id": [1]})
     add = lake.file("a.parquet", rows, partitionValues=values)
     lake.commit(protocol, metadata, add)
-    parsed = {"stats_parsed": {"numRecords": 1}, "partitionValues_parsed": {"p": "x"}}
+    parsed = {"stats_parsed": {"numRecords": 1}, "partitionValues_parsed": values or None}
     body = {k: v for k, v in (add["add"] | parsed).items() if k != drop}
     lake.checkpoint([protocol, metadata, {"add": body}])
 
@@ -275,7 +277,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _v2(x, lambda rows: [rows[0], *rows]),
     ),
     "a UUID-named checkpoint has no mark": (
-        {"CKPT-015", "CKPT-N-013"},
+        {"CKPT-015", "CKPT-N-013", "CKPT-V2-002"},
         lambda x: _v2(x, lambda rows: rows[1:]),
     ),
     "a V2 checkpoint names another version": (
@@ -291,7 +293,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _multipart(x, x.protocol("r:v2Checkpoint")),
     ),
     "a multi-part checkpoint is in V2 form": (
-        {"CKPT-026", "CKPT-N-013", "CKPT-V1-002", "CKPT-V2-001"},
+        {"CKPT-026", "CKPT-N-013", "CKPT-V1-002", "CKPT-V2-001", "CKM-001", "CKC-009"},
         lambda x: _multipart(x, x.protocol(), {"checkpointMetadata": {"version": 0}}),
     ),
     "a sidecar has another size": (
@@ -412,3 +414,9 @@ def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
 )
 def test_an_expired_tombstone_may_be_gone(retention: str, fires: Any) -> None:
     fires(lambda lake: _aged_tombstone(lake, 30, retention), set())
+
+
+def test_a_broken_part_names_its_whole(lake: Any) -> None:
+    _checksum(lake, numFiles=9)
+    found = {each.requirement for each in audit(str(lake.root), revision="2025")}
+    assert found == {"CRC-008", "CRC-037"}

@@ -19,6 +19,9 @@ def _general(broken: list[str], writer: int | None, revision: str = "2025") -> s
         ("WLOG-001", "FA-011"),
         ("META-009", "META-003"),
         ("DVD-003", "DVD-001"),
+        ("CKC-004", "CKPT-005"),
+        ("COMP-006", "COMP-004"),
+        ("CRC-008", "CRC-037"),
     ],
 )
 def test_a_part_names_its_whole(part: str, row: str) -> None:

@@ -456,6 +456,24 @@ def _data_change(case: CaseWriter) -> None:
 
 
 @SCHEMA.case(
+    "data-change-of-removes",
+    "A file that is removed without a change of data is gone",
+    "CKC-027 ADD-008 REM-004",
+)
+def _data_change_of_removes(case: CaseWriter) -> None:
+    table = grown(case, 3)
+    old = [file for file, _ in table.live(2)]
+    rows = table.rows(2)
+    table.commit(
+        *(remove(file, dataChange=False) for file in old),
+        add(table.file(rows), dataChange=False),
+        operation="OPTIMIZE",
+    )
+    case.judged = dict.fromkeys(("files-latest", "read-latest"), "CKC-027")
+    publish(case, table)
+
+
+@SCHEMA.case(
     "unknown-columns", "Columns that a checkpoint adds are ignored", "PROTO-008 PROTO-009 CKC-010"
 )
 def _unknown(case: CaseWriter) -> None:

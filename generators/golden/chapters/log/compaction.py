@@ -5,7 +5,15 @@ from __future__ import annotations
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish
-from generators.golden.cases.table import GoldenTable, add, domain, remove, txn
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    remove,
+    txn,
+)
+from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
@@ -64,6 +72,46 @@ def _with_checkpoint(case: CaseWriter) -> None:
     _compact(table, 2, 6)
     _compact(table, 5, 8)
     publish(case, table, log_info={"lastCheckpointVersion": 4})
+
+
+@COMPACTION.case(
+    "every-action",
+    "A compaction stands in for every kind of action of its range",
+    "COMP-004 COMP-011 COMP-012 DV-003",
+    since="2025",
+    features=("deletionVectors",),
+)
+def _every_action(case: CaseWriter) -> None:
+    protocol = feature_protocol(["deletionVectors"], ["domainMetadata"])
+    properties = {"delta.enableDeletionVectors": "true"}
+    table = GoldenTable(
+        case.delta, _PAIR, seed=case.info.id, protocol=protocol, properties=properties
+    )
+    file = table.file([{"id": n, "name": "x"} for n in range(4)])
+    table.create(add(file))
+    table.commit(remove(file), add(file, deletionVector=store(table, [1, 2])[0]))
+    table.schema = table.schema.with_fields(field("extra", "double"))
+    table.properties["later"] = "1"
+    table.commit(table.metadata(), txn("app", 4), domain("app.d", "held"))
+    table.commit(add(table.file([{"id": 9, "name": "y", "extra": 0.5}])))
+    _compact(table, 1, 2)
+    slugs = ("files-latest", "read-latest", "snapshot-latest", "txn-app", "domain-app-d")
+    case.judged = dict.fromkeys(slugs, "COMP-012")
+    publish(case, table, versions=[2])
+    case.spec(
+        "txn",
+        "txn-app",
+        title="The transaction of the range is known",
+        expected={"txnVersion": 4},
+        parameters={"appId": "app"},
+    )
+    case.spec(
+        "domain_metadata",
+        "domain-app-d",
+        title="The domain of the range is set",
+        expected={"configuration": "held"},
+        parameters={"domain": "app.d"},
+    )
 
 
 @COMPACTION.case(

@@ -59,6 +59,22 @@ def _linear(case: CaseWriter) -> None:
 
 
 @TABLE.case(
+    "schema-of-its-version",
+    "A version is read with the schema and properties that it has",
+    "SNAP-002 META-002",
+)
+def _own_schema(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table.schema = table.schema.with_fields(field("extra", "double"))
+    table.properties["later"] = "1"
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    table.commit(add(table.file([{"id": 2, "name": "b", "extra": 0.5}])))
+    case.judged = dict.fromkeys(("read-v0", "read-v1", "snapshot-v0", "snapshot-v1"), "SNAP-002")
+    publish(case, table)
+
+
+@TABLE.case(
     "long-history", "A log of more than ten commits replays in order", "SNAP-001 LOG-002 REC-001"
 )
 def _long(case: CaseWriter) -> None:
@@ -164,6 +180,7 @@ def _foreign(case: CaseWriter) -> None:
     nested = log / "archive"
     nested.mkdir()
     (nested / commit_name(3)).write_text(stray + "\n", encoding="utf-8")
+    case.judged = dict.fromkeys(("files-latest", "read-latest"), "SNAP-003")
     publish(case, table)
 
 
@@ -177,6 +194,7 @@ def _staged(case: CaseWriter) -> None:
     stray = json_text(add(table.file([{"id": 99, "name": "stray"}])))
     name = f"{2:020d}.0b5ea8f1-7e4f-4f39-9d8a-2f6f2f1f4c55.json"
     (folder / name).write_text(stray + "\n", encoding="utf-8")
+    case.judged = dict.fromkeys(("files-latest", "read-latest"), "SNAP-003")
     publish(case, table)
 
 

@@ -196,6 +196,13 @@ def _older(case: CaseWriter) -> None:
 
 
 @CHECKSUM.case(
+    "none-at-all", "A table without any checksum can be read", "CRC-042 CRC-002", since="2025"
+)
+def _none(case: CaseWriter) -> None:
+    publish(case, grown(case, 3))
+
+
+@CHECKSUM.case(
     "masks-no-corrupt-commit",
     "A checksum does not hide a commit that is damaged",
     "CRC-035 LOG-004",

@@ -24,13 +24,14 @@ from breaches.edits import (
     deleting,
     each,
     lines,
+    matching,
     only_when,
     renaming,
     without,
 )
 from breaches.model import reader
 from breaches.seams import asking, refusing, rows, viewing
-from breaches.views import bodies, commits_of, log_of
+from breaches.views import bodies, commits_of, log_of, vectors
 from conformance.adapter import Scan
 
 
@@ -182,6 +183,23 @@ def _backwards(root: Path, fresh: frozenset[str]) -> None:
         lines(lambda _, found=actions: found, rf"_delta_log/{version:020}\.json")(root, fresh)  # type: ignore[misc]
 
 
+def _latest_metadata(root: Path, fresh: frozenset[str]) -> None:
+    """Read every version with the metadata of the latest one."""
+    newest = [*bodies(root, "metaData")][-1:]
+    each("metaData", lambda body: newest[0] if newest else body, COMMIT)(root, fresh)
+
+
+def _temporary_commits(root: Path, fresh: frozenset[str]) -> None:
+    """Take a file that is called like the next commit for it, whatever follows its name."""
+    following = max(commits_of(root), default=-1) + 1
+    for name in matching(rf"_delta_log/{following:020}\.json\..+", fresh):
+        (log_of(root) / f"{following:020}.json").write_bytes((root / name).read_bytes())
+
+
+def _no_checksum(root: Path) -> bool:
+    return log_of(root).is_dir() and not any(log_of(root).glob("*.crc"))
+
+
 def _no_hint(root: Path) -> bool:
     return not (log_of(root) / "_last_checkpoint").exists()
 
@@ -199,6 +217,8 @@ ROWS = (
     reader("reads-the-latest-rows", "SNAP-002", "requests", asking(_latest)),
     reader("reads-the-version-after", "SNAP-002", "requests", asking(_after)),
     reader("reads-files-that-lie-around", "SNAP-003", "files", viewing(_with_orphans)),
+    reader("reads-by-the-latest-schema", "SNAP-002", "actions", viewing(_latest_metadata)),
+    reader("reads-temporary-commits", "SNAP-003", "files", viewing(_temporary_commits)),
     reader("loses-rows-with-nulls", "SNAP-007", "answers", rows(_no_nulls)),
     reader("loses-the-last-row", "SNAP-007", "answers", rows(lambda t: t.slice(0, t.num_rows - 1))),
     reader(
@@ -219,6 +239,12 @@ ROWS = (
             each("add", lambda b: b if b.get("dataChange") else None),
             each("remove", lambda b: b if b.get("dataChange") else None),
         ),
+    ),
+    reader(
+        "keeps-files-removed-without-a-change",
+        "CKC-027",
+        "actions",
+        viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMMIT)),
     ),
     reader("refuses-racing-checkpoints", "CKPT-N-001", "files", refusing(_two_kinds)),
     reader("leaves-sidecars-out", "SIDE-005", "actions", viewing(without("sidecar"))),
@@ -246,6 +272,24 @@ ROWS = (
         "actions",
         viewing(without("add", where=COMPACTION)),
     ),
+    reader(
+        "takes-no-txns-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("txn", where=COMPACTION)),
+    ),
+    reader(
+        "takes-no-domains-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("domainMetadata", where=COMPACTION)),
+    ),
+    reader(
+        "mistakes-vectors-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(vectors(lambda _rows, _file: {0}, COMPACTION)),
+    ),
     reader("takes-the-hint-for-the-end", "LAST-003", "files", asking(_trusting_the_hint)),
     reader(
         "finds-no-checkpoint-without-hint",
@@ -259,6 +303,7 @@ ROWS = (
         "files",
         refusing(lambda root: _no_hint(root) and log_of(root).is_dir()),
     ),
+    reader("wants-checksums", "CRC-042", "files", refusing(_no_checksum)),
     reader("asks-for-checksums", "CRC-042", "files", refusing(_lacks_newest_checksum)),
     reader("merges-metadata", "META-002", "actions", viewing(_merging)),
     reader("replays-backwards", "REC-001", "files", viewing(_backwards)),

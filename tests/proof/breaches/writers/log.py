@@ -96,6 +96,10 @@ def _names_again(root: Path, fresh: frozenset[str]) -> None:
     each("add", change, COMMIT)(root, fresh)
 
 
+def _with_a_column(table: pa.Table) -> pa.Table:
+    return table.append_column("loaded_by", pa.array(["x"] * table.num_rows))
+
+
 def _spread(root: Path, fresh: frozenset[str]) -> None:
     for name in matching(COMMIT, fresh):
         found = [json.loads(line) for line in (root / name).read_text().splitlines()]
@@ -276,6 +280,16 @@ ROWS = (
     ),
     writer("leaves-versions-out", "LOG-003", "files", leaving(_shifted)),
     writer("overwrites-commits", "WNEW-001", "files", leaving(_onto_the_last)),
+    writer(
+        "writes-commits-again", "WNEW-001", "files", leaving(_touching(COMMIT, lambda b: b + b"\n"))
+    ),
+    writer(
+        "writes-columns-of-its-own",
+        "WCON-001",
+        "files",
+        leaving(parquet(_with_a_column, DATA)),
+        "data-files/*",
+    ),
     writer("alters-commits", "CRC-001", "files", leaving(_touching(COMMIT, lambda b: b + b"\n"))),
     writer(
         "alters-checksums",
