@@ -17,14 +17,17 @@ LONGEST: Final = 400
 """Characters of a message that are kept."""
 
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
-_TRACE: Final = re.compile(r"\s*(Stack Trace:|stack backtrace:|(?<=\s)0: <.*?\s1: ).*", re.DOTALL)
-_INSTALLED: Final = re.compile(r"[^\s'\"(\[]*/(site|dist)-packages/")
+# An engine may say megabytes: no pattern is tried twice at what it has looked at.
+_TRACE: Final = re.compile(
+    r"(?<!\s)\s*(Stack Trace:|stack backtrace:|(?<=\s)0: <.{0,2000}?\s1: ).*", re.DOTALL
+)
+_INSTALLED: Final = re.compile(r"(?<![^\s'\"(\[])[^\s'\"(\[]*/(site|dist)-packages/")
 _VARYING: Final = (
     (_TRACE, ""),
     (_INSTALLED, "<installed>/"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
     (re.compile(r"\b1[6-9]\d{8}(\d{3}){0,3}\b"), "<time>"),
-    (re.compile(r"\S*-tck-(run-)?[a-z0-9_]{8}/\d+/"), "<path>/"),
+    (re.compile(r"(?<!\S)\S*-tck-(run-)?[a-z0-9_]{8}/\d+/"), "<path>/"),
     # The rest of such a path, where an engine shows the end of it alone.
     (re.compile(r"\.\.\.[\w-]*/\d+/"), "<path>/"),
     (re.compile(r"\bId\(\d+\)"), "<thread>"),

@@ -202,7 +202,11 @@ class _Reader(io.RawIOBase):
 def _open_url(url: str, options: Mapping[str, str]) -> Any:
     try:
         return from_url(url, config=dict(options))
-    except (BaseError, ValueError) as error:
+    except BaseException as error:
+        # An option that it cannot take back ends the client in a panic, which is no Exception.
+        panic = type(error).__name__ == "PanicException"
+        if not panic and not isinstance(error, BaseError | ValueError):
+            raise
         reason = str(error).partition("\n")[0]
         raise PlaceRefused(f"no store can be opened there: {reason}", path=url[:500]) from error
 

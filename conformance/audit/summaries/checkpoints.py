@@ -37,7 +37,8 @@ _AT_ONCE: Final = 4096
 
 _DAY: Final = 86_400_000
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
-_PART: Final = re.compile(r"(\d{1,12})\s+([a-z]+?)s?(?:\s+|$)", re.IGNORECASE)
+# In one way alone, or a text of many parts that goes wrong at its end is tried in 2 to the n ways.
+_PART: Final = re.compile(r"(\d{1,12})\s+([a-z]+)(?:\s+|$)", re.IGNORECASE)
 _INTERVAL: Final = re.compile(rf"(?:interval\s+)?(?:{_PART.pattern})+", re.IGNORECASE)
 _UNITS: Final = {
     "millisecond": 1,
@@ -215,9 +216,10 @@ def sidecar_files(subject: CheckpointView) -> Findings:
 def _retention(properties: Mapping[str, str]) -> int:
     text = properties.get(_RETENTION, "").strip()
     parts = _PART.findall(text) if _INTERVAL.fullmatch(text) else []
-    if not parts or any(unit.lower() not in _UNITS for _, unit in parts):
+    known = [(int(count), _UNITS.get(unit.lower().removesuffix("s"))) for count, unit in parts]
+    if not known or any(length is None for _, length in known):
         return 7 * _DAY
-    return sum(int(count) * _UNITS[unit.lower()] for count, unit in parts)
+    return sum(count * (length or 0) for count, length in known)
 
 
 def files_equal_replay(subject: CheckpointView) -> Findings:

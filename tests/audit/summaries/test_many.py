@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from conformance.audit import Finding, audit
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.state import State
 from conformance.audit.summaries import checkpoints
+from conformance.audit.summaries.checkpoints import _retention
 from reference_impl import Limits, Table
 
 LOG = "_delta_log"
@@ -151,3 +153,21 @@ def test_checkpoints_without_statistics_are_read_again_once(
     assert lost == [f"{LOG}/{1:020d}.checkpoint.parquet"]
     assert len(reads) < 2 * 20
     assert len(keys) < 5 * 20
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("interval " + "1 days " * 60 + "!", 7),
+        ("interval " + "1 s " * 60 + "!", 7),
+        ("1 " * 10_000, 7),
+        ("interval 1 week 2 days", 9),
+        ("INTERVAL 24 Hours", 1),
+        ("3 dayss", 7),
+        ("interval 3", 7),
+    ],
+)
+def test_an_interval_is_read_in_time_of_its_length(text: str, days: int) -> None:
+    start = time.process_time()
+    assert _retention({"delta.deletedFileRetentionDuration": text}) == days * 86_400_000
+    assert time.process_time() - start < 2

@@ -303,3 +303,9 @@ def test_a_relative_path_survives_encoding(path: str) -> None:
 def test_what_is_no_path_is_a_typed_error(path: str) -> None:
     with pytest.raises(InvalidAction):
         decode_path(path)
+
+
+@pytest.mark.parametrize("options", [{"aws_allow_http": "true"}, {"nonsense": "x"}])
+def test_options_that_no_client_takes_are_refused_by_name(options: dict[str, str]) -> None:
+    with pytest.raises(PlaceRefused, match="no store can be opened"):
+        Table("s3://bucket/t", options=options)
