@@ -21,6 +21,7 @@ from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.findings import SEVERITIES, Check, Finding, Findings, collect, finding
 from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
@@ -167,6 +168,7 @@ class Run:
         self._whole = whole
         self._first = first
         self._layouts = Layouts()
+        self._noted: Layout | None = None
         self._visited: set[Checkpoint] = set()
         self._complete: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
@@ -213,6 +215,8 @@ class Run:
 
     def _note(self, state: State, version: int) -> None:
         layout = self._layouts.get(state.protocol, state.metadata)
+        if layout is not self._noted:
+            self._noted, state.used = layout, state.used | layout.used
         if layout.active(*_TIMESTAMPS):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)

@@ -36,6 +36,7 @@ class State:
         adds: live files.
         vectors: path of each live file to the ids of the vectors that it is live with.
         seen: every path that was ever added or removed, to the version that did so first.
+        used: features that a version uses by its metadata, of those that came before the lists.
         since: what is active to the first version that had it so, and every one since then.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
@@ -60,6 +61,7 @@ class State:
         self.txns: dict[str, Body] = {}
         self.domains: dict[str, Body] = {}
         self.timestamp: int | None = None
+        self.used: frozenset[str] = frozenset()
         self.since: dict[str, int] = {}
         self.stamped: tuple[int, int | None, bool] | None = None
 

@@ -334,6 +334,8 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
             if _drop_null(a2.get(name)) != _drop_null(b2.get(name)):
                 message = f"the {what} {name} of the checkpoint differs from the log's"
                 yield finding(requirement, place, message)
+                if what == "domain" and name in a2:
+                    yield finding("DOM-014", place, message)
     for name in sorted(have.domains.keys() - have.live_domains.keys()):
         yield finding("CKC-008", place, f"the checkpoint keeps the removed domain {name}")
 
@@ -420,7 +422,10 @@ CONTENT_CHECKS: Final = (
     Check(
         typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
     ),
-    Check(the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008")),
+    Check(
+        the_rest_equals_replay,
+        ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008", "DOM-014"),
+    ),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
 )
 """Checks of one complete checkpoint that can be read."""
