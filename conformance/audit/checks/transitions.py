@@ -298,7 +298,7 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
     hint = "allowed only after every trace of the feature has left the history"
     gone = step.old.features - step.new.features
     if step.old.writer < _LISTS == step.new.writer:
-        # An upgrade lists what is used of that which the old versions brought.
+        # An upgrade lists what is used of the features of the old versions.
         for feature in sorted(gone & step.before.used):
             message = f"{feature} is or was in use, and the upgrade to lists leaves it out"
             yield finding("TF-012", place, message)

@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def used(self) -> frozenset[str]:
-        """The features that metadata makes use of, of those that versions brought before lists."""
+        """The features of versions before lists that metadata makes use of."""
         found = {name for key, name in _BY_PROPERTY.items() if self.is_true(key)}
         if any(key.startswith("delta.constraints.") for key in self.properties):
             found.add("checkConstraints")

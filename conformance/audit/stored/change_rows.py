@@ -65,33 +65,33 @@ class Moved:
         known: whether all files could be read.
         rows: how many more of each row the added files have than the removed ones, less what the
             change files say of it; rows of no difference are left out.
-        told: how many more of each row there are by the change files.
+        stated: how many more of each row there are by the change files.
         updates: rows after an update, less those before one.
         parts: partition values of data files.
-        told_parts: partition values of change files.
+        changed_parts: partition values of change files.
 
     """
 
     known: bool = True
     rows: Counter[str] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
+    stated: Counter[str] = field(default_factory=Counter)
     updates: int = 0
     parts: frozenset[str] = frozenset()
-    told_parts: frozenset[str] = frozenset()
+    changed_parts: frozenset[str] = frozenset()
 
     def __add__(self, other: Moved) -> Moved:
         """Add the rows of other files."""
-        rows, told = Counter(self.rows), Counter(self.told)
-        for total, more in ((rows, other.rows), (told, other.told)):
+        rows, stated = Counter(self.rows), Counter(self.stated)
+        for total, more in ((rows, other.rows), (stated, other.stated)):
             for row, count in more.items():
                 total[row] += count
         return Moved(
             self.known and other.known,
             rows,
-            told,
+            stated,
             self.updates + other.updates,
             self.parts | other.parts,
-            self.told_parts | other.told_parts,
+            self.changed_parts | other.changed_parts,
         )
 
 
@@ -115,10 +115,10 @@ def moved_by(step: Step, storage: Storage) -> Moved | None:
             for row, _ in _rows(line, step, storage):
                 found.rows[row] += sign
         for line in step.of("cdc"):
-            found.told_parts |= {_parts(line, step)}
+            found.changed_parts |= {_parts(line, step)}
             for row, kind in _rows(line, step, storage):
                 found.rows[row] += _SIGNS[str(kind)]
-                found.told[row] -= _SIGNS[str(kind)]
+                found.stated[row] -= _SIGNS[str(kind)]
                 found.updates += _PAIRED.get(str(kind), 0)
     except LimitExceeded as error:
         if error.limit == "seconds":
@@ -138,14 +138,14 @@ def unlike_changes(place: str, moved: Moved | None) -> Findings:
         more = "after" if moved.updates > 0 else "before"
         message = f"the change files have {abs(moved.updates)} more rows {more} an update"
         yield finding("CDFF-009", place, message, "an update has a row before it and one after")
-    for values in sorted(moved.told_parts - moved.parts):
+    for values in sorted(moved.changed_parts - moved.parts):
         message = f"a change file has partition values {values}, and no data file of the commit"
         yield finding("CDC-007", place, message)
     unlike = sum(abs(count) for count in moved.rows.values())
     if unlike:
         message = f"change files and data files of the commit differ in {unlike} rows"
         yield finding("CDC-012", place, message, "readers of changes see the change files alone")
-    strange = sum(1 for row, count in moved.told.items() if count and moved.rows[row] == -count)
+    strange = sum(1 for row, count in moved.stated.items() if count and moved.rows[row] == -count)
     if strange:
         message = f"change files have {strange} rows that the data files do not change"
         yield finding("CDC-001", place, message)
