@@ -174,7 +174,7 @@ class Run:
         self._whole = whole
         self._first = first
         self._layouts = Layouts()
-        self._named: Layout | None = None
+        self._noted: Layout | None = None
         self._visited: set[Checkpoint] = set()
         self._left_out = LeftOut(log.checkpoints)
         self._complete: dict[int, list[Checkpoint]] = {}
@@ -222,6 +222,12 @@ class Run:
 
     def _note(self, state: State, version: int) -> None:
         layout = self._layouts.get(state.protocol, state.metadata)
+        if not state.known:
+            state.names = None
+        if layout is not self._noted:
+            self._noted, state.used = layout, state.used | layout.used
+            if state.names is not None:
+                state.names |= layout.top_names
         if layout.active(*_TIMESTAMPS):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)
@@ -229,11 +235,6 @@ class Run:
             state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
         state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
-        if not state.known:
-            state.names = None
-        elif state.names is not None and layout is not self._named:
-            self._named = layout
-            state.names |= layout.top_names
 
     def _view(self, state: State, *, last: bool) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)

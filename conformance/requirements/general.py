@@ -63,6 +63,9 @@ _BRINGS: Final[Mapping[int, str]] = {
 }
 """Writer version to the row of the features that it brings."""
 
+_STATISTICS: Final = frozenset({"CKC-015", "CKC-018", "CKC-021"})
+"""Rows of the properties of statistics in checkpoints, which are no feature of a list."""
+
 _LOWER: Final = "WVER-007"
 """Each version has the duties of the lower ones."""
 
@@ -97,7 +100,7 @@ def general_rows(
     for name in names:
         general = [row for row, parts in _PARTS.items() if name in parts]
         feature = FEATURES.get(registry[name].feature)
-        since = 0 if feature is None else feature.legacy_writer
+        since = 3 if name in _STATISTICS else 0 if feature is None else feature.legacy_writer
         legacy = writer if writer in _BRINGS and registry[name].level == "MUST" else None
         if legacy is not None and 0 < since <= legacy:
             general += [_BRINGS[since], *([_LOWER] if since < legacy else [])]

@@ -25,9 +25,9 @@ def _found(lake: Any, revision: str | None) -> set[str]:
 
 def test_every_revision_names_what_is_in_force(lake: Any) -> None:
     _several(lake)
-    assert _found(lake, None) == {"WCON-005", "ADD-006", "DOM-008"}
-    assert _found(lake, "upstream") == {"WCON-005", "ADD-006", "DOM-008"}
-    assert _found(lake, "2025") == {"WCON-001", "ADD-006", "DOM-008"}
+    assert _found(lake, None) == {"WCON-005", "ADD-006", "DOM-008", "DOM-009"}
+    assert _found(lake, "upstream") == {"WCON-005", "ADD-006", "DOM-008", "DOM-009"}
+    assert _found(lake, "2025") == {"WCON-001", "ADD-006", "DOM-008", "DOM-009"}
     assert _found(lake, "2021") == {"WCON-001", "ADD-006"}
 
 

@@ -5,6 +5,7 @@ Serves "Delta Log Entries", "Actions" and "Requirements for Writers".
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -156,7 +157,8 @@ def one_file_action_per_path(step: Step) -> Findings:
                 message = f"{action} of {path} occurs twice" + (
                     "" if same else ", with different deletion vectors"
                 )
-                yield finding("WLOG-001" if same else "FA-012", line.place, message)
+                for requirement in ("WLOG-001", "FA-011", "FA-012") if same else ("FA-012",):
+                    yield finding(requirement, line.place, message)
             seen[path] = vector
 
 
@@ -250,10 +252,16 @@ def escaped_paths(step: Step) -> Findings:
         path = line.body.get("path")
         if not isinstance(path, str):
             continue
-        bare = sorted(UNESCAPED.intersection(path))
+        bare = "".join(sorted({*_UNESCAPED.findall(path)}))
         if bare:
-            message = f"{line.action}.path {path!r} has unescaped {''.join(bare)!r}"
-            yield finding("ADD-004", line.place, message, "write each as % and two hex digits")
+            message = f"{line.action}.path {path!r} has unescaped {bare!r}"
+            hint = "write each byte as % and two hex digits"
+            # Letters beyond ASCII mean the same to every reader.
+            severity: Severity | None = None if any(map(str.isascii, bare)) else "warning"
+            yield finding("ADD-004", line.place, message, hint, severity=severity)
+
+
+_UNESCAPED: Final = re.compile(UNESCAPED)
 
 
 def vectors_need_row_counts(step: Step) -> Findings:
@@ -267,7 +275,7 @@ def vectors_need_row_counts(step: Step) -> Findings:
 COMMIT_CHECKS: Final = (
     Check(readable, ("LOG-004", "LOG-007")),
     Check(valid_actions, schemas.requirements("log/commit-line"), nothing),
-    Check(one_file_action_per_path, ("FA-012", "WLOG-001"), doubled_paths),
+    Check(one_file_action_per_path, ("FA-011", "FA-012", "WLOG-001"), doubled_paths),
     Check(added_or_removed, ("WLOG-001",), doubled_paths),
     Check(one_action_without_vectors, ("FA-016",), doubled_paths),
     Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE), nothing),

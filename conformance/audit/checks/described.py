@@ -14,6 +14,7 @@ from conformance.audit.findings import Check, Findings, Severity, finding
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Line
+from conformance.audit.read.state import file_key
 from conformance.audit.screens import broken_statistics
 from conformance.audit.subjects import Step, VersionView
 
@@ -47,6 +48,22 @@ def statistics_name_columns(step: Step) -> Findings:
                 if path and value is not None and path not in unknown:
                     unknown.update(dict.fromkeys([path] if path not in columns else []))
                     yield from _named(step.new, line, path, columns, logical)
+        if unknown and step.new.mode != "none" and _strange(step, line, stats, columns):
+            message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
+            yield finding("CM-017", line.place, message, "use the physical names")
+
+
+def _strange(
+    step: Step, line: Line, stats: Mapping[str, Any], columns: Mapping[tuple[str, ...], Column]
+) -> bool:
+    """Return whether a new file has statistics, and none of a column that there is or was."""
+    key = file_key(line.body)
+    if key is None or not step.before.known or key[0] in step.before.seen:
+        return False
+    names = {name for kind in _KINDS if isinstance(stats.get(kind), dict) for name in stats[kind]}
+    held = {path[0] for path in columns} | {column.physical[0] for column in step.old.columns}
+    logical = {column.path[0] for column in step.new.columns}
+    return not names & (held | logical)
 
 
 def _named(

@@ -91,6 +91,13 @@ def marks_only_rise(step: Step) -> Findings:
     hint = "what the next operation gives out may be taken already"
     for requirement, message in fallen((step.old, held), (step.new, {**held, **domains})):
         yield finding(requirement, step.place, message, hint)
+    highest = step.new.max_column_id
+    if highest is not None and step.new.mode != "none" != step.old.mode:
+        former = {column.field_id for column in step.old.columns}
+        for column in step.new.columns:
+            if (column.field_id or 0) > highest and column.field_id not in former:
+                message = f"the new column {column.name} has id {column.field_id}, above the mark"
+                yield finding("CM-022", step.place, message, hint)
 
 
 _SETTINGS: Final = ("start", "step", "allowExplicitInsert")

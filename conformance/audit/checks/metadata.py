@@ -238,10 +238,26 @@ def properties_need_their_features(step: Step) -> Findings:
             # To set a property that is without effect is forbidden of one alone.
             severity: Severity | None = None if requirement == "SHRED-005" else "warning"
             yield finding(requirement, step.place, message, severity=severity)
-    mode = step.new.properties.get("delta.columnMapping.mode", "none")
+    mode = step.new.properties.get(_MODE, "none")
+    if mode != "none" and step.old.properties.get(_MODE, "none") == "none":
+        yield from _turned_on(step)
     if mode != "none" and "columnMapping" not in step.new.features:
         message = f"column mapping mode {mode} is without effect: columnMapping is not supported"
         yield finding("CM-006", step.place, message, severity="warning")
+
+
+_MODE: Final = "delta.columnMapping.mode"
+
+
+def _turned_on(step: Step) -> Findings:
+    """Report column mapping that is turned on and not listed for readers and writers."""
+    if (step.new.reader, step.new.writer) != (3, 7):
+        return
+    for key in ("readerFeatures", "writerFeatures"):
+        listed = (step.protocol or {}).get(key)
+        if isinstance(listed, list) and "columnMapping" not in listed:
+            message = f"column mapping is turned on, and {key} does not list columnMapping"
+            yield finding("CM-011", step.place, message)
 
 
 def features_are_listed_where_they_belong(step: Step) -> Findings:
@@ -373,7 +389,7 @@ METADATA_CHECKS: Final = (
     ),
     Check(
         properties_need_their_features,
-        (*(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006"),
+        (*(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006", "CM-011"),
     ),
     Check(variants_are_not_generated, ("VAR-007",)),
     Check(reserved_keys, ("SCH-027",)),

@@ -47,6 +47,7 @@ def removes_name_live_files(step: Step) -> Findings:
     if not step.before.known:
         return
     removed = {file_key(line.body) for line in step.of("remove")}
+    added_again = {key for line in step.of("add") if (key := file_key(line.body))}
     for line in step.of("remove"):
         key = file_key(line.body)
         added = step.before.adds.get(key) if key else None
@@ -65,6 +66,8 @@ def removes_name_live_files(step: Step) -> Findings:
             )
             hint = "a remove repeats the descriptor of the logical file that it removes"
             yield finding("REM-014", line.place, message, hint)
+            if any(key[0] == path and vector is not None for path, vector in added_again):
+                yield finding("DVD-018", line.place, message, hint)
         else:
             message = f"{key[0]} is removed but was not in the table"
             yield finding("REC-018", line.place, message, severity="warning")
@@ -122,7 +125,8 @@ def one_vector_per_path(step: Step) -> Findings:
             other = min(map(str, stale))
             message = f"{key[0]} is added while the table has it with deletion vector {other}"
             hint = "remove the old logical file in the same commit"
-            yield finding("FA-019", line.place, message, hint)
+            for requirement in ("FA-019",) if key[1] is None else ("FA-019", "DVD-018"):
+                yield finding(requirement, line.place, message, hint)
 
 
 def rearrangements_only_rearrange(step: Step) -> Findings:
@@ -136,14 +140,20 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
             new = key is not None and key not in step.before.adds and not _is_empty(line.body)
             if line.body.get("dataChange") is False and new:
                 message = "a new file is added with dataChange false and nothing is removed"
-                yield finding("ADD-009", line.place, message)
+                yield from _misdeclared("ADD-009", line.place, message)
     if not counts["add"]:
         for line in step.of("remove"):
             key = file_key(line.body)
             old = step.before.adds.get(key) if key else None
             if line.body.get("dataChange") is False and old and not _is_empty(old):
                 message = "a file with rows is removed with dataChange false and nothing is added"
-                yield finding("REM-005", line.place, message)
+                yield from _misdeclared("REM-005", line.place, message)
+
+
+def _misdeclared(requirement: str, place: str, message: str) -> Findings:
+    """Report ``dataChange`` by the rule of its action, and by that of the commit as a whole."""
+    for each in (requirement, "FA-017"):
+        yield finding(each, place, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +235,7 @@ def unbalanced(place: str, balance: Balance | None) -> Findings:
         return
     message = f"dataChange is false, and {old} rows become {new}"
     line = (add if new > old else remove) + 1
-    yield finding("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
+    yield from _misdeclared("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
 
 
 def rearrangements_keep_rows(step: Step) -> Findings:
@@ -286,14 +296,36 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
         return
     place = next(step.of("protocol")).place
     hint = "allowed only after every trace of the feature has left the history"
-    for feature in sorted(step.old.features - step.new.features):
+    gone = step.old.features - step.new.features
+    if step.old.writer < _LISTS == step.new.writer:
+        # An upgrade lists what is used of the features of the old versions.
+        for feature in sorted(gone & step.before.used):
+            message = f"{feature} is or was in use, and the upgrade to lists leaves it out"
+            yield finding("TF-012", place, message)
+        gone = frozenset()
+    for feature in sorted(gone):
         yield finding("TF-016", place, f"the feature {feature} is no longer supported", hint)
+    for feature in sorted(_unread(step) - gone):
+        yield finding("TF-016", place, f"readerFeatures no longer lists {feature}", hint)
     for what, old, new in (
         ("minReaderVersion", step.old.reader, step.new.reader),
         ("minWriterVersion", step.old.writer, step.new.writer),
     ):
-        if new < old and not step.old.features - step.new.features:
+        if new < old and not gone:
             yield finding("TF-016", place, f"{what} is lowered from {old} to {new}", hint)
+
+
+_LISTS: Final = 7
+"""The writer version that goes by lists of features."""
+
+
+def _unread(step: Step) -> frozenset[str]:
+    """Return the features that only the former list for readers has."""
+    old, new = (
+        found if isinstance(found := (body or {}).get("readerFeatures"), list) else []
+        for body in (step.before.protocol, step.protocol)
+    )
+    return frozenset(str(name) for name in old if name not in new)
 
 
 def column_ids_are_permanent(step: Step) -> Findings:
@@ -326,7 +358,7 @@ def domains_need_their_feature(step: Step) -> Findings:
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
             yield finding("DOM-008", line.place, message)
-        elif "domainMetadata" not in step.new.features:
+        if "domainMetadata" not in step.new.features:
             yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
 
 
@@ -349,15 +381,15 @@ def reserved_domains(step: Step) -> Findings:
 
 
 STEP_CHECKS: Final = (
-    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018"), of_removes),
+    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018", "DVD-018"), of_removes),
     Check(removes_repeat_their_file, ("REM-009", "REM-010", "REM-014"), repeating),
-    Check(one_vector_per_path, ("FA-019",), shared_paths),
-    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005"), rearranged),
-    Check(rearrangements_keep_rows, ("ADD-009", "REM-005"), nothing, whole=True),
+    Check(one_vector_per_path, ("FA-019", "DVD-018"), shared_paths),
+    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005", "FA-017"), rearranged),
+    Check(rearrangements_keep_rows, ("ADD-009", "REM-005", "FA-017"), nothing, whole=True),
     Check(names_are_new, ("DATA-004", "DATA-005"), renamed),
     Check(append_only, ("APP-002",), of_append_only),
     Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
-    Check(protocol_keeps_its_promises, ("TF-016",)),
+    Check(protocol_keeps_its_promises, ("TF-012", "TF-016")),
     Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
     Check(domains_need_their_feature, ("DOM-008", "DOM-009")),
     Check(reserved_domains, ("DOM-007",)),

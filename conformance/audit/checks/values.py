@@ -45,12 +45,13 @@ def partition_values(step: Step) -> Findings:
 
 def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
     wanted = set(layout.partition_columns)
+    by_name = ("CM-016",) if wanted and layout.mode != "none" else ()
     for name in sorted(wanted - set(values)):
         message = f"{line.action} has no value for partition column {name}"
         # The clause speaks of the files in the table, and a removed one has left it.
         severity: Severity | None = "warning" if line.action == "remove" else None
-        requirement = "CDC-007" if line.action == "cdc" else "WCON-002"
-        yield finding(requirement, line.place, message, severity=severity)
+        for requirement in ("CDC-007",) if line.action == "cdc" else ("WCON-002", "ADD-005"):
+            yield finding(requirement, line.place, message, severity=severity)
     for name in sorted(set(values) - wanted):
         logical = layout.by_path.get((name,))
         mapped = logical is not None and logical.physical[-1] in wanted
@@ -58,7 +59,8 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         if mapped:
             message = f"{line.action} keys a partition value by {name}, not by its physical name"
         requirement = "CDC-007" if line.action == "cdc" else "ADD-005"
-        yield finding("CM-016" if mapped else requirement, line.place, message)
+        for each in ("CM-016",) if mapped else (requirement, *by_name):
+            yield finding(each, line.place, message)
 
 
 def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:

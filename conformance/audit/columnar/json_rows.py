@@ -98,7 +98,7 @@ _BLOCK: Final = 1024
 _Parsed: TypeAlias = tuple[int, dict[str, Any]]
 """A line's number among those that are held, and its action."""
 
-_UNESCAPED: Final = re.compile(f"[{re.escape(''.join(sorted(UNESCAPED)))}]")
+_UNESCAPED: Final = re.compile(UNESCAPED)
 _SIGNED: Final = frozenset({"modificationTime", "deletionTimestamp"})
 _TEXTS: Final = frozenset({str, _NONE})
 

@@ -55,7 +55,6 @@ _PRESENT: Final = {
 _ABSENT: Final = {"add": ("deletionVector",), "remove": ("deletionVector", "stats", "tags")}
 _COUNTS: Final = ("size", "baseRowId", "defaultRowCommitVersion")
 _PARSED: Final = ("partitionValues_parsed", "stats_parsed")
-_BAD: Final = "[" + "".join(rf"\x{ord(each):02x}" for each in sorted(UNESCAPED)) + "]"
 _MARKS: Final = f"[{NAME_END}{VALUE_END}{NULL}]"
 _ESCAPED: Final = r"^(?:[^%]|%[0-9A-Fa-f]{2})+$"
 
@@ -166,7 +165,7 @@ class _Column:
             # Some that no one text spells.
             odd |= _valid(typed["partitionValues"]) & np.asarray(spelled.is_null(), np.bool_)
         keys, percent = _keys(paths, fields, with_vectors="deletionVector" in fields)
-        unescaped = _matching(paths, _BAD)
+        unescaped = _matching(paths, UNESCAPED)
         if percent.any():
             odd |= percent & ~_matching(paths, _ESCAPED)
         bare = ~unescaped & ~percent

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -129,20 +130,48 @@ def decode_rows(payload: bytes) -> Rows:
         raise VectorFault("DVFMT-008", f"{len(payload)} bytes are too few for a magic number")
     (magic,) = struct.unpack_from("<I", payload)
     (swapped,) = struct.unpack_from(">I", payload)
-    reader = _Reader(payload)
-    if magic == MAGIC:
-        found = list(reader.portable())
-    elif swapped == MAGIC:
+    if swapped == MAGIC:
         raise VectorFault("DVFMT-010", "the magic number is big endian")
-    elif _NATIVE in (magic, swapped):
-        found = list(reader.native("<" if magic == _NATIVE else ">"))
-    else:
+    if magic != MAGIC and _NATIVE not in (magic, swapped):
         raise VectorFault("DVFMT-008", f"the magic number is {magic}, not {MAGIC}")
+    try:
+        return _parsed(payload, None if magic == MAGIC else "<" if magic == _NATIVE else ">")
+    except VectorFault as fault:
+        raise _cause(payload) or fault from None
+
+
+def _parsed(payload: bytes, native: str | None = None) -> Rows:
+    """Parse what follows the magic number; ``native`` is the byte order of the older layout."""
+    reader = _Reader(payload)
+    found = list(reader.portable() if native is None else reader.native(native))
     if reader.at != len(payload):
         rest = len(payload) - reader.at
         raise VectorFault("DVFMT-011", f"{rest} bytes follow the bitmap")
     containers = {key: (kind, stored) for key, kind, stored, _ in found}
-    return Rows(containers, sum(count for *_, count in found), magic != MAGIC)
+    return Rows(containers, sum(count for *_, count in found), native is not None)
+
+
+def _cause(payload: bytes) -> VectorFault | None:
+    """Return the one thing by which a payload is wrong, where without it the rest is right."""
+    body = payload[4:]
+    magic = struct.pack("<I", MAGIC)
+    for requirement, message, right in (
+        ("DVFMT-008", "the magic number is that of the older layout", body),
+        ("DVFMT-010", "the count of buckets is big endian", body[7::-1] + body[8:]),
+        ("DVFMT-010", "key and bitmap begin big endian", _swapped(body)),
+        ("DVFMT-003", "the count of buckets has 4 bytes", body[:4] + bytes(4) + body[4:]),
+        ("DVFMT-011", "bytes stand before the bitmap", body[4:]),
+    ):
+        if right != body or not payload.startswith(magic):
+            with suppress(VectorFault):
+                _parsed(magic + right)
+                return VectorFault(requirement, message)
+    return None
+
+
+def _swapped(body: bytes) -> bytes:
+    """Turn the numbers of a bucket around that lead to its first container."""
+    return body[:8] + body[11:7:-1] + body[15:11:-1] + body[16:]
 
 
 class _Reader:

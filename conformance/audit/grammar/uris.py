@@ -7,8 +7,8 @@ from typing import Final
 
 __all__ = ["UNESCAPED", "decode_path", "is_absolute", "lenient_path"]
 
-UNESCAPED: Final = frozenset([*map(chr, range(0x21)), *'<>#"{}|\\^`\x7f'])
-"""Characters that a URI has to escape: those that RFC 2396, 2.4.3, keeps out of it."""
+UNESCAPED: Final = r'[\x00-\x20<>"{}|\\^`\x7f#?\[\]]|[^\x00-\x7f]'
+"""Pattern of a character that the path of a URI has to escape (RFC 2396, sections 2.4.3 and 4)."""
 
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")

@@ -5,6 +5,7 @@ Serves "Deletion Vector Descriptor Schema" and "Deletion Vector File Storage For
 
 from __future__ import annotations
 
+import re
 import zlib
 from base64 import a85decode, b85decode
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
-from conformance.audit.grammar.uris import decode_path, is_absolute
+from conformance.audit.grammar.uris import UNESCAPED, decode_path, is_absolute
 from conformance.audit.grammar.z85 import decode_z85
 from reference_impl.limits import budget, exceeded
 from reference_impl.storage import Storage
@@ -55,6 +56,8 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
         path = _decoded(text)
         if not is_absolute(path):
             raise VectorFault("DVDESC-006", f"{text!r} is no absolute path")
+        if any(map(str.isascii, re.findall(UNESCAPED, text))):
+            raise VectorFault("DVDESC-006", f"{text!r} has characters that a URI escapes")
         return path
     if len(text) < _UUID:
         raise VectorFault("DVDESC-002", f"{text!r} is shorter than a UUID in Z85")
@@ -104,7 +107,10 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
     if path is None:
         payload = _inline(descriptor["pathOrInlineDv"], size)
     else:
-        payload = _stored(storage, path, offset, size)
+        try:
+            payload = _stored(storage, path, offset, size)
+        except FileNotFoundError:
+            raise _gone(path, descriptor) from None
     try:
         rows = decode_rows(payload)
     except VectorFault as fault:
@@ -155,25 +161,35 @@ def _refuse_large(size: int) -> None:
         raise exceeded("vector", f"a deletion vector has {size} bytes")
 
 
+_SPELLED: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?:\.bin)?$")
+"""A UUID in hexadecimal digits, as names of files have it."""
+
+
+def _gone(path: str, descriptor: Mapping[str, Any]) -> VectorFault:
+    if descriptor["storageType"] == "u" and _SPELLED.search(descriptor["pathOrInlineDv"]):
+        message = f"{descriptor['pathOrInlineDv']!r} ends with no UUID in Z85"
+        return VectorFault("DVDESC-002", message)
+    return VectorFault("DVD-003", "the file of the vector does not exist", path)
+
+
 def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes:
-    try:
-        head = storage.get_range(path, 0, 1 + _FIELD)
-        begin = offset or 0
-        if offset is None and int.from_bytes(head[1:], "big") == size:
-            begin = 1  # without an offset, the first vector of the file
-        if begin and head[:1] != _VERSION:
-            raise VectorFault("DVSTO-003", f"the file has version {head[:1].hex()}, not 01", path)
-        whole = storage.head(path).size >= begin + size + 2 * _FIELD
-        if whole:
-            _refuse_large(size)
-        stored = int.from_bytes(storage.get_range(path, begin, _FIELD), "big")
-        if stored != size:
-            raise _sizes_differ(storage, path, begin, (stored, size))
-        if not whole:
-            raise VectorFault("DVSTO-006", "the file ends inside of the vector", path)
-        framed = storage.get_range(path, begin + _FIELD, size + _FIELD)
-    except FileNotFoundError:
-        raise VectorFault("DVD-003", "the file of the vector does not exist", path) from None
+    head = storage.get_range(path, 0, 1 + _FIELD)
+    begin = offset or 0
+    if offset is None and int.from_bytes(head[1:], "big") == size:
+        begin = 1  # without an offset, the first vector of the file
+    if begin and head[:1] != _VERSION:
+        raise VectorFault("DVSTO-003", f"the file has version {head[:1].hex()}, not 01", path)
+    left = storage.head(path).size - begin - size - _FIELD
+    if left >= _FIELD:
+        _refuse_large(size)
+    stored = int.from_bytes(storage.get_range(path, begin, _FIELD), "big")
+    if stored != size:
+        raise _sizes_differ(storage, path, begin, (stored, size))
+    if left < 0:
+        raise VectorFault("DVSTO-006", "the file ends inside of the vector", path)
+    if left < _FIELD:
+        raise VectorFault("DVSTO-007", "the file ends inside of the checksum", path)
+    framed = storage.get_range(path, begin + _FIELD, size + _FIELD)
     payload, checksum = framed[:size], int.from_bytes(framed[size:], "big")
     if zlib.crc32(payload) == int.from_bytes(framed[size:], "little") != checksum:
         raise VectorFault("DVSTO-002", "the checksum of the vector is little endian", path)

@@ -18,6 +18,17 @@ __all__ = ["MAX_COLUMN_ID", "Column", "Layout", "layout_of", "supported_features
 MAX_COLUMN_ID: Final = "delta.columnMapping.maxColumnId"
 """The table property that holds the highest id of a column."""
 
+_BY_PROPERTY: Final = {
+    "delta.appendOnly": "appendOnly",
+    "delta.enableChangeDataFeed": "changeDataFeed",
+}
+_BY_COLUMN: Final = {
+    "delta.invariants": "invariants",
+    "delta.generationExpression": "generatedColumns",
+    "delta.identity.start": "identityColumns",
+}
+"""Feature by the property, or the key of column metadata, that makes use of it."""
+
 _ID: Final = "delta.columnMapping.id"
 _NAME: Final = "delta.columnMapping.physicalName"
 
@@ -101,6 +112,17 @@ class Layout:
     def active(self, feature: str, name: str) -> bool:
         """Whether a feature is supported and its table property true."""
         return feature in self.features and self.is_true(name)
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The features of versions before lists that metadata makes use of."""
+        found = {name for key, name in _BY_PROPERTY.items() if self.is_true(key)}
+        if any(key.startswith("delta.constraints.") for key in self.properties):
+            found.add("checkConstraints")
+        if self.mode != "none":
+            found.add("columnMapping")
+        keys = {key for column in self.columns for key in column.metadata}
+        return frozenset(found | {name for key, name in _BY_COLUMN.items() if key in keys})
 
     @property
     def max_column_id(self) -> int | None:

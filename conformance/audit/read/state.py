@@ -36,6 +36,7 @@ class State:
         adds: live files.
         vectors: path of each live file to the ids of the vectors that it is live with.
         seen: every path that was ever added or removed, to the version that did so first.
+        used: features that a version uses by its metadata, of those that came before the lists.
         since: what is active to the first version that had it so, and every one since then.
         names: physical names of the top-level columns of every schema so far; ``None`` where the
             log does not have them all.
@@ -62,6 +63,7 @@ class State:
         self.txns: dict[str, Body] = {}
         self.domains: dict[str, Body] = {}
         self.timestamp: int | None = None
+        self.used: frozenset[str] = frozenset()
         self.since: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
         self.stamped: tuple[int, int | None, bool] | None = None

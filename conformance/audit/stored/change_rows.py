@@ -65,20 +65,34 @@ class Moved:
         known: whether all files could be read.
         rows: how many more of each row the added files have than the removed ones, less what the
             change files say of it; rows of no difference are left out.
+        stated: how many more of each row there are by the change files.
         updates: rows after an update, less those before one.
+        parts: partition values of data files.
+        changed_parts: partition values of change files.
 
     """
 
     known: bool = True
     rows: Counter[str] = field(default_factory=Counter)
+    stated: Counter[str] = field(default_factory=Counter)
     updates: int = 0
+    parts: frozenset[str] = frozenset()
+    changed_parts: frozenset[str] = frozenset()
 
     def __add__(self, other: Moved) -> Moved:
         """Add the rows of other files."""
-        rows = Counter(self.rows)
-        for row, count in other.rows.items():
-            rows[row] += count
-        return Moved(self.known and other.known, rows, self.updates + other.updates)
+        rows, stated = Counter(self.rows), Counter(self.stated)
+        for total, more in ((rows, other.rows), (stated, other.stated)):
+            for row, count in more.items():
+                total[row] += count
+        return Moved(
+            self.known and other.known,
+            rows,
+            stated,
+            self.updates + other.updates,
+            self.parts | other.parts,
+            self.changed_parts | other.changed_parts,
+        )
 
 
 def moved_by(step: Step, storage: Storage) -> Moved | None:
@@ -97,11 +111,14 @@ def moved_by(step: Step, storage: Storage) -> Moved | None:
     try:
         for line in step.of("add", "remove"):
             sign = 1 if line.action == "add" else -1
+            found.parts |= {_parts(line, step)}
             for row, _ in _rows(line, step, storage):
                 found.rows[row] += sign
         for line in step.of("cdc"):
+            found.changed_parts |= {_parts(line, step)}
             for row, kind in _rows(line, step, storage):
                 found.rows[row] += _SIGNS[str(kind)]
+                found.stated[row] -= _SIGNS[str(kind)]
                 found.updates += _PAIRED.get(str(kind), 0)
     except LimitExceeded as error:
         if error.limit == "seconds":
@@ -121,10 +138,29 @@ def unlike_changes(place: str, moved: Moved | None) -> Findings:
         more = "after" if moved.updates > 0 else "before"
         message = f"the change files have {abs(moved.updates)} more rows {more} an update"
         yield finding("CDFF-009", place, message, "an update has a row before it and one after")
+    for values in sorted(moved.changed_parts - moved.parts):
+        message = f"a change file has partition values {values}, and no data file of the commit"
+        yield finding("CDC-007", place, message)
     unlike = sum(abs(count) for count in moved.rows.values())
     if unlike:
         message = f"change files and data files of the commit differ in {unlike} rows"
         yield finding("CDC-012", place, message, "readers of changes see the change files alone")
+    strange = sum(1 for row, count in moved.stated.items() if count and moved.rows[row] == -count)
+    if strange:
+        message = f"change files have {strange} rows that the data files do not change"
+        yield finding("CDC-001", place, message)
+
+
+def _body(line: Line, step: Step) -> Mapping[str, Any]:
+    """Return an action, a remove with what the add of its file says."""
+    key = file_key(line.body)
+    if line.action == "remove" and key is not None:
+        return {**step.before.adds.get(key, {}), **line.body}
+    return line.body
+
+
+def _parts(line: Line, step: Step) -> str:
+    return repr(_partition(_body(line, step).get("partitionValues"), step.new))
 
 
 def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
@@ -134,9 +170,7 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
         one of ``_UNREADABLE``: the file cannot be read, or its rows cannot be compared.
 
     """
-    key, body = file_key(line.body), line.body
-    if line.action == "remove" and key is not None:
-        body = {**step.before.adds.get(key, {}), **body}
+    body = _body(line, step)
     path = body["path"]
     if not isinstance(path, str):
         raise ValueError("the path is no text, which is reported")  # noqa: TRY004  caught above
@@ -153,7 +187,7 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
     if line.action == "cdc" and any(x.stored is None and x.declared != "void" for x in places):
         raise ValueError("the change file lacks a column, which is reported")
     columns = [_column(table, place, count) for place in places]
-    parts = repr(_partition(body.get("partitionValues"), step.new))
+    parts = _parts(line, step)
     kinds = table.column(_KIND).to_pylist() if line.action == "cdc" else [None] * count
     vector = body.get("deletionVector")
     deleted = load_vector(storage, vector) if isinstance(vector, dict) else None

@@ -138,6 +138,6 @@ CHANGE_FILE_CHECKS: Final = (
             "TW-009",
         ),
     ),
-    Check(changes_are_those_of_the_data, ("CDC-012", "CDFF-009"), whole=True),
+    Check(changes_are_those_of_the_data, ("CDC-001", "CDC-007", "CDC-012", "CDFF-009"), whole=True),
 )
 """Checks of the change data files of a commit that are still there."""

@@ -145,6 +145,9 @@ def _file(
     except (OSError, ValueError):
         message = "the file is live in the latest version and does not exist"
         yield finding("SNAP-004", path, message, "restore the file or remove it from the table")
+        if _as_written(view, body, path):
+            message = f"{body['path']} is the name of the file as it is, without escapes"
+            yield finding("ADD-004", path, message, "write % as %25")
         return
     if type(body.get("size")) is int and body["size"] != size:
         yield finding("ADD-006", path, f"the file has {size} bytes, add.size says {body['size']}")
@@ -166,6 +169,14 @@ def _file(
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         message = f"the file cannot be read as Parquet: {str(error)[:200]}"
         yield finding("META-012", path, message)
+
+
+def _as_written(view: VersionView, body: Body, path: str) -> bool:
+    """Return whether a file is called as the log has it, where that should be decoded."""
+    try:
+        return body["path"] != path and view.storage.head(body["path"]).size >= 0
+    except (OSError, ValueError, PlaceRefused):
+        return False
 
 
 def _is_parquet(view: VersionView, path: str) -> bool:
@@ -306,9 +317,11 @@ def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
         here = any(column.field_id == given for column in layout.columns)
         if given is None or here or given > (layout.max_column_id or 0):  # else it was dropped
             yield finding("CM-015", opened.path, message)
-    elif given == place.column_id or (given is None and opened.follows("columnMapping")):
-        # Without an id it may be an older column of that name, which was dropped.
-        message = f"the file has column {place.name} under its logical name"
+        return
+    # A file that is older may have it from a column that was dropped, or from none.
+    named = given == place.column_id and stray.name == place.path[-1]
+    if named or (given in {None, place.column_id} and opened.follows("columnMapping")):
+        message = f"the file has column {place.name} under the name {stray.name}"
         yield finding("CM-013", opened.path, message)
 
 

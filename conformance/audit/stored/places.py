@@ -33,8 +33,9 @@ class Place:
         changes: type changes that are recorded for this place, the first one first.
         stored: what the file has; ``None`` where it has nothing, or more than one thing.
         inner: the places inside; empty where the file has something of another kind.
-        stray: what the file has for it under its logical name, or in mode ``id`` under the
-            physical one with another id; ``None`` where all is as it has to be.
+        stray: what the file has for it under its logical name, by its id under the name of no
+            column, or in mode ``id`` under the physical one with another id; ``None`` where all is
+            as it has to be.
 
     """
 
@@ -117,7 +118,7 @@ class _PlaceFinder:
         keys = [self._key(each) for each in known]
         taken = {*keys}
         by_name = _positions(each.name for each in stored)
-        by_id = _positions(map(field_id, stored)) if self.mode == "id" else {}
+        by_id = _positions(map(field_id, stored)) if self.mode != "none" else {}
         for each, key in zip(known, keys, strict=True):
             metadata = mapping_in(each, "metadata")
             given = metadata.get(_ID)
@@ -138,6 +139,9 @@ class _PlaceFinder:
             strays = {each["name"]} - taken if found is None or found.name != key else set()
             if found is None and self.mode == "id":
                 strays.add(key)
+            if number is not None:
+                named = {stored[position].name for position in by_id.get(number, ())}
+                strays |= named - taken
             stray = min((by_name[name][0] for name in strays if name in by_name), default=None)
             yield place if stray is None else replace(place, stray=stored[stray])
 

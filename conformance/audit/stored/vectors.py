@@ -40,7 +40,11 @@ def vectors_keep_rows(view: ChangeView) -> Findings:
     }
     for line in step.of("add"):
         key = file_key(line.body)
-        if key is None or key[1] is None or key[0] not in replaced:
+        if key is None or key[0] not in replaced:
+            continue
+        if key[1] is None:
+            message = f"{key[0]} is added without the vector that it had"
+            yield finding("DVD-017", line.place, message, "deleted rows come back")
             continue
         if key in step.before.removed or key in step.before.adds:
             continue  # a restore brings back what was there

@@ -192,7 +192,7 @@ def sidecar_files(subject: CheckpointView) -> Findings:
         path, size = line.body.get("path"), line.body.get("sizeInBytes")
         if not isinstance(path, str):
             continue
-        if not UNESCAPED.isdisjoint(path):
+        if re.search(UNESCAPED, path):
             message = f"sidecar.path {path!r} has characters that a URI has to escape"
             yield finding("SCA-002", line.place, message)
         if "/" in path:
@@ -326,6 +326,8 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
             if _drop_null(a2.get(name)) != _drop_null(b2.get(name)):
                 message = f"the {what} {name} of the checkpoint differs from the log's"
                 yield finding(requirement, place, message)
+                if what == "domain" and name in a2:
+                    yield finding("DOM-014", place, message)
             if what == "domain" and name in want.domains and name not in a2:
                 yield finding("CKPT-006", place, f"the domain {name} was removed before")
     for name in sorted(have.domains.keys() - have.live_domains.keys()):
@@ -391,7 +393,8 @@ CONTENT_CHECKS: Final = (
         typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
     ),
     Check(
-        the_rest_equals_replay, ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008", "CKPT-006")
+        the_rest_equals_replay,
+        ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008", "CKPT-006", "DOM-014"),
     ),
     Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
 )

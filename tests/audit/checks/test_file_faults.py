@@ -126,13 +126,16 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"ADD-002"},
         _in_another_store,
     ),
-    "a partition value is missing": ({"WCON-002"}, lambda x: _partitioned(x, "string", {})),
+    "a partition value is missing": (
+        {"WCON-002", "ADD-005"},
+        lambda x: _partitioned(x, "string", {}),
+    ),
     "a partition value is excess": (
         {"ADD-005"},
         lambda x: _partitioned(x, "string", {"p": "a", "q": "b"}),
     ),
     "a partition value is keyed by its logical name": (
-        {"CM-016", "WCON-002"},
+        {"CM-016", "WCON-002", "ADD-005"},
         lambda x: _mapped(
             x,
             lambda: x.file("a.parquet", _mapped_rows(), partitionValues={"p": "a"}),
@@ -273,7 +276,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "a vector file has another size": ({"DVSTO-005"}, lambda x: _vector(x, _flip(4))),
     "a vector has another checksum": ({"DVSTO-007"}, lambda x: _vector(x, _flip(-1))),
     "a vector file is cut": (
-        {"DVSTO-006"},
+        {"DVSTO-007"},
         lambda x: _vector(x, lambda d: _vector_bytes(d, lambda data: data.__delitem__(-1))),
     ),
     "a vector has another cardinality": (

@@ -319,7 +319,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _basic(x, x.remove("%61.parquet")),
     ),
     "a remove forgets the vector": ({"REM-014"}, _remove_without_vector),
-    "a path comes back with another vector": ({"FA-019", "REC-021"}, _two_vectors),
+    "a path comes back with another vector": ({"FA-019", "DVD-018", "REC-021"}, _two_vectors),
     "a path is removed twice": (
         {"FA-012", "REM-014"},
         lambda x: _vectors(
@@ -329,11 +329,11 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         ),
     ),
     "a new file changes nothing": (
-        {"ADD-009"},
+        {"ADD-009", "FA-017"},
         lambda x: _basic(x, x.file("c.parquet", dataChange=False)),
     ),
     "a removal changes nothing": (
-        {"REM-005"},
+        {"REM-005", "FA-017"},
         lambda x: _basic(x, x.remove("a.parquet", dataChange=False)),
     ),
     "data of an append-only table is removed": ({"APP-002"}, _append_only),
@@ -363,7 +363,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a physical name changes": ({"CM-014"}, _renamed_physically),
     "a domain is below writer version 7": (
-        {"DOM-008"},
+        {"DOM-008", "DOM-009"},
         lambda x: _domain(x, "mine", "{}", x.protocol()),
     ),
     "a domain has no feature": (

@@ -305,7 +305,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _by_id(x, ("x", pa.array(["a"]), 1)),
     ),
     "a nested column of mode id has another type": (
-        {"WCON-005", "WCON-001"},
+        {"WCON-005", "WCON-001", "CM-013"},
         lambda x: _by_id(x, ID, ("c-2", _deep(3, I32), 2)),
     ),
     "a nested column has another id": (

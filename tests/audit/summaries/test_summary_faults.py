@@ -230,7 +230,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"CKPT-006"},
         lambda x: _checkpoint(x, lambda rows: [*rows, {"txn": {"appId": "app", "version": 1}}]),
     ),
-    "a checkpoint lacks a domain": ({"CKC-007"}, lambda x: _domains(x, _without("domainMetadata"))),
+    "a checkpoint lacks a domain": (
+        {"CKC-007", "DOM-014"},
+        lambda x: _domains(x, _without("domainMetadata")),
+    ),
     "a checkpoint keeps a removed domain": (
         {"CKC-008"},
         lambda x: _domains(

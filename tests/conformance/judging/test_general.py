@@ -38,6 +38,7 @@ def test_a_row_that_is_named_already_is_not_named_again() -> None:
         ("CM-013", 5, {"WVER-004"}),
         ("CM-013", 6, {"WVER-004", "WVER-007"}),
         ("CHK-006", 3, {"WVER-002"}),
+        ("CKC-018", 3, {"WVER-002"}),
         ("APP-002", 4, {"WVER-001", "WVER-007"}),
         ("CM-013", 7, set()),  # version 7 goes by its list
         ("CM-013", 4, set()),  # nobody of version 4 owes it

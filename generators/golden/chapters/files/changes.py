@@ -268,6 +268,46 @@ def _escaped_twice(case: CaseWriter) -> None:
 
 
 @ACTIONS.case(
+    "escaped-letters",
+    "Escapes in paths of change files are bytes of UTF-8",
+    "CDC-006",
+    since="2025",
+)
+def _escaped_letters(case: CaseWriter) -> None:
+    table = feed_table(case)
+    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+    table.create(add(first))
+    kept = table.file(first.rows[:1])
+    cdc = _change_file(table, first.rows[1:], ["delete"], directory="_change_data/é 日")
+    table.commit(remove(first), add(kept), cdc, operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
+    ask_changes(case, table, "changes-all", 0, None, changes, "Odd letters lead to change files")
+
+
+@ACTIONS.case(
+    "unknown-fields",
+    "Unknown fields of a cdc action are ignored",
+    "PROTO-009",
+    since="2025",
+)
+def _unknown_fields(case: CaseWriter) -> None:
+    table = feed_table(case)
+    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+    table.create(add(first))
+    kept = table.file(first.rows[:1])
+    cdc = _change_file(table, first.rows[1:], ["delete"])
+    cdc["cdc"] |= {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
+    table.commit(remove(first), add(kept), cdc, operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
+    case.judged["changes-all"] = "PROTO-009"
+    ask_changes(case, table, "changes-all", 0, None, changes, "Changes are those of the file")
+
+
+@ACTIONS.case(
     "rearrangement",
     "A commit that only rearranges has no changes",
     "CDC-004 FA-017 FA-018",

@@ -21,7 +21,7 @@ from generators.golden.cases.publish import (
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.checkpoints import write_classic
-from generators.materialise.log.files import json_text
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
@@ -71,6 +71,35 @@ def _removed_paths(case: CaseWriter) -> None:
     table.commit(*(remove(file) for file in files[:2]))
     case.judged["read-v2"] = "REM-002"
     publish(case, table)
+
+
+@ACTIONS.case(
+    "paths-removed-letters",
+    "Escapes of a path are bytes of UTF-8, in removes too",
+    "REM-002 ADD-003",
+)
+def _removed_letters(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    table.create()
+    names = ("é.parquet", "Ã©.parquet", "日 本.parquet")
+    files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(names)]
+    table.commit(*(add(file) for file in files))
+    table.commit(remove(files[0]), remove(files[2]))
+    publish(case, table)
+
+
+@ACTIONS.case(
+    "paths-in-lower-case-escapes",
+    "The letters of an escape are of either case",
+    "ADD-003",
+)
+def _lower_escapes(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}], path="é+%.parquet")
+    table.create(add(file))
+    commit = case.delta / LOG_DIRECTORY / commit_name(0)
+    commit.write_text(commit.read_text("utf-8").replace(file.path, file.path.lower()), "utf-8")
+    publish(case, table, files=False)
 
 
 @ACTIONS.case(
@@ -275,6 +304,20 @@ def _re_add_with_less(case: CaseWriter) -> None:
     table.commit(add(file, tags={"round": "2"}, dataChange=False, clusteringProvider="a"))
     table.commit(add(file, dataChange=False))
     publish(case, table)
+
+
+@ACTIONS.case(
+    "re-add-after-checkpoint",
+    "What a checkpoint knows of a file is replaced by a later add",
+    "FA-003 FA-020",
+)
+def _re_add_after_checkpoint(case: CaseWriter) -> None:
+    table = _pair_table(case)
+    file = table.file([{"id": 1, "name": "a"}], statistics=False)
+    table.create(add(file, tags={"round": "1", "first": "yes"}))
+    write_classic(case.delta, 0, table.states[0])
+    table.commit(add(file, tags={"round": "2"}, dataChange=False))
+    publish(case, table, log_info={"lastCheckpointVersion": 0})
 
 
 @ACTIONS.case(

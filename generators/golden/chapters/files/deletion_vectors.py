@@ -341,6 +341,24 @@ def _null(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "taken-off-by-null",
+    "A null vector in a later add takes the former off",
+    "ADD-012 REM-013 DVDESC-020",
+)
+def _taken_off(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file = table.file(numbered(4))
+    table.create(add(file))
+    vector = store(table, [1, 2])[0]
+    table.commit(*with_vector(file, vector), operation="DELETE")
+    back = [remove(file, deletionVector=vector), add(file, deletionVector=None)]
+    table.commit(*back, operation="RESTORE")
+    table.commit(remove(file, deletionVector=None), operation="DELETE")
+    case.judged |= {"read-v1": "DVDESC-020", "read-v3": "REM-013", "read-latest": "REM-013"}
+    publish(case, table, files=False)
+
+
+@VECTORS.case(
     "wide-bounds",
     "Filters under wide bounds lose no row",
     "STAT-002 STAT-005 STAT-006 STAT-009 STAT-010 STAT-011 STAT-013 DVD-022",

@@ -350,6 +350,26 @@ def _txn_lower(case: CaseWriter) -> None:
 
 
 @TRANSACTIONS.case(
+    "names-alike",
+    "Applications whose ids differ by case or blanks are different ones",
+    "TXN-005 REC-004",
+)
+def _txn_alike(case: CaseWriter) -> None:
+    table = _table(case)
+    table.create(txn("app", 7), txn("App", 1), txn("app ", 2))
+    table.commit(txn("App", 9), txn("app", 3))
+    publish(case, table)
+    for slug, app, expected in (("lower", "app", 3), ("upper", "App", 9), ("blank", "app ", 2)):
+        case.spec(
+            "txn",
+            f"txn-{slug}",
+            title=f"Application {app!r} is at the version of its own txn",
+            expected={"txnVersion": expected},
+            parameters={"appId": app},
+        )
+
+
+@TRANSACTIONS.case(
     "kept-in-checkpoint", "A checkpoint carries the transactions", "TXN-005 CKC-006 CKPT-005"
 )
 def _txn_checkpoint(case: CaseWriter) -> None:
@@ -422,8 +442,9 @@ def _unknown_domains(case: CaseWriter) -> None:
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.commit(add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
-    case.judged["domain-vendor-x"] = "DOM-013"
+    case.judged = {"domain-vendor-x": "DOM-013", "domain-delta-somethingnew": "DOM-013"}
     domain_spec(case, "vendor.x", "[1,2")
+    domain_spec(case, "delta.somethingNew", '{"rows":"none"}')
 
 
 @DOMAINS.case(
@@ -440,6 +461,20 @@ def _unknown_removed(case: CaseWriter) -> None:
         domain("delta.somethingNew", "{}", removed=True), add(table.file([{"id": 1, "name": "a"}]))
     )
     publish(case, table)
+
+
+@DOMAINS.case("unknown-fields", "Unknown fields of a domain are ignored", "PROTO-009", since="2025")
+def _unknown_domain_fields(case: CaseWriter) -> None:
+    table = _table(case, protocol=_DOMAIN_WRITER)
+    set_, gone = domain("app.one", "1"), domain("app.two", "2", removed=True)
+    for action in (set_, gone):
+        action["domainMetadata"] |= {"futureField": {"a": [1, None]}, "zzz": 1}
+    table.create(domain("app.two", "2"), set_)
+    table.commit(gone, add(table.file([{"id": 1, "name": "a"}])))
+    case.judged = dict.fromkeys(("domain-app-one", "domain-app-two"), "PROTO-009")
+    publish(case, table)
+    domain_spec(case, "app.one", "1")
+    domain_spec(case, "app.two", None)
 
 
 @DOMAINS.case(

@@ -15,7 +15,12 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
 from generators.golden.cases.table import GoldenTable, add, domain, feature_protocol, remove, txn
-from generators.golden.chapters.files.deletion_vectors import store
+from generators.golden.chapters.files.deletion_vectors import (
+    numbered,
+    store,
+    vector_table,
+    with_vector,
+)
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.checkpoints import write_classic, write_multi_part, write_v2
 from generators.materialise.log.hints import write_compaction, write_last_checkpoint
@@ -24,6 +29,7 @@ from generators.oracle.delta_schema import field, struct
 __all__ = ["CHAPTERS"]
 
 AFTER: Final = Chapter("action-reconciliation", since="2025")
+ORDERED: Final = Chapter("delta-log-entries", since="2025", features=("deletionVectors",))
 
 _SUMMARY: Final = 2
 """The version that the summary is of."""
@@ -199,4 +205,25 @@ for _name, _summarise in {"commits": lambda _table: None, "checkpoint": _classic
     )
 
 
-CHAPTERS = (AFTER, LOWERED)
+@ORDERED.case(
+    "actions-in-any-order",
+    "Adds before removes, and all else after them, mean the same",
+    "FA-015 FA-013",
+)
+def _any_order(case: CaseWriter) -> None:
+    table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["domainMetadata"]))
+    file = table.file(numbered(6))
+    table.commit(
+        add(file), domain("app", "0"), txn("app", 0), table.metadata(), table.protocol_action()
+    )
+    first, second = store(table, [1], [1, 3])
+    table.commit(*reversed(with_vector(file, first)), txn("app", 1), domain("app", "1"))
+    table.commit(*with_vector(file, second, first), domain("app", "2"), txn("app", 2))
+    table.commit(*reversed(with_vector(file, first, second)), txn("app", 3), domain("app", "3"))
+    case.judged = dict.fromkeys(("read-latest", "read-v1", "txn-app", "domain-app"), "FA-015")
+    publish(case, table)
+    txn_spec(case, "app", 3)
+    domain_spec(case, "app", "3")
+
+
+CHAPTERS = (AFTER, LOWERED, ORDERED)

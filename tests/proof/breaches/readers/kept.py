@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import pyarrow.parquet as pq
+
 from breaches.edits import COMMIT, Lines, each, matching
 from breaches.model import reader
-from breaches.seams import refusing, viewing
-from breaches.views import bodies, replaying
+from breaches.seams import documents, refusing, viewing
+from breaches.views import bodies, log_of, replaying
+from conformance.adapter import DomainMetadata
 
 
 def _twice_decoded(body: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +48,106 @@ def _by_this_commit(root: Path, fresh: frozenset[str]) -> None:
         each("add", change, name.replace(".", r"\."))(root, fresh)
 
 
+def _in_order(actions: Lines, _kept: Any) -> Lines:
+    """Let a remove cancel the add of its path in an earlier line, whatever their vectors."""
+    found: Lines = []
+    for action in actions:
+        if "remove" in action:
+            path = action["remove"]["path"]
+            found = [a for a in found if a.get("add", {}).get("path") != path]
+        found.append(action)
+    return found
+
+
+def _no_domains_after_files(actions: Lines, _kept: Any) -> Lines:
+    first = next((n for n, a in enumerate(actions) if {"add", "remove"} & a.keys()), len(actions))
+    return [a for n, a in enumerate(actions) if n < first or "domainMetadata" not in a]
+
+
+def _checkpointed_stay(root: Path, fresh: frozenset[str]) -> None:
+    """Keep of a file what the checkpoint says, whatever is added later."""
+    held = {
+        row["path"]
+        for path in log_of(root).glob("*.checkpoint*.parquet")
+        for row in pq.read_table(path, columns=["add"]).column("add").to_pylist()
+        if row
+    }
+    each("add", lambda body: None if body["path"] in held else body, COMMIT)(root, fresh)
+
+
+def _null_keeps(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Take a null vector for the one that the file had."""
+    found = []
+    for action in actions:
+        body = action.get("add", {})
+        held = kept.get(body.get("path"))
+        if held and "deletionVector" in body and body["deletionVector"] is None:
+            found.append({"add": {**body, "deletionVector": held}})
+            continue
+        if body.get("deletionVector"):
+            kept[body["path"]] = body["deletionVector"]
+        found.append(action)
+    return found
+
+
+def _by_bytes(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "path": quote(unquote(body["path"], encoding="latin-1"))}
+
+
+def _upper_alone(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "path": re.sub("%(?=[0-9]?[a-f]|[0-9A-F][a-f])", "%25", body["path"])}
+
+
+def _more_than(kind: str, *known: str) -> Callable[[Path], bool]:
+    return lambda root: any(not {*known} >= body.keys() for body in bodies(root, kind))
+
+
+def _known_of_the_system(request: Any, payload: Any) -> Any:
+    known = ("delta.clustering", "delta.rowTracking")
+    asked = request.domain if isinstance(request, DomainMetadata) else ""
+    return None if asked.startswith("delta.") and asked not in known else payload
+
+
 ROWS = (
+    reader("removes-in-the-order-of-lines", "FA-015", "actions", viewing(replaying(_in_order))),
+    reader(
+        "takes-no-domains-after-files",
+        "FA-015",
+        "actions",
+        viewing(replaying(_no_domains_after_files)),
+    ),
+    reader("keeps-what-a-checkpoint-says", "FA-003", "actions", viewing(_checkpointed_stay)),
+    reader(
+        "keeps-vectors-that-null-takes-off", "ADD-012", "actions", viewing(replaying(_null_keeps))
+    ),
+    reader(
+        "decodes-removed-paths-by-bytes", "REM-002", "actions", viewing(each("remove", _by_bytes))
+    ),
+    reader(
+        "decodes-paths-of-changes-by-bytes", "CDC-006", "actions", viewing(each("cdc", _by_bytes))
+    ),
+    reader("knows-no-lower-case-escapes", "ADD-003", "actions", viewing(each("add", _upper_alone))),
+    reader(
+        "folds-the-case-of-applications",
+        "TXN-005",
+        "actions",
+        viewing(each("txn", lambda body: {**body, "appId": body["appId"].lower()})),
+    ),
+    reader(
+        "refuses-unknown-fields-of-changes",
+        "PROTO-009",
+        "actions",
+        refusing(_more_than("cdc", "path", "partitionValues", "size", "dataChange", "tags")),
+    ),
+    reader(
+        "refuses-unknown-fields-of-domains",
+        "PROTO-009",
+        "actions",
+        refusing(_more_than("domainMetadata", "domain", "configuration", "removed")),
+    ),
+    reader(
+        "hides-unknown-domains-of-the-system", "DOM-013", "answers", documents(_known_of_the_system)
+    ),
     reader(
         "decodes-paths-of-changes-twice", "CDC-006", "actions", viewing(each("cdc", _twice_decoded))
     ),

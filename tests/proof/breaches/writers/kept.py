@@ -22,6 +22,7 @@ from breaches.edits import (
     properties,
     schema,
     setting,
+    statistics,
     struct_fields,
     unlisted,
     without,
@@ -125,6 +126,11 @@ def _seconds(stamp: Any) -> Any:
 def _elsewhere(found: dict[str, str]) -> None:
     for name in [n for n in found if n.startswith("delta.constraints.")]:
         found[name.replace("constraints", "check")] = found.pop(name)
+
+
+def _by_number(found: Any) -> None:
+    for name in ("minValues", "maxValues", "nullCount"):
+        found[name] = {str(n): value for n, value in enumerate(found.get(name, {}).values())}
 
 
 def _twice_otherwise(body: dict[str, Any]) -> dict[str, Any]:
@@ -264,6 +270,28 @@ ROWS = (
         "files",
         leaving(parquet(_copying, CHANGES)),
         "change-data-files/write-*",
+    ),
+    # Vectors and column mapping.
+    writer(
+        "keeps-files-that-it-optimizes",
+        "DVD-005",
+        "actions",
+        during("optimize", without("remove", where=COMMIT)),
+        "deletion-vectors-design/write-purge/*",
+    ),
+    writer(
+        "turns-mapping-on-for-writers-alone",
+        "CM-011",
+        "actions",
+        leaving(unlisted("columnMapping", "readerFeatures")),
+        "column-mapping/write-turn-on/*",
+    ),
+    writer(
+        "keys-statistics-by-no-names",
+        "CM-017",
+        "actions",
+        leaving(statistics(_by_number)),
+        "column-mapping/write-changes-by-*",
     ),
     # Changes of columns.
     writer(
