@@ -117,7 +117,7 @@ def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:
     asked = [n for n, item in enumerate(items()) if item.chapter == READ][:20]
     lines = executed_by(copy, asked, lambda _: None)
     assert lines.failed == []
-    wrong = _of("snapshot/replay.py", "None")
+    wrong = _of("snapshot/replay.py", "both = None")
     near = lines.candidates(wrong)
     assert set(near) <= set(asked)
     assert killer(copy, wrong, [items()[n] for n in asked]) is not None
