@@ -166,10 +166,9 @@ def v2_form(subject: CheckpointView) -> Findings:
         checkpoint.kind == kind for kind in ("multipart_checkpoint", "uuid_checkpoint")
     )
     rules = (
-        (
-            is_v2 and not supported,
-            "CKPT-V2-001",
-            "a V2 checkpoint without the feature v2Checkpoint",
+        *(
+            (is_v2 and not supported, each, "a V2 checkpoint without the feature v2Checkpoint")
+            for each in ("CKPT-V2-001", "V2F-001")
         ),
         (is_v2 and len(marks) != 1, "CKPT-V2-002", f"{len(marks)} checkpointMetadata actions"),
         (by_uuid and not marks, "CKPT-015", "a UUID-named checkpoint without checkpointMetadata"),
@@ -396,6 +395,7 @@ CONTENT_CHECKS: Final = (
         v2_form,
         (
             "CKPT-V2-001",
+            "V2F-001",
             "CKPT-V2-002",
             "CKPT-015",
             "CKPT-026",

@@ -102,7 +102,11 @@ def _traced(
         with suppress(DeltaError):  # what cannot be read is reported where it is read
             held = (scan(watch.former) if rows is None else rows, replayed.rows)
             fault = misdeclared(replayed.table, versions, held) or fault
-    return None if fault is None else _broken(name, fault)
+    if fault is None:
+        return None
+    lost = replayed.traces.lost if fault[0] == "RT-047" else None
+    found = _broken(name, fault)
+    return replace(found, details=() if lost is None else (f"{lost} is what keeps it: {fault[1]}",))
 
 
 def asked_for(replayed: Replay, number: int) -> Verdict | None:
