@@ -50,7 +50,6 @@ def in_revision(findings: Iterable[Finding], revision: str) -> Iterator[Finding]
             yield found
         elif found.severity == "error":
             # The text of the revision may be contested where the other one is not.
-            grave = found.severity
-            if found.requirement not in _EITHER:
-                grave = max(grave, severity_of(requirement), key=SEVERITIES.index)
+            known = "error" if found.requirement in _EITHER else severity_of(requirement)
+            grave = max(found.severity, known, key=SEVERITIES.index)
             yield replace(found, requirement=requirement, severity=grave)

@@ -225,7 +225,9 @@ _END: Final = 1 << 63
 
 def _range(state: State, path: str, body: Body, until: int) -> IdRange | None:
     base, last = body.get("baseRowId"), _last_id(body)
-    if type(body.get("defaultRowCommitVersion")) is not int or last is None or last < base:
+    if type(body.get("defaultRowCommitVersion")) is not int or last is None:
+        return None
+    if not isinstance(base, int) or last < base:
         return None
     return base, last, path, state.seen.get(path) or 0, until
 

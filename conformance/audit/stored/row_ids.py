@@ -158,7 +158,7 @@ class RowIds:
 def kept_too_early(view: ChangeView) -> Findings:
     """Report ids or commit versions in files of a table that does not have row tracking enabled."""
     step, layout = view.step, view.step.new
-    named = {layout.properties.get(key) for key, _, _ in _COLUMNS} - {None}
+    named = {layout.properties[key] for key, _, _ in _COLUMNS if key in layout.properties}
     supported = "rowTracking" in layout.features and step.before.known
     if not (supported and named) or layout.is_true("delta.enableRowTracking"):
         return

@@ -183,7 +183,7 @@ def _bounds(
 def _loose(limit: Any, value: Any) -> bool:
     """Return whether a bound that binds is no value of the file, nor cut off from one."""
     if isinstance(value, datetime):
-        return abs(limit - value) > _MILLISECOND
+        return bool(abs(limit - value) > _MILLISECOND)
     if isinstance(value, str):
         after = _AFTER_A_PREFIX if limit > value else 0
         return not value.startswith(limit[: len(limit) - after] if after else limit)
