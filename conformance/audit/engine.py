@@ -14,7 +14,11 @@ from conformance.audit.checks.metadata import METADATA_CHECKS
 from conformance.audit.checks.names import LOG_CHECKS, STRAY_CHECKS
 from conformance.audit.checks.nested_ids import NESTED_ID_CHECKS
 from conformance.audit.checks.protocols import PROTOCOL_CHECKS
-from conformance.audit.checks.row_tracking import ROW_TRACKING_CHECKS, ROW_TRACKING_VERSION_CHECKS
+from conformance.audit.checks.row_tracking import (
+    ROW_TRACKING_CHECKS,
+    ROW_TRACKING_VERSION_CHECKS,
+    ended_ranges,
+)
 from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
 from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
 from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
@@ -27,7 +31,8 @@ from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored.change_rows import Moved, moved_by
 from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
-from conformance.audit.stored.files import FILE_CHECKS
+from conformance.audit.stored.files import FILE_CHECKS, REMOVED_FILE_CHECKS
+from conformance.audit.stored.row_ids import ROW_ID_CHECKS
 from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS, VECTOR_VERSION_CHECKS
 from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
 from conformance.audit.summaries.checkpoints import (
@@ -68,7 +73,12 @@ _BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
     *DESCRIBED_VERSION_CHECKS,
     *VECTOR_VERSION_CHECKS,
 )
-_BY_CHANGE: Final[tuple[Check[ChangeView], ...]] = (*CHANGE_FILE_CHECKS, *VECTOR_HISTORY_CHECKS)
+_BY_CHANGE: Final[tuple[Check[ChangeView], ...]] = (
+    *CHANGE_FILE_CHECKS,
+    *VECTOR_HISTORY_CHECKS,
+    *REMOVED_FILE_CHECKS,
+    *ROW_ID_CHECKS,
+)
 CHECKS_OF_FILES: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
 
 _TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
@@ -89,8 +99,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *FORM_CHECKS,
     *CHECKSUM_CHECKS,
     *CHECKS_OF_FILES,
-    *CHANGE_FILE_CHECKS,
-    *VECTOR_HISTORY_CHECKS,
+    *_BY_CHANGE,
 )
 """Every check that an audit runs."""
 
@@ -209,6 +218,7 @@ class Run:
                     self.moved |= {} if moved is None else {version: moved}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance
+            state.id_ranges += ended_ranges(step)
             state.apply(version, commit.content)
             commit.content.rows.forget()
             self._note(state, version)

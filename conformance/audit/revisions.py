@@ -16,6 +16,10 @@ _ABANDONED: Final = frozenset({"ICE2-009", "ICE2-010"})
 """Requirements of a key that a later text names otherwise: what is under it binds no longer."""
 
 
+_EITHER: Final = frozenset({"RT-035"})
+"""Requirements that are reported only of what no reading of a contested text allows."""
+
+
 @cache
 def _in_force(requirement: str, revision: str) -> str | None:
     """Return the requirement that says the same in a revision; ``None`` where none does."""
@@ -46,5 +50,6 @@ def in_revision(findings: Iterable[Finding], revision: str) -> Iterator[Finding]
             yield found
         elif found.severity == "error":
             # The text of the revision may be contested where the other one is not.
-            grave = max(found.severity, severity_of(requirement), key=SEVERITIES.index)
+            known = "error" if found.requirement in _EITHER else severity_of(requirement)
+            grave = max(found.severity, known, key=SEVERITIES.index)
             yield replace(found, requirement=requirement, severity=grave)

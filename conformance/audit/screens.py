@@ -33,6 +33,7 @@ __all__ = [
     "nothing",
     "of_append_only",
     "of_changes",
+    "of_live_removes",
     "of_removes",
     "rearranged",
     "renamed",
@@ -85,6 +86,21 @@ def of_removes(step: Step) -> Mask:
     if held.any():
         held[held] = step.before.store.flags("bare")[live[held]]
     return np.asarray(found & ~held, np.bool_)
+
+
+class HasStep(Protocol):
+    """What looks at a commit."""
+
+    @property
+    def step(self) -> Step:
+        """The commit."""
+        ...
+
+
+def of_live_removes(view: HasStep) -> Mask:
+    """Show removes of what is live."""
+    step = view.step
+    return np.asarray((step.rows.kind == REMOVE) & (step.before.adds.rows[step.codes] >= 0))
 
 
 def rearranged(step: Step) -> Mask:

@@ -48,6 +48,7 @@ _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "DVD-001": ("DVD-002", "DVD-003", "DVD-004"),
     "FA-011": ("WLOG-001",),
     "FA-017": ("ADD-009", "REM-005"),
+    "ICT-008": ("ICT-009",),
     "META-003": ("META-004", "META-007", "META-008", "META-009", "META-011"),
     "RT-002": ("RT-028", "RT-040"),
     "RT-032": ("RT-033", "RT-036", "RT-037"),

@@ -268,8 +268,9 @@ def vectors_need_row_counts(step: Step) -> Findings:
     """Report an add with a deletion vector and without statistics."""
     for line in step.of("add"):
         if dv_id(line.body) is not None and row_count(line.body) is None:
-            message = "a file with a deletion vector has no numRecords"
-            yield finding("DVDESC-022", line.place, message)
+            message = "a file with a deletion vector has no numRecords in its stats"
+            for requirement in ("DVDESC-022", "STAT-002"):
+                yield finding(requirement, line.place, message)
 
 
 COMMIT_CHECKS: Final = (
@@ -283,6 +284,6 @@ COMMIT_CHECKS: Final = (
     Check(changes_need_their_feature, ("CDC-013",), nothing),
     Check(actions_of_checkpoints, ("SCA-001", "CKM-001"), nothing),
     Check(escaped_paths, ("ADD-004",), unescaped),
-    Check(vectors_need_row_counts, ("DVDESC-022",), nothing),
+    Check(vectors_need_row_counts, ("DVDESC-022", "STAT-002"), nothing),
 )
 """Checks of a commit that need no other version."""

@@ -5,6 +5,7 @@ Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
@@ -16,7 +17,7 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 
-__all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS"]
+__all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS", "clustering_of"]
 
 _ENABLED: Final = "delta.enableTypeWidening"
 
@@ -144,9 +145,11 @@ def catalog_managed(step: Step) -> Findings:
 
 
 _AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"
+_CLUSTERING: Final = "delta.clustering"
 
 
-def _clustering(domain: Body | None) -> list[tuple[str, ...]]:
+def clustering_of(domain: Body | None) -> list[tuple[str, ...]]:
+    """Return the clustering columns that a domain names, as parts of names."""
     text = domain.get("configuration") if domain else None
     document = parse_json(text).value if isinstance(text, str) else None
     columns = document.get("clusteringColumns") if isinstance(document, dict) else None
@@ -173,10 +176,11 @@ def transactions_are_distinct(view: VersionView) -> Findings:
 
 def clustering_columns(view: VersionView) -> Findings:
     """Report clustering columns that are no columns, and files without statistics of them."""
-    wanted = _clustering(view.state.live_domains.get("delta.clustering"))
+    domain = view.state.live_domains.get(_CLUSTERING)
+    wanted = clustering_of(domain)
     if "clustering" not in view.layout.features:
         return
-    if "delta.clustering" not in view.state.domains:
+    if domain is None:
         message = "clustering is supported, and no domain delta.clustering names its columns"
         place = f"{LOG_DIR}, version {view.state.version}"
         # A writer may support the feature before it has columns to cluster by.
@@ -184,7 +188,7 @@ def clustering_columns(view: VersionView) -> Findings:
     if not wanted:
         return
     columns = {column.physical: column for column in view.layout.columns}
-    place = "domain delta.clustering"
+    place = f"domain {_CLUSTERING}"
     for name in wanted:
         column = columns.get(name)
         if column is None:
@@ -200,10 +204,37 @@ def clustering_columns(view: VersionView) -> Findings:
         stats = statistics_of(body) or {}
         if left_out and not stats:
             continue
-        missing = [name for name in wanted if not _counted(stats, name, columns.get(name))]
-        if missing:
-            message = f"no statistics of the clustering column {'.'.join(missing[0])}"
-            yield finding("CLUS-009", path, message)
+        yield from _uncounted(stats, wanted, columns, path)
+
+
+def added_files_have_statistics(step: Step) -> Findings:
+    """Report adds without statistics of the clustering columns of their version."""
+    if "clustering" not in step.new.features:
+        return
+    domain = step.before.live_domains.get(_CLUSTERING)
+    for line in step.of("domainMetadata"):
+        if line.body.get("domain") == _CLUSTERING:
+            domain = None if line.body.get("removed") is True else line.body
+    if wanted := clustering_of(domain):
+        columns = {column.physical: column for column in step.new.columns}
+        for line in step.of("add"):
+            stats = statistics_of(line.body) or {}
+            key = file_key(line.body)
+            yield from _uncounted(stats, wanted, columns, key[0] if key else line.place)
+
+
+def _uncounted(
+    stats: dict[str, Any],
+    wanted: list[tuple[str, ...]],
+    columns: Mapping[tuple[str, ...], Column],
+    path: str,
+) -> Findings:
+    missing = [name for name in wanted if not _counted(stats, name, columns.get(name))]
+    if missing:
+        message = f"no statistics of the clustering column {'.'.join(missing[0])}"
+        yield finding("CLUS-009", path, message)
+    elif type(stats.get("numRecords")) is not int:
+        yield finding("CLUS-009", path, "no numRecords in a file of a clustered table")
 
 
 def _counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
@@ -224,6 +255,7 @@ def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
 FEATURE_CHECKS: Final = (
     Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006", "TW-009")),
     Check(catalog_managed, ("CAT-015", "CINFO-004")),
+    Check(added_files_have_statistics, ("CLUS-009",)),
     Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
 )
 """Checks of features, commit by commit."""

@@ -6,13 +6,14 @@ sections of the features that column metadata or table properties bring in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
-from conformance.audit.grammar.types import BITS, decimal_of, widens
+from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
 from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
@@ -63,6 +64,8 @@ def valid_schema(step: Step) -> Findings:
         if parsed.fault is not None:
             yield finding("SCH-001", line.place, f"schemaString is not JSON: {parsed.fault}")
         else:
+            if not isinstance(parsed.value, dict):
+                yield finding("SCH-001", line.place, "schemaString is no JSON object")
             yield from schema_findings(
                 "table/schema", parsed.value, line.place, "SCH-001", "schemaString"
             )
@@ -115,21 +118,24 @@ def column_mapping(step: Step) -> Findings:
         yield finding("CM-020", line.place, message)
 
 
-def _has_type(name: str) -> Callable[[Column], bool]:
-    def test(column: Column) -> bool:
-        inner = column.type
-        while isinstance(inner, dict):
-            if inner.get("type") == "map" and inner.get("keyType") == name:
-                return True
-            inner = inner.get("elementType", inner.get("valueType"))
-        return bool(inner == name)
+def _inner_types(of: Any) -> Iterator[Any]:
+    """Return the types in a column down to its structs, whose fields are columns themselves."""
+    if isinstance(of, dict):
+        for part in ("elementType", "keyType", "valueType"):
+            yield from _inner_types(of.get(part))
+    else:
+        yield of
 
-    return test
+
+def _has_type(name: str) -> Callable[[Column], bool]:
+    return lambda column: name in _inner_types(column.type)
 
 
 def _has_key(*names: str) -> Callable[[Column], bool]:
     return lambda column: any(name in column.metadata for name in names)
 
+
+_IDENTITY: Final = ("start", "step", "highWaterMark", "allowExplicitInsert")
 
 _COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str, str], ...]] = (
     (_has_type("timestamp_ntz"), "timestampNtz", "NTZ-002", "has type timestamp_ntz"),
@@ -144,7 +150,7 @@ _COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str, str], ..
     ),
     (_has_key("CURRENT_DEFAULT"), "allowColumnDefaults", "DFT-001", "has a default"),
     (
-        _has_key("delta.identity.start", "delta.identity.step"),
+        _has_key(*(f"delta.identity.{key}" for key in _IDENTITY)),
         "identityColumns",
         "IDN-001",
         "is an identity column",
@@ -155,6 +161,7 @@ _COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str, str], ..
 _PROPERTY_FEATURES: Final = (
     ("delta.enableDeletionVectors", "deletionVectors", "DV-001"),
     ("delta.enableChangeDataFeed", "changeDataFeed", "CDC-013"),
+    ("delta.appendOnly", "appendOnly", "APP-001"),
     ("delta.appendOnly", "appendOnly", "APP-005"),
     ("delta.enableTypeWidening", "typeWidening", "TW-001"),
     ("delta.enableVariantShredding", "variantShredding", "SHRED-005"),
@@ -173,10 +180,17 @@ def columns_need_their_features(step: Step) -> Findings:
             if test(column) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
                 yield finding(requirement, step.place, message)
-                if requirement == "NTZ-002" and column.name in step.new.partitions:
-                    message = f"partition column {column.name} needs {feature}"
-                    yield finding("PART-012", step.place, message)
+    for name in step.new.partitions:
+        of = step.new.by_path.get((name,))
+        if of is not None and of.type == "timestamp_ntz" and not _listed(step, "timestampNtz"):
+            yield finding("PART-012", step.place, f"partition column {name} needs timestampNtz")
     yield from _constraints(step)
+
+
+def _listed(step: Step, feature: str) -> bool:
+    """Return whether a feature of readers and writers is in both lists."""
+    lists = ((step.protocol or {}).get(key) for key in ("readerFeatures", "writerFeatures"))
+    return all(isinstance(names, list) and feature in names for names in lists)
 
 
 def _constraints(step: Step) -> Findings:
@@ -295,11 +309,14 @@ def clustered_tables_have_no_partitions(step: Step) -> Findings:
         if parsed is not None and parsed.limit is not None:
             yield unchecked("CLUS-007", line.place, parsed.limit)
         elif parsed is None or parsed.fault is not None:
-            yield finding("CLUS-007", line.place, "the configuration is not JSON")
+            message = "the configuration is not JSON"
+            yield finding("CLUS-007", line.place, message, severity="error")
         else:
-            yield from schema_findings(
+            # Both shapes that are contested are valid here.
+            for each in schema_findings(
                 "table/clustering", parsed.value, line.place, "CLUS-007", "configuration"
-            )
+            ):
+                yield each if each.limit else replace(each, severity="error")
 
 
 def iceberg_compatibility(step: Step) -> Findings:
@@ -324,7 +341,10 @@ def iceberg_compatibility(step: Step) -> Findings:
             "ICE2-014",
             "icebergCompatV2 and deletion vectors are both active",
         ),
-        (two and _type_of(step.new, "void"), "ICE2-018", "icebergCompatV2 excludes void columns"),
+        *(
+            (two, "ICE2-018", f"icebergCompatV2 excludes columns of type {name}")
+            for name in sorted(_types(step.new) - _ICEBERG if two else ())
+        ),
     )
     for broken, requirement, message in rules:
         if broken:
@@ -358,8 +378,14 @@ def _iceberg_widens(before: str, after: str) -> bool:
     return (before in BITS and after in BITS) or (before, after) == ("float", "double")
 
 
-def _type_of(layout: Layout, name: str) -> bool:
-    return any(_has_type(name)(column) for column in layout.columns)
+_ICEBERG: Final = PRIMITIVES - {"void", "variant"}
+"""Primitive types that Iceberg compatibility V2 allows, beside decimals."""
+
+
+def _types(layout: Layout) -> set[str]:
+    """Return the names of types that columns have, other than decimals."""
+    found = (each for column in layout.columns for each in _inner_types(column.type))
+    return {each for each in found if isinstance(each, str) and decimal_of(each) is None}
 
 
 def _nested(layout: Layout) -> str:

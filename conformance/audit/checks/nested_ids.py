@@ -22,6 +22,7 @@ _PARTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 
 _ID: Final = "delta.columnMapping.id"
 _NAME: Final = "delta.columnMapping.physicalName"
+_LARGEST: Final = 1 << 31
 
 
 def nested_ids(step: Step) -> Findings:
@@ -35,7 +36,9 @@ def nested_ids(step: Step) -> Findings:
     given: Counter[int] = Counter()
     for column in _fields(layout.schema):
         metadata = mapping_in(column, "metadata")
-        numbers = [metadata.get(_ID), *mapping_in(metadata, _KEY).values()]
+        # What has its id under both keys has one.
+        held = {**_by_place(column, metadata, _OLDER), **_by_place(column, metadata, _KEY)}
+        numbers = [metadata.get(_ID), *held.values()]
         given.update(number for number in numbers if type(number) is int)
         yield from _column(column, metadata, step.place)
     for number, count in given.items():
@@ -44,11 +47,26 @@ def nested_ids(step: Step) -> Findings:
             yield finding("ICE2-007", step.place, message)
 
 
+def _by_place(
+    column: Mapping[str, Any], metadata: Mapping[str, Any], key: str
+) -> Mapping[str, Any]:
+    """Return the ids under a key by their paths without the name of the column."""
+    names = (str(metadata.get(_NAME)), str(column.get("name")))
+    held = mapping_in(metadata, key)
+    return {
+        next((path.removeprefix(n) for n in names if path.startswith(f"{n}.")), path): number
+        for path, number in held.items()
+    }
+
+
 def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> Findings:
     """Look for the ids that belong to one field."""
     name, physical = str(column.get("name")), str(metadata.get(_NAME))
     places = list(_places(column.get("type"), ""))
     held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER)
+    for place, number in _by_place(column, metadata, _KEY if held else _OLDER).items():
+        if type(number) is int and not -_LARGEST <= number < _LARGEST:
+            yield finding("ICE2-006", at, f"the id of {name}{place}, {number}, has not 32 bits")
     for place in places:
         if type(held.get(physical + place)) is int:
             continue

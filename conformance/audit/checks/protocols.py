@@ -67,11 +67,29 @@ def features_have_their_versions(step: Step) -> Findings:
 _MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
 
 
+_OF_PROPERTIES: Final = (
+    ("delta.enableIcebergCompatV1", "ICE1-002"),
+    ("delta.enableIcebergCompatV2", "ICE2-002"),
+    ("delta.enableInCommitTimestamps", "ICT-001"),
+)
+"""Properties of features that need writer version 7, with the requirement that says so."""
+
+
+def properties_have_their_version(step: Step) -> Findings:
+    """Report properties that are without effect because of the writer version."""
+    same = step.metadata is step.before.metadata and step.protocol is step.before.protocol
+    for name, requirement in () if same else _OF_PROPERTIES:
+        if step.new.is_true(name) and step.new.writer < _WRITER:
+            message = f"{name} is true without effect: the writer version is {step.new.writer}"
+            yield finding(requirement, step.place, message, severity="warning")
+
+
 def compatibility_is_readable(step: Step) -> Findings:
     """Report Iceberg compatibility under a reader version that column mapping is not in."""
     for line in step.of("protocol"):
         reader = line.body.get("minReaderVersion")
-        mapped = reader == 2 or "columnMapping" in _names(line.body, "readerFeatures")
+        listed = "columnMapping" in _names(line.body, "readerFeatures")
+        mapped = reader == 2 or (listed and type(reader) is int and reader >= _READER)
         for name, requirement in _MAPPED:
             if name in _names(line.body, "writerFeatures") and not mapped:
                 message = f"{name} is listed, and reader version {reader} has no column mapping"
@@ -120,6 +138,7 @@ def _names(body: dict[str, Any], key: str) -> set[str]:
 
 PROTOCOL_CHECKS: Final = (
     Check(compatibility_is_readable, tuple(requirement for _, requirement in _MAPPED)),
+    Check(properties_have_their_version, tuple(requirement for _, requirement in _OF_PROPERTIES)),
     Check(lists_go_together, ("TF-006", "TF-007", "TF-008", "TF-009")),
     Check(
         features_have_their_versions,

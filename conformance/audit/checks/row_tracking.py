@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from dataclasses import replace
 from typing import Final
 
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.checks.high_water_marks import row_id_mark
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
-from conformance.audit.read.raw import parse_json
-from conformance.audit.read.state import Body, file_key, row_count
+from conformance.audit.read.raw import Line, parse_json
+from conformance.audit.read.state import Body, IdRange, State, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
 
 __all__ = [
     "ROW_TRACKING_CHECKS",
     "ROW_TRACKING_VERSION_CHECKS",
+    "ended_ranges",
     "highest_id",
     "id_ranges",
     "overlaps",
@@ -104,17 +105,8 @@ def marks_are_valid(step: Step) -> Findings:
     if not _supported(step):
         return
     for line in step.of("domainMetadata"):
-        if line.body.get("domain") == _DOMAIN and line.body.get("removed") is not True:
-            text = line.body.get("configuration")
-            parsed = parse_json(text) if isinstance(text, str) else None
-            if parsed is not None and parsed.limit is not None:
-                yield unchecked("RT-034", line.place, parsed.limit)
-            elif parsed is None or parsed.fault is not None:
-                yield finding("RT-034", line.place, f"the configuration of {_DOMAIN} is not JSON")
-            else:
-                yield from schema_findings(
-                    "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
-                )
+        if line.body.get("domain") == _DOMAIN:
+            yield from _kept(line)
     highest = step.commit.content.facts.get("highest")
     if highest is None:
         highest = highest_id(line.body for line in step.of("add"))
@@ -136,6 +128,24 @@ def marks_are_valid(step: Step) -> Findings:
             yield finding("RT-036", step.place, f"{message} without a domain action")
 
 
+def _kept(line: Line) -> Findings:
+    """Look at the domain itself; both keys that are contested are valid in it."""
+    text = line.body.get("configuration")
+    parsed = parse_json(text) if isinstance(text, str) else None
+    if line.body.get("removed") is True:
+        yield finding("RT-033", line.place, f"the domain {_DOMAIN} is removed")
+    elif parsed is not None and parsed.limit is not None:
+        yield unchecked("RT-034", line.place, parsed.limit)
+    elif parsed is None or parsed.fault is not None:
+        message = f"the configuration of {_DOMAIN} is not JSON"
+        yield finding("RT-034", line.place, message, severity="error")
+    else:
+        for each in schema_findings(
+            "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
+        ):
+            yield each if each.limit else replace(each, severity="error")
+
+
 def enablement_is_complete(step: Step) -> Findings:
     """Report row tracking that is turned on without what it needs."""
     if step.metadata is step.before.metadata or not step.new.is_true(_ENABLED):
@@ -146,13 +156,14 @@ def enablement_is_complete(step: Step) -> Findings:
     if step.new.writer < _WRITER:
         message = f"{_ENABLED} is true, and the writer version is {step.new.writer}"
         yield finding("RT-006", step.place, message)
-    taken = {c.path[0] for c in step.new.columns} | {c.physical[-1] for c in step.new.columns}
+    names = {c.path[0] for c in step.new.columns}
+    mapped = {c.physical[-1] for c in step.new.columns}
     for name in _COLUMNS:
         column = step.new.properties.get(name)
-        if column is None:
+        if not column:
             yield finding("RT-042", step.place, f"{_ENABLED} is true, but {name} is not set")
-        elif column in taken:
-            requirement = "RT-043" if step.new.mode == "none" else "RT-044"
+        elif column in names | mapped:
+            requirement = "RT-043" if column in names else "RT-044"
             message = f"{name} names {column}, a column of the table"
             yield finding(requirement, step.place, message)
     if not step.old.is_true(_ENABLED):
@@ -183,26 +194,56 @@ def live_files_have_ids(view: VersionView) -> Findings:
 
 
 def ids_do_not_overlap(view: VersionView) -> Findings:
-    """Report ranges of row ids that overlap."""
-    yield from overlaps(sorted(id_ranges(view)))
+    """Report ranges of row ids that overlap, in this version or one before it."""
+    yield from overlaps(id_ranges(view))
 
 
-def id_ranges(view: VersionView) -> Iterator[tuple[int, int, str]]:
-    """Yield the first and the last row id of each live file that has some, and its path."""
+def id_ranges(view: VersionView) -> list[IdRange]:
+    """Return the row ids of the files that are live, and of those that were."""
+    state = view.state
     if "rowTracking" not in view.layout.features:
+        return state.id_ranges
+    live = (_range(state, path, body, _END) for (path, _), body in state.adds.items())
+    return [*state.id_ranges, *filter(None, live)]
+
+
+def ended_ranges(step: Step) -> Iterator[IdRange]:
+    """Yield the row ids of the files that a commit removes, and does not add again."""
+    if "rowTracking" not in step.old.features or not step.before.known:
         return
-    for (path, _), body in view.state.adds.items():
-        base, last = body.get("baseRowId"), _last_id(body)
-        if type(body.get("defaultRowCommitVersion")) is int and last is not None and last >= base:
-            yield base, last, path
+    again = {key[0] for line in step.of("add") if (key := file_key(line.body))}
+    for line in step.of("remove"):
+        key = file_key(line.body)
+        body = step.before.adds.get(key) if key and key[0] not in again else None
+        found = key and body and _range(step.before, key[0], body, step.version)
+        if found:
+            yield found
 
 
-def overlaps(ranges: Iterable[tuple[int, int, str]]) -> Findings:
-    """Report ranges that overlap, of ranges in their order."""
-    for (_, last, path), (base, _, other) in pairwise(ranges):
-        if base <= last:
-            message = f"row ids overlap with those of {path}: {base} to {last} occur twice"
-            yield finding("RT-029", other, message)
+_END: Final = 1 << 63
+
+
+def _range(state: State, path: str, body: Body, until: int) -> IdRange | None:
+    base, last = body.get("baseRowId"), _last_id(body)
+    if type(body.get("defaultRowCommitVersion")) is not int or last is None:
+        return None
+    if not isinstance(base, int) or last < base:
+        return None
+    return base, last, path, state.seen.get(path) or 0, until
+
+
+def overlaps(ranges: Iterable[IdRange]) -> Findings:
+    """Report ranges of files that were live at once and overlap."""
+    near: list[IdRange] = []
+    for found in sorted(ranges):
+        base, _, other, since, until = found
+        near = [each for each in near if each[1] >= base]
+        for _, last, path, start, end in near:
+            if path != other and start < until and since < end:
+                message = f"row ids overlap with those of {path}: {base} to {last} occur twice"
+                yield finding("RT-029", other, message)
+                break
+        near.append(found)
 
 
 ROW_TRACKING_CHECKS: Final = (

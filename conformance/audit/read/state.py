@@ -7,7 +7,7 @@ the audit judges that one's tables too.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,12 @@ from conformance.audit.columnar.keys import Body, Key, Store, dv_id, file_key
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.read.raw import Lines, parse_json
 
-__all__ = ["Body", "Key", "State", "dv_id", "file_key", "row_count"]
+__all__ = ["Body", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
+
+
+IdRange: TypeAlias = tuple[int, int, str, int, int]
+"""First and last row id of a file, its path, the version that brought it, and the one that
+removed it."""
 
 
 def row_count(body: Mapping[str, Any]) -> int | None:
@@ -46,6 +51,7 @@ class State:
         stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
             log says.
         ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
+        id_ranges: row ids of files that were removed.
 
     """
 
@@ -66,6 +72,7 @@ class State:
         self.used: frozenset[str] = frozenset()
         self.since: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
+        self.id_ranges: list[IdRange] = []
         self.stamped: tuple[int, int | None, bool] | None = None
 
     @property

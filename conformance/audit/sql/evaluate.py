@@ -17,7 +17,7 @@ import pyarrow.types as at
 from sqlglot import exp
 
 from conformance.audit.sql.errors import Uncertain
-from conformance.audit.sql.text import name_of, tree_of, used
+from conformance.audit.sql.text import absent, name_of, tree_of, used
 from conformance.audit.sql.values import Value, as_type, common, equal, nothing, number
 from reference_impl.limits import budget, exceeded
 
@@ -33,10 +33,12 @@ class Expression:
 
     Attributes:
         columns: top-level columns that it uses, as the schema spells them.
+        names: what it names, parts of a path each, as it spells them.
 
     """
 
     columns: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
     _tree: exp.Expression
 
     @classmethod
@@ -50,9 +52,15 @@ class Expression:
 
         """
         tree = tree_of(text)
-        for node in _nodes(tree):
-            _known(node)
-        return cls(used(tree, columns), tree)
+        try:
+            for node in _nodes(tree):
+                _known(node)
+        except Uncertain:
+            # Whatever a function gives, what it is called with are columns.
+            absent(tree, columns)
+            raise
+        names = dict.fromkeys(filter(None, map(name_of, _nodes(tree))))
+        return cls(used(tree, columns), tuple(names), tree)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
         """Evaluate over rows, one value a row.

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain
 
-__all__ = ["name_of", "tree_of", "used"]
+__all__ = ["absent", "name_of", "tree_of", "used"]
 
 _LONGEST: Final = 100_000
 """Characters of an expression."""
@@ -44,6 +44,13 @@ _WITHOUT_BRACKETS: Final = frozenset({
     "LOCALTIMESTAMP", "LOCALTIME",
 })  # fmt: skip
 """Functions of Spark that are called by their name alone."""
+
+
+_UNITS: Final = frozenset({
+    "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND",
+    "MILLISECOND", "MICROSECOND", "NANOSECOND",
+})  # fmt: skip
+"""What functions of time are called with, beside columns."""
 
 
 def tree_of(text: str) -> exp.Expression:
@@ -152,3 +159,25 @@ def used(tree: exp.Expression, columns: Iterable[str]) -> tuple[str, ...]:
         else:
             raise NoColumn(f"an expression names column {parts[0]!r}, which the table has not")
     return tuple(found)
+
+
+_OTHER_NAMES: Final = (exp.Lambda, exp.Query, exp.Window, exp.Kwarg, exp.Alias)
+"""What may give names of its own."""
+
+
+def absent(tree: exp.Expression, columns: Iterable[str]) -> None:
+    """Look for columns that there are not among what functions of any name are called with.
+
+    Raises:
+        NoColumn: one is in no table.
+
+    """
+    known = {name.lower() for name in columns}
+    for node in tree.find_all(exp.Column):
+        parts = name_of(node)
+        plain = isinstance(node.parent, exp.Func | exp.Binary) or node.parent is None
+        if len(parts) != 1 or not plain or tree.find(*_OTHER_NAMES):
+            continue
+        [name] = parts
+        if name.lower() not in known and name.upper() not in _UNITS | _WITHOUT_BRACKETS:
+            raise NoColumn(f"an expression names column {name!r}, which the table has not")

@@ -29,7 +29,10 @@ from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.roaring import Rows, VectorFault
 from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
-from conformance.audit.read.state import Body, Key, row_count
+from conformance.audit.read.layout import Layout
+from conformance.audit.read.state import Body, Key, State, file_key, row_count
+from conformance.audit.screens import of_live_removes
+from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.columns import read_columns
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.audit.stored.nulls import forbidden_nulls
@@ -40,11 +43,21 @@ from conformance.audit.stored.statistics import Judged, describes, plain, wrong_
 from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
-from reference_impl.errors import LimitExceeded, PlaceRefused
+from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet.bounds import open_parquet
+from reference_impl.storage import Storage
 
-__all__ = ["FILE_CHECKS"]
+__all__ = ["FILE_CHECKS", "REMOVED_FILE_CHECKS"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A version that files are live in."""
+
+    storage: Storage
+    state: State
+    layout: Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +66,11 @@ class _LiveFile:
 
     path: str
     body: Body
-    view: VersionView
+    view: _Version
     source: pa.NativeFile
     file: pq.ParquetFile
     vector: Rows | None
-    row_ids: RowIds
-    rules: Rules
+    whole: tuple[RowIds, Rules] | None
 
     def read(self, name: str) -> pa.ChunkedArray:
         """Read a top-level column by its name in the file."""
@@ -78,6 +90,7 @@ class _LiveFile:
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
+    version = _Version(view.storage, view.state, view.layout)
     row_ids, rules = RowIds(view), Rules(view.layout)
     yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
@@ -90,10 +103,29 @@ def live_files(view: VersionView) -> Findings:
         if not is_absolute(path) and any(part.startswith("_") for part in path.split("/")[:-1]):
             message = "the data file is in a directory whose name begins with an underscore"
             yield finding("DATA-001", path, message, severity=_change_data(path))
-        vector, broken = _vector(view, body, path)
+        vector, broken = _vector(version, body, path)
         yield from broken
-        yield from _file(view, path, body, vector, (row_ids, rules))
+        yield from _file(version, path, body, vector, (row_ids, rules))
     yield from row_ids.doubles()
+
+
+def removed_files(view: ChangeView) -> Findings:
+    """Hold each file that a commit removes against its add; those that are gone pass."""
+    step = view.step
+    version = _Version(view.storage, step.before, step.old)
+    for line in step.of("remove") if step.before.known else ():
+        budget().check_time()
+        key = file_key(line.body)
+        body = step.before.adds.get(key) if key else None
+        if key is None or body is None:
+            continue
+        try:
+            view.storage.head(key[0])
+        except (DeltaError, OSError, ValueError):
+            continue  # vacuum may have taken it, and its vector
+        vector, broken = _vector(version, body, key[0])
+        if not broken:
+            yield from _file(version, key[0], body, vector, None)
 
 
 def _change_data(path: str) -> Any:
@@ -101,7 +133,7 @@ def _change_data(path: str) -> Any:
     return "info" if path.startswith("_change_data/") else None
 
 
-def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
+def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
     descriptor = body.get("deletionVector")
     if not isinstance(descriptor, dict):
         return None, []
@@ -122,7 +154,7 @@ def _vector(view: VersionView, body: Body, path: str) -> tuple[Rows | None, list
         return None, [finding("DVFMT-002", path, message)]
 
 
-def _misplaced(view: VersionView, descriptor: Body) -> Findings:
+def _misplaced(view: _Version, descriptor: Body) -> Findings:
     """Report a vector file in the folder of a partition."""
     where = vector_path(descriptor)
     if where is None:
@@ -135,7 +167,7 @@ def _misplaced(view: VersionView, descriptor: Body) -> Findings:
 
 
 def _file(
-    view: VersionView, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules]
+    view: _Version, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules] | None
 ) -> Findings:
     try:
         size = view.storage.head(path).size
@@ -161,7 +193,7 @@ def _file(
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_LiveFile(path, body, view, source, file, vector, *whole))
+            yield from _contents(_LiveFile(path, body, view, source, file, vector, whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -171,7 +203,7 @@ def _file(
         yield finding("META-012", path, message)
 
 
-def _as_written(view: VersionView, body: Body, path: str) -> bool:
+def _as_written(view: _Version, body: Body, path: str) -> bool:
     """Return whether a file is called as the log has it, where that should be decoded."""
     try:
         return body["path"] != path and view.storage.head(body["path"]).size >= 0
@@ -179,7 +211,7 @@ def _as_written(view: VersionView, body: Body, path: str) -> bool:
         return False
 
 
-def _is_parquet(view: VersionView, path: str) -> bool:
+def _is_parquet(view: _Version, path: str) -> bool:
     try:
         return view.storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
     except (OSError, ValueError):
@@ -206,9 +238,10 @@ def _contents(opened: _LiveFile) -> Findings:
         message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
-    yield from opened.row_ids.add(
-        opened.path, opened.body, opened.file.schema_arrow, (rows, opened.vector), opened.read
-    )
+    if opened.whole is not None:
+        schema = opened.file.schema_arrow
+        access = (rows, opened.vector), opened.read
+        yield from opened.whole[0].add(opened.path, opened.body, schema, *access)
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
@@ -276,8 +309,9 @@ def _held_columns(opened: _LiveFile) -> Findings:
                 yield finding(requirement, opened.path, message)
             if typed:
                 yield from wrong_statistics(judged, place, values)
-    access = opened.read, judged.live
-    yield from opened.rules.judge(opened.path, opened.body, places, access)
+    if opened.whole is not None:
+        access = opened.read, judged.live
+        yield from opened.whole[1].judge(opened.path, opened.body, places, access)
 
 
 def _absent(opened: _LiveFile, column: Place) -> Findings:
@@ -327,11 +361,14 @@ def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
 
 def _partitions(opened: _LiveFile) -> Iterator[Finding]:
     """Report partition columns that a file lacks or misplaces under Iceberg compatibility."""
-    layout, names = opened.view.layout, list(opened.file.schema_arrow.names)
-    if layout.mode == "id":
-        return
+    layout = opened.view.layout
+    top = [column for column in layout.columns if len(column.path) == 1]
+    found = {column.field_id: column.physical[0] for column in top if layout.mode == "id"}
+    # Where columns are found by their ids, a file may call them otherwise.
+    stored = {found.get(field_id(each), each.name): each.name for each in opened.file.schema_arrow}
+    names = list(stored)
     partitions = layout.partition_columns.keys()
-    declared = {column.physical[0] for column in layout.columns}
+    declared = {column.physical[0] for column in top}
     for version, requirement, severity in _MATERIALISED:
         feature = f"icebergCompatV{version}"
         if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):
@@ -341,7 +378,7 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
             message = f"the file lacks the partition column {physical}"
             yield finding(requirement, opened.path, message, severity=severity)
         for physical in sorted(partitions & set(names)):
-            for message in _materialised(opened, physical):
+            for message in _materialised(opened, physical, stored[physical]):
                 yield finding(requirement, opened.path, message, severity=severity)
         # Row ids and other hidden columns are no data columns.
         last = [name in partitions for name in names if name in declared]
@@ -350,16 +387,16 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
             yield finding("ICE1-008", opened.path, message)
 
 
-def _materialised(opened: _LiveFile, physical: str) -> Iterator[str]:
+def _materialised(opened: _LiveFile, physical: str, stored: str) -> Iterator[str]:
     """Describe values of a partition column in a file that are not the partition's."""
     column = opened.view.layout.partition_columns[physical]
     texts = opened.body.get("partitionValues")
     if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
         return
-    if opened.file.schema_arrow.names.count(physical) != 1:
+    if opened.file.schema_arrow.names.count(stored) != 1:
         return
     text = texts.get(physical) or None
-    for value in pc.unique(plain(opened.read(physical))).to_pylist():
+    for value in pc.unique(plain(opened.read(stored))).to_pylist():
         if None in (text, value):
             same = text == (None if value == "" else value)  # an empty text may be a null
         else:
@@ -436,3 +473,20 @@ FILE_CHECKS: Final = (
     ),
 )
 """Checks of the files of the latest version."""
+
+_OF_THE_WHOLE: Final = frozenset(
+    {
+        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
+        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
+    }
+)  # fmt: skip
+"""What is not looked for in files that are live no longer."""
+
+REMOVED_FILE_CHECKS: Final = (
+    Check(
+        removed_files,
+        tuple(each for each in FILE_CHECKS[0].requirements if each not in _OF_THE_WHOLE),
+        of_live_removes,
+    ),
+)
+"""Checks of the files that a commit removes, as long as they are there."""

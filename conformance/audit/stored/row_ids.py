@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,12 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.findings import Finding, finding
+from conformance.audit.findings import Check, Finding, Findings, finding
 from conformance.audit.grammar.roaring import Rows
-from conformance.audit.read.state import Body
+from conformance.audit.read.state import Body, file_key
+from conformance.audit.stored.changes import ChangeView
+from conformance.audit.stored.columns import read_columns
 from conformance.audit.subjects import VersionView
+from reference_impl.errors import DeltaError
+from reference_impl.parquet.bounds import open_parquet
 
-__all__ = ["RowIds"]
+__all__ = ["ROW_ID_CHECKS", "RowIds"]
 
 _IDS: Final = "delta.rowTracking.materializedRowIdColumnName"
 _VERSIONS: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
@@ -148,3 +153,29 @@ class RowIds:
                 message = f"the materialised row id {number} is the fresh one of a row in {other}"
                 yield finding("RT-048", path, message)
                 return
+
+
+def kept_too_early(view: ChangeView) -> Findings:
+    """Report ids or commit versions in files of a table that does not have row tracking enabled."""
+    step, layout = view.step, view.step.new
+    named = {layout.properties[key] for key, _, _ in _COLUMNS if key in layout.properties}
+    supported = "rowTracking" in layout.features and step.before.known
+    if not (supported and named) or layout.is_true("delta.enableRowTracking"):
+        return
+    for line in step.of("add"):
+        key = file_key(line.body)
+        if key is None or key[0] in step.before.seen:
+            continue
+        with suppress(DeltaError, OSError, ValueError, pa.ArrowException):  # others report these
+            with view.storage.open_input(key[0]) as source:
+                file = open_parquet(source)
+                names = sorted(named & set(file.schema_arrow.names))
+                rows = read_columns(file, source, names) if names else pa.table({})
+            for name in names:
+                if rows.column(name).null_count < rows.num_rows:
+                    message = f"row tracking is not enabled, and {key[0]} has a column {name}"
+                    yield finding("RT-004", line.place, message)
+
+
+ROW_ID_CHECKS: Final = (Check(kept_too_early, ("RT-004",)),)
+"""Checks of the files that a commit adds."""

@@ -7,9 +7,9 @@ evaluates as far as its meaning is certain. The rest is left open, by a finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -115,7 +115,9 @@ class Rules:
         for rule in self._rules:
             constraint = rule.requirement == "CHK-005"
             try:
-                self._parsed.append((rule, Expression.of(rule.text, names)))
+                expression = Expression.of(rule.text, names)
+                _fields_exist(expression.names, self._layout)
+                self._parsed.append((rule, expression))
             except NoColumn as error:
                 message = f"{rule.what}: {error}"
                 if constraint:
@@ -193,6 +195,25 @@ class Rules:
         if not is_primitive(str(place.declared)) and self._layout.mode != "none":
             raise ValueError(f"the fields of {name} have other names in the file")
         return plain(held.live(held.read(place.stored.name))).cast(of)
+
+
+def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout) -> None:
+    """Look for the fields of structs that an expression names.
+
+    Raises:
+        NoColumn: a struct of the schema has no such field.
+
+    """
+    for first, *inner in names:
+        of: Any = layout.schema
+        for name in (first, *inner):
+            if not isinstance(of, Mapping) or of.get("type") != "struct":
+                break  # a map may be asked for a key
+            fields = {str(each["name"]).lower(): each["type"] for each in of["fields"]}
+            if name.lower() not in fields:
+                path = ".".join((first, *inner))
+                raise NoColumn(f"an expression names field {path!r}, which the table has not")
+            of = fields[name.lower()]
 
 
 def _conditions(path: str, rule: _Rule, values: pa.Array, _: pa.Table) -> Iterator[Finding]:

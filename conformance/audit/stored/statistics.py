@@ -19,10 +19,15 @@ from conformance.audit.stored.places import Place
 
 __all__ = ["Judged", "describes", "plain", "wrong_statistics"]
 
-_EXACT: Final = frozenset({"byte", "short", "integer", "long", "date", "boolean"})
-"""Types whose bounds nobody truncates."""
+_ORDERED: Final = frozenset(
+    {
+        "byte", "short", "integer", "long", "float", "double", "date", "boolean", "string",
+        "timestamp", "timestamp_ntz",
+    }
+)  # fmt: skip
+_AFTER_A_PREFIX: Final = 2
+"""Characters that a writer may put after the prefix that an upper bound is cut to."""
 
-_ORDERED: Final = _EXACT | {"float", "double", "string", "timestamp", "timestamp_ntz"}
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _PLAIN: Final = {
     pa.string_view(): pa.large_string(),
@@ -143,8 +148,8 @@ _KINDS: Final = ("minValues", "maxValues", "nullCount")
 def _bounds(
     judged: Judged, column: Place, values: pa.ChunkedArray, bounds: tuple[Any, Any]
 ) -> Iterator[Finding]:
-    exact = column.declared in _EXACT or decimal_of(column.declared) is not None
-    if (not exact and column.declared not in _ORDERED) or bounds == (None, None):
+    ordered = column.declared in _ORDERED or decimal_of(column.declared) is not None
+    if not ordered or bounds == (None, None):
         return
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
@@ -168,11 +173,21 @@ def _bounds(
             )
             hint = "readers that skip by statistics lose rows"
             yield finding(requirement, judged.path, message, hint)
-        elif tight and exact and limit != value:
+        elif tight and _loose(limit, value):
             message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
             # A vector that came later leaves bounds of rows that went: it has to loosen them.
             severity: Severity | None = "warning" if judged.deleted is None else None
             yield finding("STAT-012", judged.path, message, severity=severity)
+
+
+def _loose(limit: Any, value: Any) -> bool:
+    """Return whether a bound that binds is no value of the file, nor cut off from one."""
+    if isinstance(value, datetime):
+        return bool(abs(limit - value) > _MILLISECOND)
+    if isinstance(value, str):
+        after = _AFTER_A_PREFIX if limit > value else 0
+        return not value.startswith(limit[: len(limit) - after] if after else limit)
+    return bool(limit != value)
 
 
 def _span(values: pa.ChunkedArray) -> tuple[Any, Any]:

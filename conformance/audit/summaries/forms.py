@@ -89,10 +89,9 @@ def v2_form(subject: CheckpointView) -> Findings:
         checkpoint.kind == kind for kind in ("multipart_checkpoint", "uuid_checkpoint")
     )
     rules = (
-        (
-            is_v2 and supported is False,
-            "CKPT-V2-001",
-            "a V2 checkpoint without the feature v2Checkpoint",
+        *(
+            (is_v2 and supported is False, each, "a V2 checkpoint without the feature v2Checkpoint")
+            for each in ("CKPT-V2-001", "V2F-001")
         ),
         (
             (is_v2 or by_uuid) and len(marks) != 1,
@@ -226,6 +225,7 @@ SPEC_CHECKS: Final = (
         v2_form,
         (
             "CKPT-V2-001",
+            "V2F-001",
             "CKPT-V2-002",
             "CKPT-015",
             "CKPT-026",

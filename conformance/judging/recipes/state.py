@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from conformance.audit.checks.features import clustering_of
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
@@ -27,6 +28,8 @@ _REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriter
 _PROTOCOL: Final = "delta."
 _DEFAULT: Final = "CURRENT_DEFAULT"
 _CONSTRAINT: Final = "delta.constraints."
+_CLUSTERING: Final = "delta.clustering"
+_PHYSICAL: Final = "delta.columnMapping.physicalName"
 
 _Fault: TypeAlias = tuple[str | None, str]
 """The requirement that is broken, where it is not that of the step, and how."""
@@ -49,7 +52,7 @@ def described(
     """
     snapshot = Table(table).snapshot()
     faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
-    faults += _constraints(snapshot, steps)
+    faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]
     if history:
         oracle = replay(history)
         faults += [*_settings(snapshot, [*before, *steps], oracle), *_columns(snapshot, oracle)]
@@ -63,7 +66,7 @@ def described(
         "properties, partitioning and features as asked",
         "; ".join(messages),
         faults[0][0],
-        details=tuple(messages),
+        details=(*messages, *_rows_of_features(snapshot, steps)),
     )
 
 
@@ -95,16 +98,43 @@ def _dropped(steps: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
+    for name in _lacking(snapshot, steps):
+        yield None, f"feature {name} is not supported"
+    for name in sorted(_dropped(steps) & supported(snapshot.protocol)):
+        yield None, f"feature {name} is still supported"
+
+
+def _lacking(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the features that were asked for and are not supported."""
     held = supported(snapshot.protocol)
-    dropped = _dropped(steps)
     wanted = {name for step in steps for name in step.get("features") or ()}
     wanted |= {step["feature"] for step in steps if step["operation"] == "enable_feature"}
-    for name in sorted(wanted - dropped):
-        feature = find(name)
-        if feature is None or feature.name not in held:
-            yield None, f"feature {name} is not supported"
-    for name in sorted(dropped & held):
-        yield None, f"feature {name} is still supported"
+    found = {name: find(name) for name in sorted(wanted - _dropped(steps))}
+    return [name for name, each in found.items() if each is None or each.name not in held]
+
+
+_LISTED: Final[Mapping[str, str]] = {
+    "allowColumnDefaults": "DFT-001",
+    "appendOnly": "APP-001",
+    "checkConstraints": "CHK-001",
+    "deletionVectors": "DV-001",
+    "generatedColumns": "GEN-001",
+    "icebergCompatV1": "ICE1-003",
+    "icebergCompatV2": "ICE2-003",
+    "identityColumns": "IDN-001",
+    "invariants": "INV-001",
+    "rowTracking": "RT-041",
+    "timestampNtz": "NTZ-002",
+    "v2Checkpoint": "V2F-001",
+    "vacuumProtocolCheck": "VPC-001",
+}
+"""Feature to the row that wants its name in the protocol."""
+
+
+def _rows_of_features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for name in _lacking(snapshot, steps):
+        if name in _LISTED:
+            yield f"{_LISTED[name]} {name} is not in the protocol"
 
 
 def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
@@ -122,6 +152,24 @@ def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iter
     for name, there in wanted.items():
         if there != (name in named):
             yield "CHK-002", f"constraint {name} is {'not ' if there else 'still '}there"
+
+
+def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
+    """Look for the columns that the table is clustered by, in any order."""
+    wanted = None
+    for step in steps:
+        if step["operation"] in ("restore", "replace", "overwrite", "drop_column"):
+            wanted = None  # it may be clustered otherwise now
+        elif step["operation"] == "cluster_by":
+            wanted = step["columns"]
+        else:
+            wanted = step.get("clustering_columns", wanted)
+    held = snapshot.domain_metadata.get(_CLUSTERING)
+    domain = None if held is None or held.removed else held.to_wire()
+    found = {".".join(name) for name in clustering_of(domain)}
+    names = {each.name: each.metadata.get(_PHYSICAL, each.name) for each in snapshot.schema.fields}
+    if wanted and not all({name, names.get(name)} & found for name in wanted):
+        yield "CLUS-006", f"{_CLUSTERING} names the columns {sorted(found)}, not {wanted}"
 
 
 def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[_Fault]:

@@ -5,7 +5,7 @@ Serves the section "Write recipes" of ``docs/formats.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from conformance.judging.recipes.traces import misdeclared
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
 from generators.oracle.operations import OPERATIONS
-from reference_impl import DeltaError, Table, read_table
+from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.errors import NotFoundError
 from reference_impl.scan import scan
 
@@ -85,7 +85,35 @@ def _read_after(replayed: Replay, name: str, rows: pa.Table | None) -> Verdict |
     found = None if rows is None else compare_rows(rows, replayed.rows)
     replayed.seen.append(Seen(now.version, rows, digests(replayed.table)))
     replayed.done.append(now.version)
-    return None if found is None else wrong_rows(name, found)
+    if found is None or rows is None:
+        return None
+    verdict = wrong_rows(name, found)
+    return replace(verdict, details=(*verdict.details, *_misspelled(now, rows, replayed.rows)))
+
+
+_SPELLED: Final[Mapping[str, str]] = {
+    "string": "PART-003",
+    "date": "PART-005",
+    "timestamp": "PART-001",
+    "timestamp_ntz": "PART-011",
+    "boolean": "PART-013",
+    "binary": "PART-014",
+}
+"""Type to the row of its text as a partition value; numbers have PART-004."""
+
+
+def _misspelled(now: Snapshot, rows: pa.Table, seen: pa.Table) -> Iterator[str]:
+    """Name the partition columns whose values are others, where nothing else is."""
+    names = [n for n in now.metadata.partition_columns if n in rows.column_names]
+    if set(seen.column_names) != set(rows.column_names):
+        return
+    if compare_rows(rows.drop_columns(names), seen.drop_columns(names)) is not None:
+        return
+    types = {field.name: str(field.type) for field in now.schema.fields}
+    for name in names:
+        if compare_rows(rows.select([name]), seen.select([name])) is not None:
+            row = _SPELLED.get(types.get(name, ""), "PART-004")
+            yield f"{row} is what gives the text of the values of {name}, which are others"
 
 
 def _traced(
@@ -102,7 +130,11 @@ def _traced(
         with suppress(DeltaError):  # what cannot be read is reported where it is read
             held = (scan(watch.former) if rows is None else rows, replayed.rows)
             fault = misdeclared(replayed.table, versions, held) or fault
-    return None if fault is None else _broken(name, fault)
+    if fault is None:
+        return None
+    lost = replayed.traces.lost if fault[0] == "RT-047" else None
+    found = _broken(name, fault)
+    return replace(found, details=() if lost is None else (f"{lost} is what keeps it: {fault[1]}",))
 
 
 def asked_for(replayed: Replay, number: int) -> Verdict | None:

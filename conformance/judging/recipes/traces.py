@@ -68,6 +68,7 @@ class Traces:
         version: the latest version.
         digests: log file to the digest of its content.
         rows: identity of a row to its id and commit version.
+        lost: row of what keeps ids, or commit versions, in files, once a row has another one.
 
     """
 
@@ -75,6 +76,7 @@ class Traces:
     version: int = -1
     digests: dict[str, bytes] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    lost: str | None = None
 
     def after(
         self, former: Snapshot | None, now: Snapshot, oracle: Version | None, operation: str
@@ -195,6 +197,7 @@ class Traces:
             return None
         held, since = former
         now, changed = self.rows[row.identity]
+        self.lost = "RT-050" if now != held else "RT-052"
         if now != held:
             return f"had id {held} and has {now}"
         if row.changed < number and changed != since:

@@ -19,7 +19,7 @@ from conformance.audit.engine import CHECKS_OF_FILES, CHECKS_OF_LOG, Run
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
-from conformance.audit.read.state import State, file_key
+from conformance.audit.read.state import IdRange, State, file_key
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored.change_rows import Moved, unlike_changes
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
@@ -110,7 +110,7 @@ class Parted:
     measures: dict[int, Measure] = field(default_factory=dict)
     balances: dict[int, Balance] = field(default_factory=dict)
     moved: dict[int, Moved] = field(default_factory=dict)
-    ranges: list[tuple[int, int, str]] = field(default_factory=list)
+    ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
     live: list[Live] = field(default_factory=list)
@@ -183,7 +183,7 @@ def _left(run: Run, *, data: bool) -> Parted:
     if view is None:
         return left
     state = view.state
-    left.ranges = list(id_ranges(view))
+    left.ranges = id_ranges(view)
     left.vectors = list(stored_vectors(view))
     left.latest = Latest(
         state.version,
@@ -274,7 +274,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             view = VersionView(storage, log, state, layout, last=False, now=now)
             subject = ChecksumView(log.checksums[version], view, measure)
             found += [check.run(subject) for check in CHECKSUM_CHECKS if check.whole]
-        found.append(overlaps(sorted(each for part in left for each in part.ranges)))
+        found.append(overlaps(each for part in left for each in part.ranges))
         found.append(shared_vectors(sorted(each for part in left for each in part.vectors)))
         latest = latest_of(left)
         if options.data and latest is not None:

@@ -194,6 +194,7 @@ unseen(
     "cluster_by",
     {"columns": args.NAMES(note="none to cluster no more")},
     needs="clustering",
+    shows=True,
     judges="CLUS-006",
 )
 unseen("generate_manifest", commits=False)

@@ -205,7 +205,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _more(x, x.file("c%.parquet")),
     ),
     "a vector comes without statistics": (
-        {"DVDESC-022"},
+        {"DVDESC-022", "STAT-002"},
         lambda x: _vectors(x, x.file("a.parquet", stats=..., deletionVector=x.vector([0]))),
     ),
     "a compaction has a broken line": (

@@ -138,7 +138,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "the mark of row ids falls": ({"RT-037"}, lambda x: _fallen(x, _mark(4))),
     "the mark of row ids is removed": (
-        {"RT-037"},
+        {"RT-033", "RT-037"},
         lambda x: _fallen(x, _mark(9, removed=True, configuration="")),
     ),
     "the mark of column ids falls": ({"CM-022"}, lambda x: _mapped(x, "7", "3")),

@@ -295,15 +295,15 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda lake: _lists(lake, 1, 2, None, "appendOnly"),
     ),
     "first spec with a sidecar": (
-        {"CKPT-V1-001", "CKC-009", "CKPT-V2-001", "CKPT-V2-002", "SCA-001"},
+        {"CKPT-V1-001", "CKC-009", "CKPT-V2-001", "CKPT-V2-002", "SCA-001", "V2F-001"},
         _first_with_sidecar,
     ),
     "first spec with the mark of the second": (
-        {"CKPT-V1-002", "CKPT-V2-001", "CKM-001", "CKC-009"},
+        {"CKPT-V1-002", "CKPT-V2-001", "CKM-001", "CKC-009", "V2F-001"},
         lambda lake: _classic(lake, {"checkpointMetadata": {"version": 2}}),
     ),
     "first spec in JSON": (
-        {"CKC-026", "CKPT-V2-001"},
+        {"CKC-026", "CKPT-V2-001", "V2F-001"},
         _json_checkpoint,
     ),
     "sidecar named twice": ({"SIDE-002"}, _twice),

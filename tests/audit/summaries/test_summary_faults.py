@@ -272,7 +272,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a checkpoint has another row id": ({"RT-031"}, _tracked_checkpoint),
     "a V2 checkpoint has no feature": (
-        {"CKPT-V2-001"},
+        {"CKPT-V2-001", "V2F-001"},
         lambda x: _v2(x, protocol=x.protocol("r:vacuumProtocolCheck")),
     ),
     "a V2 checkpoint has two marks": (
@@ -296,7 +296,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _multipart(x, x.protocol("r:v2Checkpoint")),
     ),
     "a multi-part checkpoint is in V2 form": (
-        {"CKPT-026", "CKPT-N-013", "CKPT-V1-002", "CKPT-V2-001", "CKM-001", "CKC-009"},
+        {"CKPT-026", "CKPT-N-013", "CKPT-V1-002", "CKPT-V2-001", "CKM-001", "CKC-009", "V2F-001"},
         lambda x: _multipart(x, x.protocol(), {"checkpointMetadata": {"version": 0}}),
     ),
     "a sidecar has another size": (

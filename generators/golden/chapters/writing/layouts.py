@@ -14,6 +14,7 @@ from generators.golden.chapters.files.types import utc
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
+from generators.oracle.operations import MergeClause
 
 __all__ = ["CHAPTERS"]
 
@@ -88,6 +89,21 @@ def _restored_clusters(case: CaseWriter) -> None:
     recipe.restore(1).append(pairs(4)).publish(case)
 
 
+_ON: Final = node("=", column("target", "id"), column("source", "id"))
+_UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
+
+
+@CLUSTERED.case(
+    "write-merge",
+    "A merge and an overwrite write statistics of clustering columns",
+    "CLUS-006 CLUS-009",
+)
+def _merged_clusters(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 5, 3))
+    recipe.merge(pairs(5, 9), _ON, *_UPSERT)
+    recipe.overwrite(pairs(7), compare("id", ">", 5, "long")).append(pairs(8)).publish(case)
+
+
 @CLUSTERED.case("write-partitioned", "A partitioned table is not clustered", "CLUS-004")
 def _partitioned(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, ("name",)).append(pairs(1)).keep("cluster_by", columns=["id"])
@@ -125,6 +141,28 @@ SECOND.define(
     "ICE2-015 ICE2-016",
     partial(_compatible, 2),
 )
+
+
+def _merged(version: int, case: CaseWriter) -> None:
+    properties = {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
+    features = ("columnMapping", f"icebergCompatV{version}")
+    recipe = Recipe(_EVENTS, ("part",), properties, features)
+    recipe.append([_event(number) for number in range(1, 7)])
+    recipe.merge([_event(number) for number in (2, 8)], _ON, *_UPSERT)
+    recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
+    recipe.append([_event(10)]).publish(case)
+
+
+for _chapter, _version, _ids in (
+    (FIRST, 1, "ICE1-007 ICE1-008 ICE1-009"),
+    (SECOND, 2, "ICE2-015 ICE2-016 ICE2-017"),
+):
+    _chapter.define(
+        "write-merge",
+        "What a merge and an overwrite write has the partition values",
+        _ids,
+        partial(_merged, _version),
+    )
 
 
 @FIRST.case(

@@ -351,6 +351,17 @@ def _behind(case: CaseWriter) -> None:
 
 
 @CLOCK.case(
+    "write-alter",
+    "Changes of columns and properties and a restore carry later times",
+    "ICT-005 ICT-006 ICT-007 ICT-009",
+)
+def _altered(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
+    recipe.add_column(field("later", "string")).set_properties({"team": "tables"})
+    recipe.append([{"id": 2, "name": "n2", "later": "x"}]).restore(1).append(pairs(3)).publish(case)
+
+
+@CLOCK.case(
     "write-enable",
     "A table tells since when its commits carry their time",
     "ICT-005 ICT-010 ICT-011 ICT-012",

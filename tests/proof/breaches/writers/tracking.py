@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from breaches.edits import (
     COMMIT,
     Lines,
     dropping,
+    fields,
     lines,
     parquet,
     properties,
@@ -24,6 +26,7 @@ from breaches.seams import carrying_out, leaving
 from breaches.views import bodies
 from breaches.writers.features import (
     _ROW_ID,
+    _ROW_VERSION,
     ICE1,
     ICE2,
     MERGED,
@@ -39,6 +42,7 @@ from breaches.writers.features import (
     _without_partitions,
     after_step,
 )
+from breaches.writers.kept import during
 
 
 def _with_row_ids(root: Path, fresh: frozenset[str]) -> None:
@@ -70,6 +74,11 @@ def _taken_over(root: Path, fresh: frozenset[str]) -> None:
         return actions
 
     lines(change, COMMIT)(root, fresh)
+
+
+def _by_zero(field: Any) -> None:
+    if "delta.identity.step" in field["metadata"]:
+        field["metadata"]["delta.identity.step"] = 0
 
 
 ROWS = (
@@ -385,5 +394,118 @@ ROWS = (
         "files",
         leaving(parquet(lambda t: t, use_deprecated_int96_timestamps=True)),
         "iceberg-compatibility-v2/write-*",
+    ),
+    # What a second walk through the rows had not been caught by, or by another name.
+    writer(
+        "merges-without-partitions-1",
+        "ICE1-007",
+        "files",
+        during("merge", _without_partitions),
+        "iceberg-compatibility-v1/write-merge*",
+    ),
+    writer(
+        "overwrites-without-partitions-2",
+        "ICE2-015",
+        "files",
+        during("overwrite", _without_partitions),
+        "iceberg-compatibility-v2/write-merge*",
+    ),
+    writer(
+        "merges-uncounted-1",
+        "ICE1-009",
+        "actions",
+        during("merge", dropping("add", "stats", where=COMMIT)),
+        "iceberg-compatibility-v1/write-merge*",
+    ),
+    writer(
+        "overwrites-uncounted-2",
+        "ICE2-016",
+        "actions",
+        during("overwrite", dropping("add", "stats", where=COMMIT)),
+        "iceberg-compatibility-v2/write-merge*",
+    ),
+    writer(
+        "tells-no-clustering-columns",
+        "CLUS-006",
+        "actions",
+        leaving(without("domainMetadata", where=COMMIT)),
+        "clustered-table/write-append*",
+    ),
+    writer(
+        "merges-without-statistics",
+        "CLUS-009",
+        "actions",
+        during("merge", dropping("add", "stats", where=COMMIT)),
+        "clustered-table/write-merge*",
+    ),
+    writer(
+        "turns-times-on-without-one",
+        "ICT-005",
+        "actions",
+        during("set_properties", without("commitInfo", where=COMMIT)),
+        "in-commit-timestamps/write-enable/*",
+    ),
+    writer(
+        "adds-columns-without-commit-info",
+        "ICT-005",
+        "actions",
+        during("add_columns", without("commitInfo", where=COMMIT)),
+        "in-commit-timestamps/write-alter*",
+    ),
+    writer(
+        "restores-with-commit-info-last",
+        "ICT-006",
+        "actions",
+        during("restore", lines(_first_of_all, COMMIT)),
+        "in-commit-timestamps/write-alter*",
+    ),
+    writer(
+        "tells-times-in-seconds",
+        "ICT-007",
+        "actions",
+        leaving(setting("commitInfo", "inCommitTimestamp", lambda v: v and v // 1000, COMMIT)),
+        TIMED,
+    ),
+    writer(
+        "repeats-the-time",
+        "ICT-008",
+        "actions",
+        leaving(setting("commitInfo", "inCommitTimestamp", 1_700_000_000_000, COMMIT)),
+        TIMED,
+    ),
+    writer(
+        "tells-the-mark-by-another-key",
+        "RT-034",
+        "actions",
+        leaving(_domain("delta.rowTracking", lambda _: {"mark": 9})),
+        TRACKED,
+    ),
+    writer(
+        "forgets-row-ids-when-it-deletes",
+        "RT-050",
+        "files",
+        during("delete", _no_materialised(_ROW_ID)),
+        TRACKED,
+    ),
+    writer(
+        "preserves-no-commit-versions",
+        "RT-052",
+        "files",
+        during("delete", _no_materialised(_ROW_VERSION)),
+        TRACKED,
+    ),
+    writer(
+        "lists-no-second-checkpoints",
+        "V2F-001",
+        "actions",
+        leaving(unlisted("v2Checkpoint")),
+        "checkpoints/write-v2-json/*",
+    ),
+    writer(
+        "counts-by-zero-at-6",
+        "WVER-005",
+        "actions",
+        leaving(fields(_by_zero)),
+        "version-requirements/write-identity-6*",
     ),
 )
