@@ -10,7 +10,7 @@ from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.state import file_key
-from conformance.audit.screens import nothing
+from conformance.audit.screens import doubled_paths
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
@@ -89,5 +89,7 @@ def shared_vectors(stored: Sequence[tuple[str, str]]) -> Findings:
 VECTOR_VERSION_CHECKS: Final = (Check(vectors_have_one_file, ("DVFILE-003",), whole=True),)
 """Checks of the vectors of the latest version."""
 
-VECTOR_HISTORY_CHECKS: Final = (Check(vectors_keep_rows, ("DVD-017",), nothing),)
+VECTOR_HISTORY_CHECKS: Final = (
+    Check(vectors_keep_rows, ("DVD-017",), lambda view: doubled_paths(view.step)),
+)
 """Checks of the vectors that a commit adds."""
