@@ -175,7 +175,7 @@ class FileStage(ABC):
         if self._hive and self.partition_columns:
             columns = [self.schema[each] for each in self.partition_columns]
             parts.append(hive_directory(columns, values))
-        return "/".join([*parts, f"{name}.snappy.parquet"])
+        return "/".join(filter(None, [*parts, f"{name}.snappy.parquet"]))
 
     def _write(
         self,

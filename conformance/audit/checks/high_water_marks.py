@@ -45,7 +45,7 @@ def fallen(
 ) -> Iterator[tuple[str, str]]:
     """Return the requirement and a message for each mark that a later version lowers or loses.
 
-    A mark whose feature was dropped, or whose column is gone, is promised no longer.
+    A mark whose feature was dropped or turned off, or whose column is gone, is promised no longer.
 
     Args:
         old: layout of the earlier version, and its domains by name.
@@ -54,6 +54,8 @@ def fallen(
     """
     after = dict(_marks(*new))
     dropped = {mark for mark, feature in _FEATURES.items() if feature not in new[0].features}
+    if new[0].mode == "none":
+        dropped.add(_COLUMN)  # ids count while columns are mapped
     columns = {_identity(column) for column in new[0].columns}
     for (requirement, name), value in _marks(*old):
         held = after.get((requirement, name))

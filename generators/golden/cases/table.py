@@ -211,7 +211,7 @@ class GoldenTable:
         if path is None:
             path = f"part-{len(self._files):05d}-{self.unique_name('file')}.snappy.parquet"
             if columns:
-                path = f"{hive_directory(columns, values)}/{path}"
+                path = f"{hive_directory(columns, values)}/{path}".lstrip("/")
         body = write_data_file(
             self.root,
             schema,

@@ -127,14 +127,14 @@ def stored_value(data_type: DataType, value: Any) -> Any:
 def hive_directory(columns: Sequence[Field], values: Mapping[str, Any]) -> str:
     """Return ``a=1/b=x``: the directory that the old convention derives from partition values.
 
-    The name is raw, as on disk; encode it before it goes into the log. A leading underscore is
-    escaped: no data file is in a directory that begins with one (section Data Files).
+    The name is raw, as on disk; encode it before it goes into the log. A column that begins with
+    an underscore is left out: no data file is in such a directory (section Data Files).
     """
     parts = []
     for column in columns:
         text = serialize(column.type, values.get(column.name), timestamp_style="plain")
-        part = f"{_hive_escaped(column.physical_name)}={_hive_escaped(text)}"
-        parts.append(f"%5F{part[1:]}" if part.startswith("_") else part)
+        if not column.physical_name.startswith("_"):
+            parts.append(f"{_hive_escaped(column.physical_name)}={_hive_escaped(text)}")
     return "/".join(parts)
 
 

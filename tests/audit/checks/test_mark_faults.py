@@ -217,7 +217,14 @@ def _moved(lake: Any) -> None:
     lake.commit(gone, again, _add(lake, "b.parquet", 2, 2, moved), _mark(2))
 
 
+def _unmapped(lake: Any) -> None:
+    """Turn column mapping off, as who drops the feature in the next commit."""
+    _mapped(lake, "3")
+    lake.commit(lake.metadata(lake.field("id")))
+
+
 RIGHT: dict[str, Plant] = {
+    "columns that are mapped no longer": _unmapped,
     "a row that moved": _moved,
     "ids that are null": lambda x: _ids(
         x, pa.array([None, None], pa.int64()), pa.array([None, 1], pa.int64())
