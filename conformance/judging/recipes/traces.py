@@ -8,7 +8,7 @@ version for as long as it is not changed; and no commit, and no checksum, is eve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,6 +66,7 @@ class Traces:
     Attributes:
         table: the table root.
         version: the latest version.
+        number: the oracle's latest version.
         digests: log file to the digest of its content.
         rows: identity of a row to its id and commit version.
         lost: row of what keeps ids, or commit versions, in files, once a row has another one.
@@ -74,6 +75,7 @@ class Traces:
 
     table: Path
     version: int = -1
+    number: int = -1
     digests: dict[str, bytes] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     lost: str | None = None
@@ -92,7 +94,13 @@ class Traces:
         """
         fault = self._log(operation)
         before, self.version = self.version, now.version
-        if oracle is None or before == now.version:
+        if oracle is None:
+            return fault
+        own, self.number = oracle.number != self.number, oracle.number
+        if not own:
+            # Who logs a vacuum commits a version that changes no row.
+            oracle = replace(oracle, number=oracle.number + 1, changes=())
+        if before == now.version:
             return fault
         try:
             restored = operation == "restore"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -80,6 +81,22 @@ def _silent(request: Write) -> Answer | None:
     path = Path(request.table) / "_delta_log" / f"{3:020d}.json"
     path.write_text(path.read_text().replace('"dataChange":true', '"dataChange":false'))
     return answer
+
+
+def _logged(request: Write) -> Answer | None:
+    """Log the start and the end of a vacuum, each in a commit of its own."""
+    if request.operation != "vacuum":
+        return None
+    for kind in ("VACUUM START", "VACUUM END"):
+        version = Table(request.table).latest_version() + 1
+        path = Path(request.table) / "_delta_log" / f"{version:020d}.json"
+        path.write_text(json.dumps({"commitInfo": {"operation": kind, "timestamp": 1}}) + "\n")
+    return Ok({"version": version})
+
+
+def test_a_vacuum_may_log_itself_and_changes_nothing(tmp_path: Path) -> None:
+    spec = traced(UPDATE, {"operation": "vacuum"}, {"operation": "optimize"})
+    assert judged(tmp_path, spec, _logged) == Verdict(Outcome.PASS)
 
 
 def test_traces_of_an_honest_writer_are_right(tmp_path: Path) -> None:
