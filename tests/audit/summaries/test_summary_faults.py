@@ -419,6 +419,23 @@ def test_an_expired_tombstone_may_be_gone(retention: str, fires: Any) -> None:
     fires(lambda lake: _aged_tombstone(lake, 30, retention), set())
 
 
+def test_a_checksum_may_spell_a_place_of_this_machine_otherwise(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    add = lake.file("a.parquet")
+    for path, severity in (
+        ("file:///%s", "warning"),
+        ("file:/%s", "warning"),
+        ("s3://%s", "error"),
+    ):
+        place = f"{lake.root}/a.parquet".lstrip("/")
+        version = lake.commit(lake.remove(f"/{place}"), {"add": add["add"] | {"path": f"/{place}"}})
+        listed = {"add": add["add"] | {"path": path % place}}["add"]
+        lake.write(f"{version:020d}.crc", json.dumps({"allFiles": [listed]}))
+        found = [each for each in lake.audit() if each.requirement == "CRC-018"]
+        assert [each.severity for each in found] == [severity], path
+        (lake.log / f"{version:020d}.crc").unlink()
+
+
 def test_a_broken_part_names_its_whole(lake: Any) -> None:
     _checksum(lake, numFiles=9)
     found = {each.requirement for each in audit(str(lake.root), revision="2025")}
