@@ -77,6 +77,12 @@ def test_a_module_fits_its_size(name: str) -> None:
     assert lines <= MAX_LINES, f"{name} has {lines} lines; split it by what it does"
 
 
+def test_no_test_imports_a_conftest() -> None:
+    """There are many of that name, and which one it gets depends on what was imported before."""
+    tests = [name for name in PYTHON if name.startswith("tests/")]
+    assert [name for name in tests if "conftest" in _imports(name)] == []
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_imports_point_one_way(name: str) -> None:
     package = name.split("/", maxsplit=1)[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from conformance.audit.checks.commits import fault_finding, line_findings
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.grammar.retention import retention
 from conformance.audit.grammar.uris import UNESCAPED
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
@@ -34,20 +35,6 @@ __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "LeftOut", "rep
 
 _AT_ONCE: Final = 4096
 """Actions of the log that are read again at a time."""
-
-_DAY: Final = 86_400_000
-_RETENTION: Final = "delta.deletedFileRetentionDuration"
-# In one way alone, or a text of many parts that goes wrong at its end is tried in 2 to the n ways.
-_PART: Final = re.compile(r"(\d{1,12})\s+([a-z]+)(?:\s+|$)", re.IGNORECASE)
-_INTERVAL: Final = re.compile(rf"(?:interval\s+)?(?:{_PART.pattern})+", re.IGNORECASE)
-_UNITS: Final = {
-    "millisecond": 1,
-    "second": 1000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": _DAY,
-    "week": 7 * _DAY,
-}
 
 
 class LeftOut:
@@ -213,15 +200,6 @@ def sidecar_files(subject: CheckpointView) -> Findings:
                 yield finding("CKPT-V2-003", line.place, message)
 
 
-def _retention(properties: Mapping[str, str]) -> int:
-    text = properties.get(_RETENTION, "").strip()
-    parts = _PART.findall(text) if _INTERVAL.fullmatch(text) else []
-    known = [(int(count), _UNITS.get(unit.lower().removesuffix("s"))) for count, unit in parts]
-    if not known or any(length is None for _, length in known):
-        return 7 * _DAY
-    return sum(count * (length or 0) for count, length in known)
-
-
 def files_equal_replay(subject: CheckpointView) -> Findings:
     """Report live files that are missing, dead ones that live, and lost tombstones."""
     if not subject.replayed:
@@ -237,7 +215,7 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which is none"
         yield finding("CKPT-006", place, message)
     yield from _stale(subject)
-    horizon = subject.view.now - _retention(subject.view.layout.properties)
+    horizon = subject.view.now - retention(subject.view.layout.properties)
     for key in sorted(want.removed.keys() - have.removed.keys(), key=str):
         stamp = want.removed[key].get("deletionTimestamp")
         if type(stamp) is int and stamp > horizon:

@@ -102,7 +102,7 @@ def write_checksum(storage: Storage, version: int, state: State, totals: Totals)
         RangeExhausted: files count for more bytes, or rows, than 64 bits can say.
 
     """
-    # Obeys CRC-037 CRC-039 CRC-004 CRC-014.
+    # Obeys CRC-004 CRC-005 CRC-008 CRC-009 CRC-010 CRC-011 CRC-014 CRC-015 CRC-016 CRC-037 CRC-039.
     for name, total in (
         ("the bytes of the files", sum(totals.file_bytes)),
         ("the deleted rows", totals.deleted_rows),

@@ -13,10 +13,10 @@ import pytest
 
 import schemas
 from conformance.audit import Finding, audit
+from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.state import State
 from conformance.audit.summaries import checkpoints
-from conformance.audit.summaries.checkpoints import _retention
 from reference_impl import Limits, Table
 
 LOG = "_delta_log"
@@ -169,5 +169,5 @@ def test_checkpoints_without_statistics_are_read_again_once(
 )
 def test_an_interval_is_read_in_time_of_its_length(text: str, days: int) -> None:
     start = time.process_time()
-    assert _retention({"delta.deletedFileRetentionDuration": text}) == days * 86_400_000
+    assert retention({"delta.deletedFileRetentionDuration": text}) == days * 86_400_000
     assert time.process_time() - start < 2

@@ -93,8 +93,11 @@ class World:
         root: the table root, its symlinks resolved.
         linked: the same by a symlink.
         outside: a folder beside it.
+        names: what a file of each kind is called at first.
 
     """
+
+    names = NAMES
 
     def __init__(self, base: Path, made: Path) -> None:
         home = base / "home of é"
