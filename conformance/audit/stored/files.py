@@ -368,7 +368,7 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
     stored = {found.get(field_id(each), each.name): each.name for each in opened.file.schema_arrow}
     names = list(stored)
     partitions = layout.partition_columns.keys()
-    declared = {column.physical[0] for column in top}
+    declared = layout.top_names
     for version, requirement, severity in _MATERIALISED:
         feature = f"icebergCompatV{version}"
         if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):

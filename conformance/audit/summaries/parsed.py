@@ -117,9 +117,8 @@ def misnamed(body: Mapping[str, Any], layout: Layout) -> Iterator[tuple[str, str
     """Yield requirement and message for typed copies that are keyed by logical names."""
     if layout.mode == "none":
         return
-    top = [column for column in layout.columns if len(column.path) == 1]
-    physical = {column.physical[0] for column in top}
-    logical = {column.path[0] for column in top} - physical
+    physical = layout.top_names
+    logical = {each.path[0] for each in layout.columns if len(each.path) == 1} - physical
     parsed = body.get("stats_parsed")
     found = [
         (node, "CKSCH-013", f"stats_parsed.{kind}")
