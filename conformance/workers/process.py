@@ -61,6 +61,9 @@ _LOOK_SECONDS: Final = 0.25
 _LOOKS: Final = 4
 """Measurements between two searches for processes that were started since."""
 
+_FILLED: Final = 0.75
+"""Share of a limit that a process may hold when it is asked to write."""
+
 _UNREAD: Final = 4
 """Lines that wait to be read; an adapter that writes more has to wait."""
 
@@ -150,6 +153,13 @@ class _Process:
                 self._stop("time limit")
             elif self._tree.memory() > self._memory_limit < self._tree.exact_memory():
                 self._stop("memory limit")
+
+    def is_filled(self) -> bool:
+        """Say whether it holds so much between two requests that the next may meet a limit."""
+        return (
+            self._tree.memory() > self._memory_limit * _FILLED < self._tree.exact_memory()
+            or used(self.written[:1], self._disk_limit) > self._disk_limit * _FILLED
+        )
 
     def _stop(self, kind: FaultKind) -> None:
         if self._stopped is None:
@@ -285,11 +295,14 @@ class ProcessAdapter:
             AdapterError: no answer came.
 
         """
+        # What earlier requests left in memory and on disk is no fault of this one. A read is asked
+        # again; a write cannot be, and begins with room.
+        if isinstance(request, Write) and self._process is not None and self._process.is_filled():
+            self._drop()
         served = self._process is not None
         try:
             return self._ask_once(request)
         except AdapterError as error:
-            # What earlier requests left there is no fault of this one. A write is not repeated.
             taken = error.kind in ("memory limit", "disk limit")
             if not taken or not served or isinstance(request, Write):
                 raise

@@ -30,17 +30,22 @@ class SparkReader:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        self._table: str | None = None
         self._opened: Any = None
         self._frames: dict[Any, DataFrame] = {}
         self._snapshots: dict[int | None, Any] = {}
 
     def renew(self) -> None:
         """Forget every table, and go on in a new session."""
-        self._opened = None
+        self._forget()
         self.spark.sparkContext.cancelAllJobs()
         self.spark.catalog.clearCache()
-        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001  the only way in
         self.spark = self.spark.newSession()
+
+    def _forget(self) -> None:
+        self._opened = None
+        self._frames, self._snapshots = {}, {}
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001  the only way in
 
     def _share(self, table: str) -> None:
         """Share what was loaded for a table between requests, until its log changes."""
@@ -50,7 +55,7 @@ class SparkReader:
 
     def operations(self) -> dict[str, Callable[[Any], Any]]:
         """Return the reading operations by name."""
-        return {
+        calls: dict[str, Callable[[Any], Any]] = {
             "snapshot": self._snapshot,
             "files": self._files,
             "scan": self._scan,
@@ -59,6 +64,21 @@ class SparkReader:
             "txn": self._txn,
             "domain_metadata": self._domain_metadata,
         }
+        return {name: self.turning_to(call) for name, call in calls.items()}
+
+    def turning_to(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Let an operation release the table asked about before, where it is another one.
+
+        Delta keeps the snapshots of ten thousand tables, and a run asks about as many.
+        """
+
+        def turned(request: Any) -> Any:
+            if request.table != self._table:
+                self._forget()
+                self._table = request.table
+            return call(request)
+
+        return turned
 
     def frame(self, table: str, **options: Any) -> DataFrame:
         """Open a table; options that are ``None`` are not given."""

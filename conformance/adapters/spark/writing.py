@@ -121,7 +121,10 @@ class SparkWriter:
             "set_txn": self._set_txn,
             **{name: self._altering(clause) for name, clause in _ALTERATIONS.items()},
         }
-        return {name: self._telling_version(call) for name, call in calls.items()}
+        return {
+            name: self.reader.turning_to(self._telling_version(call))
+            for name, call in calls.items()
+        }
 
     def _altering(self, clause: Callable[[_Arguments], str]) -> Callable[[Write], None]:
         return lambda request: self._alter(request, clause(request.arguments))

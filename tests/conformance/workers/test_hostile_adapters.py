@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conformance.adapter import Ok, Refused, Scan, Snapshot
+from conformance.adapter import Ok, Refused, Request, Scan, Snapshot, Write
 from conformance.base.faults import AdapterError
 from conformance.workers.process import ProcessAdapter
 from conformance.workers.process_tree import MARK
@@ -52,8 +52,8 @@ while True:
         answer({"id": asked["id"], "ok": {"version": 0}})
     if asked["request"] == "close":
         break
-    if asked["request"] == "scan":
-        rows_to = asked["rows_to"]
+    if asked["request"] in ("scan", "write"):
+        rows_to = asked.get("rows_to")
         ok = {"id": asked["id"], "ok": {"rows": rows_to}}
 """
 
@@ -159,14 +159,17 @@ def test_a_program_that_does_not_read_is_stopped(tmp_path: Path) -> None:
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
 
 
-def test_what_earlier_requests_left_in_memory_fails_no_later_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_", [Scan("/t"), Write("/t", "optimize")], ids=["read", "write"])
+def test_what_earlier_requests_left_in_memory_fails_no_later_one(
+    tmp_path: Path, request_: Request
+) -> None:
     body = """
-    held = [*globals().get("held", ()), bytearray(os.urandom(1)) * 2**26]
+    held = [*globals().get("held", ()), bytearray(os.urandom(1)) * (2**28 // 10)]
     time.sleep(0.6)
     answer({"id": asked["id"], "refused": {"message": "no"}})
     """
     with closing(program(tmp_path, body, memory_limit=2**28)) as adapter:
-        answers = [adapter.run(Scan("/t")) for _ in range(6)]
+        answers = [adapter.run(request_) for _ in range(14)]
     assert all(isinstance(each, Refused) for each in answers)
 
 

@@ -179,7 +179,10 @@ def _domain_removed(case: CaseWriter) -> None:
 
 
 @COMPACTION.case(
-    "empty-file", "A compaction of zero bytes is passed over or refused", "COMP-011", since="2025"
+    "empty-file",
+    "A compaction of zero bytes is passed over, taken or refused",
+    "COMP-011",
+    since="2025",
 )
 def _empty_compaction(case: CaseWriter) -> None:
     table = grown(case, 6)
@@ -191,9 +194,14 @@ def _empty_compaction(case: CaseWriter) -> None:
         "read-latest",
         [
             Accepted("commits", "compactions may be ignored", rows=table.rows()),
+            # What is in a compaction is the duty of who writes it (COMP-004); no clause has a
+            # reader compare it with the commits.
+            Accepted(
+                "taken", "it stands in place of its commits", rows=[{"id": 5, "name": "n5"}]
+            ),
             Accepted("refused", "a compaction that holds nothing is broken", refusal=refusal),
         ],
-        title="The commits are read, or the empty file is reported",
+        title="The commits are read, or the empty file is taken or reported",
         schema=_PAIR,
     )
 
