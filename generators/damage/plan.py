@@ -19,8 +19,6 @@ __all__ = ["Damage", "damage_at", "damages", "log_and_vector_files"]
 
 _Technique: TypeAlias = Callable[[bytes, Random], bytes]
 
-_BYTES: Final = "bytes"
-
 
 @dataclass(frozen=True, slots=True)
 class Damage:

@@ -111,10 +111,6 @@ class Mutation:
         self.change(root, builder)
         return builder
 
-    def accepts(self, outcome: Outcome) -> bool:
-        """Return whether an outcome is right or left open."""
-        return outcome in (self.expect, *self.tolerated) or self.expect == "contested"
-
 
 @dataclass(frozen=True, slots=True)
 class Chapter:

@@ -152,7 +152,6 @@ class Transaction:
         base = self.base
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None
         self._staged.metadata = metadata if base is None or metadata != base.metadata else None
-        self.read_write_set.changes_metadata = True
 
     def read(self, condition: Node | None, files: pa.Table) -> None:
         """Add rows for which a condition is true, all for ``None``, to the read set.

@@ -47,10 +47,6 @@ def _without_nulls_columns(table: pa.Table) -> pa.Table:
     )
 
 
-def _encoded(body: dict[str, Any]) -> dict[str, Any]:
-    return {**body, "path": body["path"].replace("%", "")}
-
-
 def _partition(change: Any) -> Any:
     def changed(body: dict[str, Any]) -> dict[str, Any]:
         values = body.get("partitionValues") or {}
@@ -88,7 +84,6 @@ def _listing_for_readers_alone(_body: dict[str, Any]) -> dict[str, Any]:
 
 
 LINEAR = "delta-log-entries/write-linear*"
-CREATED = "delta-log-entries/write-create-with-rows*"
 DELETED = "add-file-and-remove-file/write-delete-all*"
 FEED = "change-data-files/write-changes/*"
 PARTS = "partition-value-serialization/write-"
