@@ -207,15 +207,9 @@ class TableBuilder(FileStage):
         adds = self.stage_rows(rows, rows_per_file)
         return self.commit([*first, *actions, *adds], operation="CREATE TABLE")
 
-    def append(
-        self,
-        rows: Iterable[Mapping[str, Any]],
-        *,
-        rows_per_file: int | None = None,
-        actions: Iterable[Action] = (),
-    ) -> int:
+    def append(self, rows: Iterable[Mapping[str, Any]], *, rows_per_file: int | None = None) -> int:
         """Commit new rows; see :meth:`stage_rows`."""
-        return self.commit([*self.stage_rows(rows, rows_per_file), *actions])
+        return self.commit(self.stage_rows(rows, rows_per_file))
 
     def overwrite(
         self, rows: Iterable[Mapping[str, Any]], predicate: Predicate | None = None

@@ -160,8 +160,6 @@ KILLED_BY = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -94,8 +94,6 @@ class Transaction:
         base: Snapshot | None,
         operation: str,
         parameters: Mapping[str, Any] | None = None,
-        *,
-        clock: Callable[[], int] = now,
     ) -> None:
         """Begin on a version.
 
@@ -104,7 +102,6 @@ class Transaction:
             base: the version that is read.
             operation: name of the operation, for the history.
             parameters: its parameters, for the history; values are spelt as JSON.
-            clock: the time in ms since the epoch.
 
         Raises:
             UnsupportedError: the table needs what this implementation does not write.
@@ -116,7 +113,6 @@ class Transaction:
         self.storage = storage
         self._operation = operation
         self._parameters = dict(parameters or {})
-        self._clock = clock
         self._id = str(uuid.uuid4())
         self._staged = _Staged()
         self._read_version = base.version if base is not None else None
@@ -186,7 +182,7 @@ class Transaction:
                 hint="unset delta.appendOnly first",
             )
         rows = files.to_pylist(maps_as_pydicts="strict")
-        moment = self._clock()
+        moment = now()
         self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
         paths = {decode_path(row["path"]) for row in rows}
         self.read_write_set.files |= paths
@@ -202,7 +198,7 @@ class Transaction:
         """
         require_text(app_id, "the id of the application", "txn")
         INT64.require(version, "the version of the application", action="txn")
-        self._staged.txns[app_id] = Txn(app_id, version, self._clock())
+        self._staged.txns[app_id] = Txn(app_id, version, now())
         self.read_write_set.applications.add(app_id)
 
     def set_domain(self, domain: DomainMetadata) -> None:
@@ -349,7 +345,7 @@ class Transaction:
         """Return the lines of the commit, commitInfo first."""
         # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
         staged, target = self._staged, self.target
-        moment = self._clock()
+        moment = now()
         timestamp = None
         metadata = staged.metadata
         if target.active(ICT):

@@ -36,14 +36,11 @@ class VectorWriter:
     prefix: str = ""
     created: list[str] = field(default_factory=list)
 
-    def write(
-        self, files: Sequence[tuple[LiveFile, Mask]], *, data_change: bool = True
-    ) -> list[dict[str, Any]]:
+    def write(self, files: Sequence[tuple[LiveFile, Mask]]) -> list[dict[str, Any]]:
         """Write vectors, and return the add action of each file with its new vector.
 
         Args:
             files: each file with the mask of all rows that are deleted, earlier ones too.
-            data_change: whether rows are deleted by this commit.
 
         Raises:
             InvalidStatistics: a file lacks ``numRecords`` and its statistics
@@ -69,18 +66,17 @@ class VectorWriter:
                     len(payload),
                     int(deleted.sum()),
                 ),
-                data_change=data_change,
             )
             for (file, deleted), payload, offset in zip(files, payloads, offsets, strict=True)
         ]
 
     @staticmethod
-    def _add(file: LiveFile, vector: Descriptor, *, data_change: bool) -> dict[str, Any]:
+    def _add(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
         (row,) = file.add.to_pylist(maps_as_pydicts="strict")
         body = {name: value for name, value in row.items() if value is not None}
         return {
             **body,
-            "dataChange": data_change,
+            "dataChange": True,
             "stats": _widened(body, file.rows.num_rows),
             "deletionVector": vector.to_wire(),
         }

@@ -27,7 +27,7 @@ _DAY: Final = 86_400_000
 _log: Final = logging.getLogger(__name__)
 
 
-def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
+def clean_log(snapshot: Snapshot) -> list[str]:
     """Delete expired log files, and return their paths, sorted.
 
     Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
@@ -35,7 +35,6 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
 
     Args:
         snapshot: the latest version.
-        moment: the time to go by, in ms since the epoch; the current one by default.
 
     Raises:
         UnsupportedError: the table needs what this implementation does not write.
@@ -44,7 +43,7 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
     # Obeys CKPT-011 CLEAN-012 CAT-019.
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
-    today = (now() if moment is None else moment) // _DAY * _DAY
+    today = now() // _DAY * _DAY
     cutoff = today - duration(snapshot.metadata.configuration, LOG_RETENTION)
     cutoff -= cutoff % _DAY
     listing = list_log(storage, whole=True)

@@ -37,17 +37,16 @@ from reference_impl.write.rows.rules import HIGH_WATER_MARK_KEY, STEP_KEY
 
 __all__ = ["optimize", "restore"]
 
-TARGET_BYTES: Final = 128 << 20
-"""Size in bytes from which on a file is large enough to be left alone."""
+_LARGE: Final = 128 << 20
+"""Size in bytes from which on a file without a vector is left alone."""
 
 
-def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARGET_BYTES) -> int:
+def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     """Rewrite small files into large ones, and drop rows that vectors deleted.
 
     Args:
         snapshot: the latest version.
         purge_only: rewrite files with a deletion vector and no others.
-        target: size in bytes from which on a file without a vector is left alone.
 
     A file outside of the table root, as a shallow clone has, is left alone.
 
@@ -70,7 +69,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
         adds = adds.filter(own)
     deleted = pc.is_valid(adds.column("deletionVector"))
-    small = pc.less(adds.column("size"), target)
+    small = pc.less(adds.column("size"), _LARGE)
     chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
     chosen = chosen.filter(_inside_root(snapshot, chosen))
     groups: dict[Any, list[int]] = {}
