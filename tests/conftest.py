@@ -43,6 +43,16 @@ def _leaves_the_process_as_it_was() -> Iterator[None]:
     assert after == (sleep, _no_fsync), "time.sleep or os.fsync is another one after the test"
 
 
+@pytest.fixture
+def ends_where_it_hangs() -> Iterator[None]:
+    """End the process after four minutes: an exception could be caught by what hangs."""
+    previous = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(240)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what is heavy unless ``-m`` names it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -106,13 +106,6 @@ def create_crashing() -> Wrong:
 
 
 pytest_plugins = ["pytester"]
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    made = TableStore()
-    yield made
-    made.close()
 
 
 @pytest.fixture
