@@ -23,6 +23,7 @@ from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import VERSIONS, files_to_rewrite, number_nested
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, mode_of
 from reference_impl.write.features.protocols import (
+    CONSTRAINT_PREFIX,
     FEATURE_PREFIX,
     READER_VERSION_KEY,
     WRITER_VERSION_KEY,
@@ -40,7 +41,7 @@ from reference_impl.write.intervals import DELETED_FILE_RETENTION, LOG_RETENTION
 from reference_impl.write.properties import validate_number
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import check_rules
-from reference_impl.write.rows.rules import CONSTRAINT_PREFIX, rules_of
+from reference_impl.write.rows.rules import rules_of
 from schemas.features import FEATURES
 
 __all__ = ["define", "undefine"]

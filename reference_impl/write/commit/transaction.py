@@ -34,6 +34,7 @@ from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import Place
 from reference_impl.places import decode_path
+from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
@@ -41,26 +42,20 @@ from reference_impl.write.commit.commit_file import encode_commit, encode_text, 
 from reference_impl.write.commit.conflicts import ReadWriteSet, check_conflict
 from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
 from reference_impl.write.features.iceberg import is_iceberg
-from reference_impl.write.features.row_ids import assign_row_ids
+from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED, assign_row_ids
 from reference_impl.write.files.clustering import clustering_leaves, complete
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import is_refusal, removing
 from reference_impl.write.files.target import Target
 from reference_impl.write.records import ensure_num_records
 
-__all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "add_of", "remove_of"]
+__all__ = ["ICT", "Transaction", "add_of", "remove_of"]
 
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
 _STUCK: Final = 8
 """Attempts when a commit file exists and no listing has it."""
-_SUSPENDED: Final = "delta.rowTrackingSuspended"
 ICT: Final = "inCommitTimestamp"
-ICT_PROVENANCE: Final = (
-    "delta.inCommitTimestampEnablementVersion",
-    "delta.inCommitTimestampEnablementTimestamp",
-)
-"""Properties for the version and the time at which in-commit timestamps were enabled."""
 
 
 @dataclass(slots=True)
@@ -352,7 +347,7 @@ class Transaction:
             timestamp = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
-        tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
+        tracked = target.supports("rowTracking") and not target.flag(ROW_TRACKING_SUSPENDED)
         everywhere = tracked or is_iceberg(target.protocol, target.metadata)
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)

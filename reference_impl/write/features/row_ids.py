@@ -16,9 +16,18 @@ from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PRO
 from reference_impl.types.model import Struct
 from reference_impl.write.records import num_records_of
 
-__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark", "materialised_columns"]
+__all__ = [
+    "ROW_TRACKING_DOMAIN",
+    "ROW_TRACKING_SUSPENDED",
+    "assign_row_ids",
+    "high_water_mark",
+    "materialised_columns",
+]
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
+ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
+"""Property under which writers assign no row ids, though the feature is supported."""
+
 _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 """The key that engines write, and the one of the text of 2025."""
 

@@ -18,11 +18,13 @@ from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
 from reference_impl.places import decode_path
+from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.keys import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.types.model import Field, Struct
 from reference_impl.types.schema import format_schema
 from reference_impl.write.alter.definition import define
-from reference_impl.write.commit.transaction import ICT, ICT_PROVENANCE, Transaction, add_of
+from reference_impl.write.commit.transaction import ICT, Transaction, add_of
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 from reference_impl.write.files.clustering import (
@@ -33,7 +35,6 @@ from reference_impl.write.files.clustering import (
 )
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
-from reference_impl.write.rows.rules import HIGH_WATER_MARK_KEY, STEP_KEY
 
 __all__ = ["optimize", "restore"]
 
