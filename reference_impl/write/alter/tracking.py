@@ -14,13 +14,13 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction, add_of
 from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED
 
-__all__ = ["ENABLED", "backfill", "name_columns"]
+__all__ = ["ENABLED", "backfill", "name_materialised_columns"]
 
 ENABLED: Final = "delta.enableRowTracking"
 
 
-def name_columns(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with the names of materialised columns, where row tracking needs them.
+def name_materialised_columns(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with names for the materialised columns, where row tracking is enabled.
 
     Raises:
         InvalidMetadata: row tracking is enabled and suspended at once.

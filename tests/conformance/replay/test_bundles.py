@@ -115,14 +115,14 @@ def named(monkeypatch: pytest.MonkeyPatch) -> str:
     return "python:wrong_adapters"
 
 
-def item(kind: str, history: History = HISTORY) -> Item:
-    """Make an item of a history."""
+def item(kind: str) -> Item:
+    """Make an item of the history."""
     if kind == "read":
-        drawn = Drawn("seed-1-0", "read", (), lambda: history)
+        drawn = Drawn("seed-1-0", "read", (), lambda: HISTORY)
         about: Any = ReadHistory("generated/seed-1-0/classic", drawn, LAYOUTS[1])
         requirements = LAYOUTS[1].requirements
     else:
-        drawn = Drawn("recipe-seed-1-0", "write", (), lambda: history)
+        drawn = Drawn("recipe-seed-1-0", "write", (), lambda: HISTORY)
         about = WrittenHistory("generated/recipe-seed-1-0/written", drawn)
         requirements = ("LOG-005",)
     revisions = ALL_REVISIONS
