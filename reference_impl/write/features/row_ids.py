@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from reference_impl.errors import InvalidMetadata, InvalidTableError
 from reference_impl.model.actions import DomainMetadata
 from reference_impl.model.column_mapping import Mode, physical_name
 from reference_impl.model.ranges import INT64
+from reference_impl.model.wire import json_text
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
 from reference_impl.write.records import num_records_of
@@ -130,5 +130,4 @@ def assign_row_ids(
     INT64.require(
         mark, "the high-water mark of row ids", action="domainMetadata", requirement="RT-024"
     )
-    configuration = json.dumps({_KEYS[0]: mark}, separators=(",", ":"))
-    return out, DomainMetadata(ROW_TRACKING_DOMAIN, configuration, removed=False)
+    return out, DomainMetadata(ROW_TRACKING_DOMAIN, json_text({_KEYS[0]: mark}), removed=False)

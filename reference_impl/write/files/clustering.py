@@ -7,7 +7,6 @@ rewrites.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -24,6 +23,7 @@ from reference_impl.errors import (
     UnknownColumn,
 )
 from reference_impl.model.actions import DomainMetadata
+from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, leaves
 from reference_impl.types.model import Decimal
@@ -91,8 +91,7 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
             document = orjson.loads(before.configuration)
             held = document if isinstance(document, dict) else {}
     held[_COLUMNS] = [list(leaf.physical) for leaf in columns]
-    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
-    return DomainMetadata(CLUSTERING_DOMAIN, text, removed=False)
+    return DomainMetadata(CLUSTERING_DOMAIN, json_text(held), removed=False)
 
 
 def check_unpartitioned(target: Target) -> None:
