@@ -24,6 +24,7 @@ from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.model.features import WRITTEN, supported
+from reference_impl.model.file_actions import to_objects
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
@@ -255,16 +256,12 @@ def _spellings(name: str) -> set[str]:
 
 
 def _stripped(files: pa.Table, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    bodies = []
-    for row in files.to_pylist(maps_as_pydicts="strict"):
-        if all(row.get(name) is None for name in names):
-            continue
-        body = {k: v for k, v in row.items() if v is not None and k not in names}
-        vector = body.get("deletionVector")
-        if vector is not None:
-            body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
-        bodies.append({**body, "dataChange": False})
-    return bodies
+    """Return adds, without some fields, of the files that have one of them."""
+    return [
+        {**{k: v for k, v in body.items() if k not in names}, "dataChange": False}
+        for body in to_objects(files)
+        if not body.keys().isdisjoint(names)
+    ]
 
 
 def _blocked(name: str, what: str, hint: str) -> ConstraintViolation:

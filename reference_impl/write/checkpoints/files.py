@@ -18,7 +18,7 @@ from reference_impl.errors import UnsupportedFeatures
 from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, uuid_checkpoint_name
 from reference_impl.model.column_mapping import physical_name
 from reference_impl.model.features import supported
-from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP
+from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP, to_objects
 from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import nested_struct, parse_statistics, place_value
@@ -203,8 +203,7 @@ def _lines(small: Small, files: Files) -> Iterator[str]:
         for body in bodies:
             yield json_text({name: body}) + "\n"
     for name, table in files.items():
-        for row in table.to_pylist(maps_as_pydicts="strict"):
-            body = {key: value for key, value in row.items() if value is not None}
+        for body in to_objects(table):
             if "deletionVector" in body:
                 body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
             yield json_text({name: body}) + "\n"

@@ -14,6 +14,7 @@ import numpy as np
 
 from reference_impl.deletion_vectors import Descriptor, encode, encode_z85, frame
 from reference_impl.errors import InvalidStatistics
+from reference_impl.model.file_actions import to_objects
 from reference_impl.storage import Storage
 from reference_impl.write.files.live_files import LiveFile, Mask
 from reference_impl.write.statistics import parse_exact, statistics_json
@@ -72,8 +73,7 @@ class VectorWriter:
 
     @staticmethod
     def _add(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
-        (row,) = file.add.to_pylist(maps_as_pydicts="strict")
-        body = {name: value for name, value in row.items() if value is not None}
+        (body,) = to_objects(file.add)
         return {
             **body,
             "dataChange": True,
