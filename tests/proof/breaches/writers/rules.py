@@ -47,6 +47,10 @@ def _without_nulls_columns(table: pa.Table) -> pa.Table:
     )
 
 
+def _encoded(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "path": body["path"].replace("%", "")}
+
+
 def _partition(change: Any) -> Any:
     def changed(body: dict[str, Any]) -> dict[str, Any]:
         values = body.get("partitionValues") or {}
