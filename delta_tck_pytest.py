@@ -15,7 +15,7 @@ import importlib
 import math
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -51,13 +51,7 @@ def seconds(text: str) -> float:
         ArgumentTypeError: it is no positive, finite number.
 
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
+    return _number(text, lambda value: 0 < value < math.inf, "a number of seconds above 0")
 
 
 def gibibytes(text: str) -> float:
@@ -67,13 +61,7 @@ def gibibytes(text: str) -> float:
         ArgumentTypeError: it is no positive, finite number.
 
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ArgumentTypeError(f"{text!r} is not a number of GiB above 0")
-    return value
+    return _number(text, lambda value: 0 < value < math.inf, "a number of GiB above 0")
 
 
 def percent(text: str) -> float:
@@ -83,12 +71,16 @@ def percent(text: str) -> float:
         ArgumentTypeError: it is no number from 0 to 100.
 
     """
+    return _number(text, lambda value: 0 <= value <= 100, "a percentage from 0 to 100")
+
+
+def _number(text: str, allows: Callable[[float], bool], what: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value <= 100:
-        raise ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100")
+    if not allows(value):
+        raise ArgumentTypeError(f"{text!r} is not {what}")
     return value
 
 

@@ -155,7 +155,7 @@ class Account:
     """Memory that is held for a while, counted over all threads."""
 
     def __init__(self, limits: Limits) -> None:
-        """Begin with nothing."""
+        """Start at zero bytes."""
         self._limits = limits
         self._held = 0
         self._lock = threading.Lock()

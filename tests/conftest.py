@@ -29,13 +29,28 @@ if threading.current_thread() is threading.main_thread():
             signal.signal(number, usual)
 
 
+def _no_fsync(_file: int) -> None:
+    """Do not wait for the disk: a test that pulls the plug puts a disk of its own below."""
+
+
 @pytest.fixture(autouse=True)
 def _leaves_the_process_as_it_was() -> Iterator[None]:
     """Fail a test that changes for its neighbours how long a process waits."""
-    before = time.sleep, os.fsync
+    sleep, fsync = time.sleep, os.fsync
+    os.fsync = _no_fsync
     yield
-    after, (time.sleep, os.fsync) = (time.sleep, os.fsync), before
-    assert after == before, "time.sleep or os.fsync is another one after the test"
+    after, (time.sleep, os.fsync) = (time.sleep, os.fsync), (sleep, fsync)
+    assert after == (sleep, _no_fsync), "time.sleep or os.fsync is another one after the test"
+
+
+@pytest.fixture
+def ends_where_it_hangs() -> Iterator[None]:
+    """End the process after four minutes: an exception could be caught by what hangs."""
+    previous = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(240)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

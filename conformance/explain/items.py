@@ -69,7 +69,7 @@ class ItemExplained:
         }
 
 
-def explain_item(item: Item, registry: Registry, spec: Spec | None = None) -> ItemExplained:
+def explain_item(item: Item, registry: Registry, spec: Spec | None) -> ItemExplained:
     """Gather what is known of a case.
 
     Args:

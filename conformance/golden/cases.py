@@ -99,14 +99,12 @@ class ExpectedError:
         kind: why the table or the question is refused.
         stage: the latest stage at which it is refused.
         requirement: the id that the refusal obeys.
-        code: error class for other harnesses.
 
     """
 
     kind: Kind
     stage: Stage
     requirement: str | None
-    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +181,6 @@ class Case:
         revisions: protocol revisions under which it applies.
         table: the folder of the table.
         specs: the questions, in the order of their ids.
-        provenance: who built the case and who agrees.
         file_times: path under the table to modification time in ms since the epoch.
         root: name of the folder to copy the table to, where the name matters.
         placeholders: text files under the table that say where it lies, by placeholders that
@@ -198,7 +195,6 @@ class Case:
     revisions: frozenset[str]
     table: Path
     specs: tuple[Spec, ...]
-    provenance: Mapping[str, Any] = field(default_factory=dict)
     file_times: Mapping[str, int] = field(default_factory=dict)
     root: str | None = None
     placeholders: tuple[str, ...] = ()

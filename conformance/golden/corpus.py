@@ -162,7 +162,6 @@ class _Loader:
             revisions=frozenset(document["revision"]),
             table=folder / "delta",
             specs=tuple(self._whole(spec, partial(self._spec, identity)) for spec in paths),
-            provenance=document["provenance"],
             file_times=document.get("file_times", {}),
             root=document.get("root"),
             placeholders=tuple(document.get("placeholders", ())),
@@ -206,9 +205,7 @@ class _Loader:
     ) -> Expected | ExpectedError:
         if "error" in document:
             error = document["error"]
-            return ExpectedError(
-                error["kind"], error["stage"], error.get("requirement"), error.get("errorCode", "")
-            )
+            return ExpectedError(error["kind"], error["stage"], error.get("requirement"))
         if kind not in ROW_TYPES:
             return Expected(document["expected"])
         rows = folder / "expected_data"

@@ -16,6 +16,7 @@ from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.requirements.judged import Judged, judged_of, judged_step, shown_rows
+from conformance.requirements.registry import SELECTIONS
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
 from generators.oracle.operations import History
@@ -25,7 +26,7 @@ __all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items", "ju
 Source: TypeAlias = Literal["golden", "generated", "mutations"]
 """Where an item comes from; each has one test module in :mod:`conformance.plugin.suite`."""
 
-ALL_REVISIONS = frozenset({"2021", "2025", "upstream"})
+ALL_REVISIONS = frozenset(SELECTIONS)
 """The revisions that a run can select."""
 
 

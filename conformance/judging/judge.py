@@ -207,16 +207,9 @@ def _placed(case: Case, spec: Spec, table: Path) -> Spec:
 def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
     names = ", ".join(unclaimed)
     match answer:
-        case Refused(_, _, message) if unclaimed:
-            return _unsupported(unclaimed, message)
-        case Refused(kind, stage, message):
-            return Verdict(
-                Outcome.FAIL,
-                f"refused a valid table: {message}",
-                Hazard.WRONG_REFUSAL,
-                describe_expected(spec.type, expected),
-                describe_refusal(kind, stage, message),
-            )
+        case Refused():
+            wanted = describe_expected(spec.type, expected)
+            return _wrongly_refused("a valid table", wanted, answer, unclaimed)
         case Ok(payload):
             found = _difference(spec, expected, payload)
             if found is None:
@@ -232,6 +225,19 @@ _NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013
 def _unsupported(unclaimed: list[str], message: str) -> Verdict:
     words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
     return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
+
+
+def _wrongly_refused(what: str, wanted: str, answer: Refused, unclaimed: list[str]) -> Verdict:
+    """Judge a refusal where an answer is due: wrong, unless the table needs what is unclaimed."""
+    if unclaimed:
+        return _unsupported(unclaimed, answer.message)
+    return Verdict(
+        Outcome.FAIL,
+        f"refused {what}: {answer.message}",
+        Hazard.WRONG_REFUSAL,
+        wanted,
+        describe_refusal(answer.kind, answer.stage, answer.message),
+    )
 
 
 def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
@@ -314,16 +320,9 @@ def _decide_contested(
         return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
     wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
     match answer:
-        case Refused(_, _, message) if unclaimed:
-            return _unsupported(unclaimed, message)
-        case Refused(kind, stage, message):
-            return Verdict(
-                Outcome.FAIL,
-                f"refused what every reading of the text gives: {message}",
-                Hazard.WRONG_REFUSAL,
-                wanted,
-                describe_refusal(kind, stage, message),
-            )
+        case Refused():
+            what = "what every reading of the text gives"
+            return _wrongly_refused(what, wanted, answer, unclaimed)
         case Ok():
             summary = found.summary if found else "answered where every reading refuses"
             return Verdict(

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from conformance.base.options import IMPLEMENTATIONS, gibibytes, seconds
 from conformance.base.status import Status
@@ -41,7 +41,7 @@ from conformance.run.merge import merge, write_merged
 from conformance.run.run import Run, decide_status
 from conformance.run.selection import Selection
 from conformance.run.settings import Settings
-from conformance.workers.resolve import Limits, resolve
+from conformance.workers.resolve import Isolation, Limits, resolve
 
 __all__ = ["judge_unit", "run_judge_job"]
 
@@ -197,7 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--corpus", type=Path, help="as for a run; every executor has to have it")
     parser.add_argument("--baseline", action="append", default=[], metavar="IMPL=FILE")
     parser.add_argument("--strict", choices=("should",), help="as for a run")
-    parser.add_argument("--isolation", choices=("auto", "process", "none"), default="auto")
+    parser.add_argument("--isolation", choices=get_args(Isolation), default="auto")
     parser.add_argument("--time-limit", type=seconds, default=60.0)
     parser.add_argument("--start-limit", type=seconds, default=180.0)
     parser.add_argument("--memory-limit", type=gibibytes, default=4.0)

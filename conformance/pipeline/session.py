@@ -110,7 +110,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 @contextmanager
-def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[SparkSession]:
+def spark_session(job: str, options: SparkOptions) -> Iterator[SparkSession]:
     """Hold a session of Spark with Delta; its own files are gone afterwards.
 
     A session that is there already is used as it is, and left. Java is started for a session and
@@ -124,7 +124,6 @@ def spark_session(job: str, options: SparkOptions | None = None) -> Iterator[Spa
         SparkMissingError: Java, a Python package or Delta's JARs are missing.
 
     """
-    options = options or SparkOptions()
     submitted = check_spark()
     from pyspark import SparkContext  # noqa: PLC0415  not without the extra
     from pyspark.sql import SparkSession  # noqa: PLC0415  as above

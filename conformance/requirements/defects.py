@@ -8,7 +8,6 @@ leaves open in all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from conformance.base.home import PACKAGE
@@ -56,14 +55,14 @@ class Defect:
     recipes: tuple[str, ...]
 
 
-def load_defects(path: Path = _FILE) -> tuple[Defect, ...]:
+def load_defects() -> tuple[Defect, ...]:
     """Read the defects.
 
     Raises:
         RegistryError: the file or an entry is not as it has to be.
 
     """
-    root = read_yaml(path, "a list of defects").fields(("defects",))
+    root = read_yaml(_FILE, "a list of defects").fields(("defects",))
     return tuple(_defect(node) for node in root["defects"].items())
 
 

@@ -8,7 +8,6 @@ that the list cannot rot and cannot grow unseen.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from conformance.requirements.documents import read_yaml
-from conformance.requirements.registry import Registry
+from conformance.requirements.registry import ID, Registry
 
 __all__ = ["Gap", "GapList", "faults_of", "read_gaps", "render_gaps"]
 
 _WIDTH: Final = 96
-_ID: Final = re.compile(r"[A-Z][A-Z0-9-]*-[0-9]{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def read_gaps(path: Path) -> GapList:
     gaps = []
     for item in head["exceptions"].items(may_be_empty=True):
         parts = item.fields(("reason", "requirements"))
-        ids = tuple(name.text(_ID) for name in parts["requirements"].items())
+        ids = tuple(name.text(ID) for name in parts["requirements"].items())
         gaps.append(Gap(parts["reason"].text().strip(), ids))
     return GapList(head["count"].integer(), tuple(gaps))
 

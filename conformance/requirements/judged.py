@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 from conformance.golden.shown import shows
 from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
-from conformance.requirements.registry import SELECTIONS, Registry, Requirement, load_registry
+from conformance.requirements.registry import Registry, Requirement, load_registry
 from generators.oracle.operations import OPERATIONS
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "Judged",
     "binds",
     "judged_by",
-    "judged_in",
     "judged_of",
     "judged_step",
     "shown_rows",
@@ -189,9 +187,3 @@ def judged_by(
         return False
     breakable = asked == "audit" or row.level in _FAILING
     return breakable and binds(row, asked, refusing=refusing) and row.holds_in(revision)
-
-
-@cache
-def judged_in(judged: Judged) -> frozenset[str]:
-    """Return the revisions under which something is judged."""
-    return frozenset(each for each in SELECTIONS if judged.in_revision(each) is not None)

@@ -19,7 +19,7 @@ from typing import Final
 
 from conformance.requirements.documents import read_yaml
 from conformance.requirements.gaps import read_gaps
-from conformance.requirements.registry import DEFAULT_FOLDER, Registry, Requirement
+from conformance.requirements.registry import DEFAULT_FOLDER, ID, Registry, Requirement
 
 __all__ = [
     "KINDS",
@@ -43,7 +43,6 @@ PROVED: Final = DEFAULT_FOLDER / "proved.yaml"
 UNPROVED: Final = DEFAULT_FOLDER / "unproved.yaml"
 """Why MUST rows of 2025 are without a proof."""
 
-_ID: Final = re.compile(r"[A-Z][A-Z0-9-]*-[0-9]{3}")
 _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/_.-]*")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -116,7 +115,7 @@ def read_proofs(path: Path) -> Proofs:
     found: defaultdict[str, list[Proof]] = defaultdict(list)
     for item in head["proofs"].items(may_be_empty=True):
         parts = item.fields(("breaks", "kind", "id", "case"))
-        breaks = parts["breaks"].text(_ID)
+        breaks = parts["breaks"].text(ID)
         found[breaks].append(
             Proof(
                 breaks,

@@ -23,6 +23,7 @@ from conformance.requirements.documents import Node, RegistryError, read_yaml
 __all__ = [
     "DEFAULT_FOLDER",
     "FEATURES",
+    "ID",
     "LEVELS",
     "NOTICERS",
     "REVISIONS",
@@ -72,7 +73,7 @@ NOTICERS: Final = ("reader", "writer", "audit")
 FEATURES: Final = frozenset({"core", *schemas.features.FEATURES})
 """The table feature a clause belongs to; ``core`` is what every table has."""
 
-_ID: Final = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}")
+ID: Final = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}")
 _DIGEST: Final = re.compile(r"[1-9][0-9]*:[0-9a-f]{16}")
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 _NOT_CHAPTERS: Final = ("chapters", "exceptions", "proved", "unproved")
@@ -286,7 +287,7 @@ def _read_chapter(path: Path) -> tuple[str, list[Requirement]]:
 
 def _read_row(node: Node, chapter: str) -> Requirement:
     row = node.fields(_REQUIRED, _OPTIONAL)
-    identity = row["id"].text(_ID)
+    identity = row["id"].text(ID)
     role = row["role"].choice(ROLES)
     revisions = row["revisions"].choices(REVISIONS)
     if list(revisions) != sorted(revisions, key=REVISIONS.index):
@@ -309,7 +310,7 @@ def _read_row(node: Node, chapter: str) -> Requirement:
         notice=row["notice"].choices(NOTICERS) if "notice" in row else ROLES[role],
         contested=contested,
         ruling=row["ruling"].text() if "ruling" in row else None,
-        superseded_by=row["superseded_by"].text(_ID) if "superseded_by" in row else None,
+        superseded_by=row["superseded_by"].text(ID) if "superseded_by" in row else None,
         superseded_in=(),
         retired=row["retired"].text() if "retired" in row else None,
         place=node.place,

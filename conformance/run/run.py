@@ -336,8 +336,8 @@ def decide_status(
     records: Sequence[Mapping[str, Any]],
     stale_entries: Iterable[str],
     unrecorded: int,
-    shortfalls: Iterable[str] = (),
-    strict: str | None = None,
+    shortfalls: Iterable[str],
+    strict: str | None,
 ) -> Status:
     """Return the status of a run that came to its end.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Final, TypeAlias
+from typing import Final
 
-from generators.damage.byte_damage import BYTE_DAMAGES
+from generators.damage.byte_damage import BYTE_DAMAGES, ByteDamage
 from generators.damage.json_damage import damage_json_lines
 from generators.damage.parquet_damage import damage_parquet
 from generators.materialise.builder import TableBuilder
@@ -16,10 +16,6 @@ from generators.mutations.bases import BASES
 from generators.mutations.mutation import Base
 
 __all__ = ["Damage", "damage_at", "damages", "log_and_vector_files"]
-
-_Technique: TypeAlias = Callable[[bytes, Random], bytes]
-
-_BYTES: Final = "bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ def log_and_vector_files(root: Path) -> list[Path]:
     return [*log, *log, *others]
 
 
-_BY_SUFFIX: Final[Mapping[str, Sequence[tuple[str, _Technique]]]] = {
+_BY_SUFFIX: Final[Mapping[str, Sequence[tuple[str, ByteDamage]]]] = {
     ".json": (("json", damage_json_lines),),
     ".crc": (("json", damage_json_lines),),
     "": (("json", damage_json_lines),),
@@ -79,7 +75,7 @@ _BY_SUFFIX: Final[Mapping[str, Sequence[tuple[str, _Technique]]]] = {
 }
 
 
-def _techniques(path: Path) -> list[tuple[str, _Technique]]:
+def _techniques(path: Path) -> list[tuple[str, ByteDamage]]:
     """Return the techniques for a file, those that know its format as likely as all others."""
     plain = list(BYTE_DAMAGES.items())
     formatted = list(_BY_SUFFIX.get(path.suffix, ()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log import bodies, checkpoints, hints
@@ -26,8 +26,9 @@ from generators.materialise.staging import (
 )
 from generators.oracle.delta_schema import Struct, assign_column_mapping
 from generators.oracle.model import Oracle, Row
+from generators.oracle.operations import CheckpointKind
 
-__all__ = ["START", "STEP", "CheckpointKind", "TableBuilder"]
+__all__ = ["START", "STEP", "TableBuilder"]
 
 START: Final = 1_704_067_200_000
 """2024-01-01T00:00:00Z in milliseconds since the epoch: the time of the first commit."""
@@ -43,8 +44,6 @@ _FOR_GOOD: Final = (
     "delta.inCommitTimestampEnablementTimestamp",
 )
 """Properties that no restore takes back: what they tell of stays true."""
-
-CheckpointKind: TypeAlias = Literal["classic", "multi-part", "v2-json", "v2-parquet", "v2-classic"]
 
 
 class TableBuilder(FileStage):
@@ -207,15 +206,9 @@ class TableBuilder(FileStage):
         adds = self.stage_rows(rows, rows_per_file)
         return self.commit([*first, *actions, *adds], operation="CREATE TABLE")
 
-    def append(
-        self,
-        rows: Iterable[Mapping[str, Any]],
-        *,
-        rows_per_file: int | None = None,
-        actions: Iterable[Action] = (),
-    ) -> int:
+    def append(self, rows: Iterable[Mapping[str, Any]], *, rows_per_file: int | None = None) -> int:
         """Commit new rows; see :meth:`stage_rows`."""
-        return self.commit([*self.stage_rows(rows, rows_per_file), *actions])
+        return self.commit(self.stage_rows(rows, rows_per_file))
 
     def overwrite(
         self, rows: Iterable[Mapping[str, Any]], predicate: Predicate | None = None

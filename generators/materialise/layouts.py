@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from generators.materialise.builder import CheckpointKind, TableBuilder
+from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.histories import write_history
 from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import drop_commits
-from generators.oracle.operations import Checkpoint, Create, History
+from generators.oracle.operations import Checkpoint, CheckpointKind, Create, History
 
 __all__ = ["LAYOUTS", "LaidOut", "Layout", "lay_out"]
 

@@ -111,10 +111,6 @@ class Mutation:
         self.change(root, builder)
         return builder
 
-    def accepts(self, outcome: Outcome) -> bool:
-        """Return whether an outcome is right or left open."""
-        return outcome in (self.expect, *self.tolerated) or self.expect == "contested"
-
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
@@ -137,7 +133,6 @@ class Chapter:
         base: Base,
         kind: Kind = "invalid_table",
         noticed_by: NoticedBy = "both",
-        stage: Stage = "read",
     ) -> Mutation:
         """Return a change after which a reader must refuse the table."""
         return Mutation(
@@ -150,7 +145,6 @@ class Chapter:
             base,
             change,
             kind=kind,
-            stage=stage,
         )
 
     def survived(  # noqa: PLR0913  as above
@@ -188,7 +182,6 @@ class Chapter:
         *,
         base: Base,
         reason: str,
-        noticed_by: NoticedBy = "audit",
         open: bool = False,  # noqa: A002  the word of the corpus
     ) -> Mutation:
         """Return a change after which the text leaves a reader free to refuse or go on.
@@ -200,7 +193,7 @@ class Chapter:
             title,
             self.slug,
             tuple(requirements.split()),
-            noticed_by,
+            "audit",
             "contested",
             base,
             change,

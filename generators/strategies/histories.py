@@ -63,6 +63,9 @@ WIDENINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Wider types of each primitive type, as type widening allows them."""
 
+_WITHOUT_FEATURE: Final = tuple(name for name in PRIMITIVES if name != "timestamp_ntz")
+"""Primitive types that a column of any table may have."""
+
 _Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
@@ -130,7 +133,7 @@ class _Drawing:
 
     def add_column(self) -> Operation:
         data_type = self.draw(
-            data_types(primitives=_kept(PRIMITIVES), max_depth=1, required=self.required_inside)
+            data_types(primitives=_WITHOUT_FEATURE, max_depth=1, required=self.required_inside)
         )
         return self._changed(AddColumn(Field(self._new_name(), data_type)))
 
@@ -174,10 +177,6 @@ class _Drawing:
 
     def checkpoint(self) -> Operation:
         return Checkpoint()
-
-
-def _kept(primitives: Collection[str], *, ntz: bool = False) -> tuple[str, ...]:
-    return tuple(name for name in primitives if ntz or name != "timestamp_ntz")
 
 
 _ALWAYS: Final = (

@@ -14,12 +14,12 @@ _ANY: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function.
+    """A SQL function that expressions may call.
 
     Attributes:
-        name: the one that trees use.
-        least: fewest arguments.
-        most: most arguments.
+        name: its name in expression trees.
+        least: the fewest arguments that it takes.
+        most: the most arguments that it takes.
 
     """
 

@@ -29,11 +29,11 @@ _NUMBER: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What an expression joins to text.
+    """The strings that an expression concatenates.
 
     Attributes:
-        columns: relation, column and fields in it, with how often each is joined.
-        constant: bytes of constant text that are joined.
+        columns: relation, column and fields in it, with how often each is concatenated.
+        constant: bytes of string literals that are concatenated.
 
     """
 
@@ -42,7 +42,7 @@ class Texts:
 
 
 def texts_of(root: Node, find: Find) -> Texts:
-    """Find what an expression joins to text, nested calls included."""
+    """Find the strings that an expression concatenates, nested calls included."""
     columns: Counter[tuple[str, ...]] = Counter()
     constant = 0
     open_ = [(root, False)]

@@ -28,20 +28,20 @@ from reference_impl.types.model import (
     Struct,
 )
 
-__all__ = ["Find", "Place", "Rendered", "quoted", "render"]
+__all__ = ["ColumnReference", "Find", "Rendered", "quoted", "render"]
 
 Family: TypeAlias = Literal["integer", "decimal", "float", "text", "time", "other"]
 """Families of types, as far as they matter to the meaning of a cast."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a name leads.
+class ColumnReference:
+    """The column, or the field in it, that a name stands for.
 
     Attributes:
-        relation: the relation.
-        column: as its schema spells it.
-        fields: names in the column, from the outside to the inside.
+        relation: the relation that has the column.
+        column: its name, as the schema spells it.
+        fields: names of nested fields, from the outermost to the innermost.
         type: of the column.
 
     """
@@ -52,7 +52,7 @@ class Place:
     type: DataType
 
 
-Find: TypeAlias = Callable[[tuple[str, ...]], Place]
+Find: TypeAlias = Callable[[tuple[str, ...]], ColumnReference]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def render(root: Node, text: str, find: Find) -> str:
     return fold(root, make).sql
 
 
-def _column(place: Place) -> Rendered:
+def _column(place: ColumnReference) -> Rendered:
     sql = f"{quoted(place.relation)}.{quoted(place.column)}"
     of: DataType | None = place.type
     for name in place.fields:

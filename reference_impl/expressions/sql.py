@@ -19,7 +19,7 @@ from reference_impl.errors import SchemaMismatch, UnknownColumn
 from reference_impl.expressions.engine import not_evaluated, run
 from reference_impl.expressions.growth import Texts, check_texts, texts_of
 from reference_impl.expressions.parser import parse
-from reference_impl.expressions.render import Find, Place, render
+from reference_impl.expressions.render import ColumnReference, Find, render
 from reference_impl.expressions.tree import walk
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import DataType, Struct
@@ -181,14 +181,14 @@ def parse_expression(text: str, schema: Struct) -> Expression:
     """
     folded = {f.name.lower(): f for f in schema.fields}
 
-    def find(parts: tuple[str, ...]) -> Place:
+    def find(parts: tuple[str, ...]) -> ColumnReference:
         column = folded.get(parts[0].lower())
         if column is None:
             raise UnknownColumn(
                 f"an expression names column {parts[0]!r}, which the table does not have",
                 hint="columns: " + ", ".join(schema.names),
             )
-        return Place(_ROWS, column.name, parts[1:], column.type)
+        return ColumnReference(_ROWS, column.name, parts[1:], column.type)
 
     used, rendered, texts = _parse(text, find)
     return Expression(text, tuple(name for _, name in used), rendered, texts)
@@ -208,7 +208,7 @@ def parse_pair(text: str, relations: Mapping[str, Struct]) -> PairExpression:
     """
     columns = {r: {f.name.lower(): f for f in s.fields} for r, s in relations.items()}
 
-    def find(parts: tuple[str, ...]) -> Place:
+    def find(parts: tuple[str, ...]) -> ColumnReference:
         relation, *rest = parts
         held = columns.get(relation.lower())
         if held is None or not rest:
@@ -223,7 +223,7 @@ def parse_pair(text: str, relations: Mapping[str, Struct]) -> PairExpression:
                 f"an expression names column {rest[0]!r}, which {relation} does not have",
                 hint="columns: " + ", ".join(f.name for f in held.values()),
             )
-        return Place(relation.lower(), column.name, tuple(rest[1:]), column.type)
+        return ColumnReference(relation.lower(), column.name, tuple(rest[1:]), column.type)
 
     used, rendered, texts = _parse(text, find)
     looked = {r: tuple(name for at, name in used if at == r) for r in relations}

@@ -7,6 +7,7 @@ possessive.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -20,7 +21,7 @@ Kind: TypeAlias = Literal["word", "name", "string", "number", "sign", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token.
+    """A token of the text of an expression.
 
     Attributes:
         kind: ``word`` for a keyword or bare identifier, ``name`` for a quoted identifier.
@@ -58,7 +59,6 @@ _ESCAPE: Final = re.compile(
 _ESCAPED: Final = {
     "0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_",
 }  # fmt: skip
-_LAST_CODE_POINT: Final = 0x10FFFF
 
 
 def tokenize(text: str) -> list[Token]:
@@ -118,7 +118,7 @@ def _character(found: re.Match[str]) -> str:
     if other is not None:
         return _ESCAPED.get(other, str(other))
     code = int(octal, 8) if octal else int(short or long, 16)
-    if code > _LAST_CODE_POINT:
+    if code > sys.maxunicode:
         raise InvalidFilter(f"a string escapes code point {code:#x}, which there is not")
     return chr(code)
 

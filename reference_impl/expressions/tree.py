@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of an expression.
+    """A node of an expression tree.
 
     Attributes:
         kind: what it is:
@@ -57,7 +57,7 @@ def node(kind: str, value: Any, args: tuple[Node, ...], start: int, end: int) ->
 
 
 def fold(root: Node, make: Callable[[Node, list[_Result]], _Result]) -> _Result:
-    """Compute something of a tree from the bottom: a node from what its operands gave."""
+    """Compute a value of a tree bottom-up: that of a node from those of its operands."""
     done: list[_Result] = []
     open_: list[tuple[Node, bool]] = [(root, False)]
     while open_:

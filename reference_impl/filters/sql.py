@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from reference_impl.errors import UnsupportedExpression
 from reference_impl.expressions.parser import parse
 from reference_impl.expressions.tree import Node, fold
+from reference_impl.filters.nodes import Operator
 
 __all__ = ["parse_predicate"]
 
-_COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
+_COMPARISONS: Final = frozenset(get_args(Operator))
 _TYPES: Final[Mapping[str, str]] = {
     "BIGINT": "long",
     "BINARY": "binary",

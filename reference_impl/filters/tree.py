@@ -32,14 +32,12 @@ from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import (
     BINARY,
     BOOLEAN,
-    BYTE,
     DATE,
     DOUBLE,
     FLOAT,
-    INTEGER,
+    INTEGERS,
     LONG,
     PRIMITIVES,
-    SHORT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -59,7 +57,6 @@ MAX_DEPTH = 200
 
 _OPERATORS = frozenset(get_args(Operator))
 _FLIPPED: Mapping[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_INTEGERS = (BYTE, SHORT, INTEGER, LONG)
 _FRACTIONS = (FLOAT, DOUBLE)
 _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 
@@ -223,7 +220,7 @@ def _retyped(constant: Constant, of: DataType) -> Constant:
     if constant.type == STRING and of != STRING:
         text = constant.value.as_py()
         return Constant(_scalar(text.encode() if of == BINARY else text, of), of)
-    if constant.type in _INTEGERS and of in _INTEGERS:
+    if constant.type in INTEGERS and of in INTEGERS:
         try:
             return Constant(constant.value.cast(arrow_type(of)), of)
         except pa.ArrowInvalid:
@@ -238,7 +235,7 @@ def _comparable(left: DataType, right: DataType) -> bool:
 
 
 def _is_number(of: DataType) -> bool:
-    return of in _INTEGERS or of in _FRACTIONS or isinstance(of, Decimal)
+    return of in INTEGERS or of in _FRACTIONS or isinstance(of, Decimal)
 
 
 def _membership(value: Operand, choices: Sequence[Node]) -> In:

@@ -64,7 +64,7 @@ class Lines:
 
     @classmethod
     def of(cls, lines: Iterable[bytes]) -> Lines:
-        """Put lines together."""
+        """Join lines into one text."""
         given = list(lines)
         return cls(b"\n".join(given), len(given), max(map(len, given), default=0))
 

@@ -6,7 +6,7 @@ Columns keep their wire names, because they are wire columns. An absent field is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ __all__ = [
     "STRING_MAP",
     "FileActions",
     "from_objects",
+    "to_objects",
 ]
 
 STRING_MAP: Final = pa.map_(pa.string(), pa.string())
@@ -170,6 +171,16 @@ def from_objects(
             requirement=requirement,
         ) from None
     return pa.Table.from_arrays(columns, schema=kind.schema)
+
+
+def to_objects(files: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object of each file action of a table; what is null is left out of it."""
+    for row in files.to_pylist(maps_as_pydicts="strict"):
+        body = {name: value for name, value in row.items() if value is not None}
+        vector = body.get("deletionVector")
+        if vector is not None:
+            body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
+        yield body
 
 
 def _refuse_non_objects(objects: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ the protocol appears once, next to the Python name. Unknown fields are ignored; 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ __all__ = [
     "decode",
     "encode",
     "int64",
+    "json_text",
     "string",
     "string_list",
     "string_map",
@@ -43,6 +45,11 @@ class Place:
 
     path: str
     version: int
+
+
+def json_text(document: Any) -> str:
+    """Return a document as JSON without white space, its strings not escaped beyond need."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def wire(name: str, decoder: Decoder, requirement: str = "") -> Any:

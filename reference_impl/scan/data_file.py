@@ -165,7 +165,7 @@ class _Columns:
     """
 
     def __init__(self, file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]]) -> None:
-        """Find them; raises :class:`InvalidDataFile` for types that cannot be theirs."""
+        """Find the columns; raises :class:`InvalidDataFile` for a type that does not convert."""
         self._held = list(file.schema_arrow)
         if any(mode == "id" for _, mode in wanted):
             _refuse_lost_ids(self._held)
@@ -184,7 +184,7 @@ class _Columns:
         self.nulls = _NULL * sum(1 for at, column in pairs if at is None for _ in walk(column.type))
 
     def take(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        """Take them out of a batch; raises :class:`InvalidDataFile` for what they cannot hold."""
+        """Read the columns of a batch; raises :class:`InvalidDataFile` for what does not fit."""
         arrays = []
         for at, change, column, text in zip(
             self._sources, self._converters, self._columns, self._textual, strict=True

@@ -22,11 +22,14 @@ from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read
 from reference_impl.storage import Storage
 from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
-__all__ = ["CommitRecord", "History", "to_millis"]
+__all__ = ["ICT_PROVENANCE", "CommitRecord", "History", "to_millis"]
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_ENABLING_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
-_ENABLING_TIME: Final = "delta.inCommitTimestampEnablementTimestamp"
+ICT_PROVENANCE: Final = (
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.inCommitTimestampEnablementTimestamp",
+)
+"""Properties for the version and the time at which in-commit timestamps were enabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,8 @@ class History:
         self._enabled_at: int | None = None
         self._enabled_when: int | None = None
         if active(latest.protocol, latest.metadata, "inCommitTimestamp"):
-            self._enabled_at = _integer(latest, _ENABLING_VERSION) or 0
-            self._enabled_when = _integer(latest, _ENABLING_TIME)
+            version, time = (_integer(latest, name) for name in ICT_PROVENANCE)
+            self._enabled_at, self._enabled_when = version or 0, time
 
     def commits(self, limit: int | None = None) -> list[CommitRecord]:
         """Return the commits, newest first; at most ``limit`` of them."""

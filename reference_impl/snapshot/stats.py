@@ -26,13 +26,10 @@ from reference_impl.storage.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import (
     BOOLEAN,
-    BYTE,
     DATE,
     DOUBLE,
     FLOAT,
-    INTEGER,
-    LONG,
-    SHORT,
+    INTEGERS,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -57,9 +54,8 @@ __all__ = [
 _BATCH = 1 << 16
 """Texts that are parsed at a time."""
 
-_INTEGERS = (BYTE, SHORT, INTEGER, LONG)
 _JSON_TYPES: Mapping[DataType, pa.DataType] = {
-    **dict.fromkeys(_INTEGERS, pa.int64()),
+    **dict.fromkeys(INTEGERS, pa.int64()),
     **dict.fromkeys((FLOAT, DOUBLE), pa.float64()),
     **dict.fromkeys((STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ), pa.string()),
     BOOLEAN: pa.bool_(),

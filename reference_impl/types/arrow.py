@@ -80,7 +80,7 @@ _MAX_DIGITS = 38
 
 
 def arrow_type(of: DataType) -> pa.DataType:
-    """Return the Arrow type in which values of a Delta type travel.
+    """Return the Arrow type that holds values of a Delta type.
 
     Raises:
         UnsupportedType: a map has keys of type void, which are null, as no key may be.

@@ -14,6 +14,7 @@ __all__ = [
     "DOUBLE",
     "FLOAT",
     "INTEGER",
+    "INTEGERS",
     "LONG",
     "PRIMITIVES",
     "SHORT",
@@ -130,6 +131,9 @@ TIMESTAMP = Primitive("timestamp")
 TIMESTAMP_NTZ = Primitive("timestamp_ntz")
 VARIANT = Primitive("variant")
 VOID = Primitive("void")
+
+INTEGERS = (BYTE, SHORT, INTEGER, LONG)
+"""Whole numbers, from the narrowest type to the widest."""
 
 PRIMITIVES: Mapping[str, Primitive] = {
     t.name: t

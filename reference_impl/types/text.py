@@ -14,7 +14,7 @@ __all__ = ["bounds", "characters", "refuse_bad_text"]
 
 
 def refuse_bad_text(values: pa.Array) -> None:
-    """Check an array and its children as they came from a reader.
+    """Refuse strings that are not UTF-8, in an array or its children.
 
     Raises:
         pyarrow.ArrowInvalid: a string is not UTF-8, or the array is inconsistent.

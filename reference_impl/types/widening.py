@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reference_impl.errors import InvalidSchema
+from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import (
     BYTE,
     DATE,
@@ -30,7 +31,6 @@ from reference_impl.types.schema import parse_type
 
 __all__ = ["check_type_changes", "is_widening"]
 
-_RECORDS = "delta.typeChanges"
 _WIDER: Mapping[Primitive, frozenset[Primitive]] = {
     BYTE: frozenset({SHORT, INTEGER, LONG, DOUBLE}),
     SHORT: frozenset({INTEGER, LONG, DOUBLE}),
@@ -63,7 +63,7 @@ def check_type_changes(schema: Struct) -> None:
 
     """
     for label, column in every_field(schema):
-        records = column.metadata.get(_RECORDS, [])
+        records = column.metadata.get(TYPE_CHANGES_KEY, [])
         for record in records if isinstance(records, list) else [records]:
             stored, current = _change(record, label)
             if stored != current and not is_widening(stored, current):
@@ -76,5 +76,7 @@ def check_type_changes(schema: Struct) -> None:
 
 def _change(record: Any, label: str) -> tuple[DataType, DataType]:
     if not isinstance(record, Mapping):
-        raise InvalidSchema(f"column {label}: {_RECORDS} holds {record!r:.80}", action="metaData")
+        raise InvalidSchema(
+            f"column {label}: {TYPE_CHANGES_KEY} holds {record!r:.80}", action="metaData"
+        )
     return parse_type(record.get("fromType"), (label,)), parse_type(record.get("toType"), (label,))

@@ -9,16 +9,18 @@ from typing import Final
 from reference_impl.errors import InvalidMetadata
 from reference_impl.model.ranges import INT64
 
-__all__ = ["DELETED_FILE_RETENTION", "LOG_RETENTION", "duration"]
+__all__ = ["DAY", "DELETED_FILE_RETENTION", "LOG_RETENTION", "duration"]
 
 DELETED_FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
 LOG_RETENTION: Final = "delta.logRetentionDuration"
 
-_DAY: Final = 86_400_000
-_DEFAULTS: Final[Mapping[str, int]] = {DELETED_FILE_RETENTION: 7 * _DAY, LOG_RETENTION: 30 * _DAY}
+DAY: Final = 86_400_000
+"""Milliseconds of a day."""
+
+_DEFAULTS: Final[Mapping[str, int]] = {DELETED_FILE_RETENTION: 7 * DAY, LOG_RETENTION: 30 * DAY}
 _UNITS: Final[Mapping[str, int]] = {
-    "week": 7 * _DAY,
-    "day": _DAY,
+    "week": 7 * DAY,
+    "day": DAY,
     "hour": 3_600_000,
     "minute": 60_000,
     "second": 1000,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number
@@ -54,7 +55,6 @@ PREFIX: Final = 32
 
 _NAMES_PROPERTY: Final = "delta.dataSkippingStatsColumns"
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_LAST_CODE_POINT: Final = 0x10FFFF
 _BEFORE_SURROGATES: Final = 0xD7FF
 _AFTER_SURROGATES: Final = 0xE000
 BOUNDED: Final = frozenset(
@@ -149,7 +149,7 @@ def upper_prefix(text: str) -> str | None:
     """
     if len(text) <= PREFIX:
         return text
-    prefix = text[:PREFIX].rstrip(chr(_LAST_CODE_POINT))
+    prefix = text[:PREFIX].rstrip(chr(sys.maxunicode))
     if not prefix:
         return None
     code = ord(prefix[-1])

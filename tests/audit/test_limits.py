@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,7 @@ from conformance.audit import audit, run_audit_cli
 from conformance.audit.cli import BROKEN, LIMITED, NONCONFORMING
 from reference_impl import LimitExceeded, Limits
 
-_HANG = 240
-"""Seconds after which a test counts as hanging, and ends the process."""
-
-
-@pytest.fixture(autouse=True)
-def _guard() -> Iterator[None]:
-    previous = signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_HANG)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, previous)
+pytestmark = pytest.mark.usefixtures("ends_where_it_hangs")
 
 
 def _commit(lake: Any, text: str) -> None:
@@ -258,7 +247,7 @@ def test_a_root_with_any_name_is_printed(tmp_path: Path, lake: Any) -> None:
         [sys.executable, "-m", "conformance.audit", "--no-data", os.fsencode(odd)],
         check=False,
         capture_output=True,
-        timeout=_HANG,
+        timeout=240,
         env=os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
     )
     assert (ran.returncode, b"\x1b" in ran.stdout) == (0, False)

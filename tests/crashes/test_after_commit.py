@@ -33,12 +33,6 @@ EVERY_STEP = "append"
 """Tried at every step, and with every error where it writes; others with one where they write."""
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def prepared(root: Path, name: str) -> None:
     """Build a table whose every commit is followed by a checkpoint."""
     base = ALL[name].bases[-1]

@@ -22,12 +22,6 @@ from reference_impl.write.alter import dropping
 READS = {"changes", "history", "latest_version", "snapshot"}
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def writes(steps: list[tuple[str, str]]) -> list[int]:
     return [number for number, (step, _) in enumerate(steps, 1) if step in WRITES]
 

@@ -33,12 +33,6 @@ Note = Callable[[str, object], None]
 pytestmark = pytest.mark.crashes
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 @pytest.mark.parametrize(("name", "base"), PAIRS)
 def test_a_storage_that_goes_wrong_leaves_before_or_after(
     tmp_path: Path, name: str, base: str, record_property: Note

@@ -25,12 +25,6 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def files(root: Path) -> dict[str, bytes]:
     """Return every file; a checkpoint of what is there is no leftover, whoever wrote it."""
     return {

@@ -129,7 +129,6 @@ class SideBySide(RuleBasedStateMachine):
         objection: str | None = None,
         free: bool = False,
         new_rules: Iterable[str] = (),
-        start: Oracle | None = None,
         clustered: tuple[tuple[str, ...], ...] | None = None,
         feed: bool = True,
     ) -> bool:
@@ -141,12 +140,11 @@ class SideBySide(RuleBasedStateMachine):
             objection: why it has to be refused, where that is known ahead.
             free: whether it may be refused all the same.
             new_rules: rules that rows that are there have to obey from now on.
-            start: the oracle to begin with; a fork of the one in force by default.
             clustered: the clustering columns afterwards, if they change.
             feed: whether the changes are those of single rows.
 
         """
-        trial = self.oracle.fork() if start is None else start
+        trial = self.oracle.fork()
         grows = self.oracle.properties.get(_GROWING) == "true"
         if objection is None:
             try:

@@ -77,12 +77,6 @@ def explored(machine: type[WriterMachine], count: int) -> None:
     )
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 @pytest.mark.explore
 def test_the_writer_does_what_the_oracle_does(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

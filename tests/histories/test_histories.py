@@ -19,12 +19,6 @@ from tally import Tally, missed, report
 SEEDS, COUNT, STEPS = (17, 18, 19, 20), 15, 25
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 @pytest.fixture
 def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder that all test processes of a run see."""

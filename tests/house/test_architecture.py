@@ -62,15 +62,15 @@ def _names_of(module: str) -> set[str]:
     return _defined(ast.parse((ROOT / module).read_text()).body)
 
 
-def _missing(guide: str, text: str, root: Path = ROOT) -> list[str]:
+def _missing(guide: str, text: str) -> list[str]:
     """Name what a text says is in the tree and is not: files, and names in the module before."""
-    folder = (root / guide).parent
+    folder = (ROOT / guide).parent
     return [
         name
         for name in _code(text)
         if _PATH.fullmatch(name)
         and name not in FOREIGN.get(guide, ())
-        and not any(_is_there(at, name) for at in (folder, root))
+        and not any(_is_there(at, name) for at in (folder, ROOT))
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from liars import LIES, liar
 
@@ -30,13 +28,6 @@ CAUGHT_BY = {
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     return load_corpus(validate=False)
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    store = TableStore()
-    yield store
-    store.close()
 
 
 def outcomes(adapter: object, corpus: Corpus, name: str, store: TableStore) -> list[Outcome]:

@@ -265,11 +265,6 @@ MISTAKES: dict[str, Mistake] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def noticed(name: str, mistake: Mistake | None) -> set[str]:
     """Judge a spec while the mistake is in force; give the requirements that are named."""
     case, spec = recipe(name)

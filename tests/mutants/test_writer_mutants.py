@@ -8,7 +8,7 @@ a fault passes them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -160,16 +160,7 @@ KILLED_BY = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    store = TableStore()
-    yield store
-    store.close()
 
 
 @cache

@@ -163,9 +163,7 @@ PAST_THE_CATALOG = (
 
 
 def _one_by_one(right: Any) -> Any:
-    return lambda self, files, **named: [
-        add for file in files for add in right(self, [file], **named)
-    ]
+    return lambda self, files: [add for file in files for add in right(self, [file])]
 
 
 def _native(rows: Any) -> bytes:

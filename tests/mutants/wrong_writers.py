@@ -247,8 +247,8 @@ def _tight(right: Any) -> Any:
 
 
 def _no_statistics(right: Any) -> Any:
-    def add(file: Any, vector: Any, *, data_change: bool) -> Any:
-        body = right(file, vector, data_change=data_change)
+    def add(file: Any, vector: Any) -> Any:
+        body = right(file, vector)
         return {name: value for name, value in body.items() if name != "stats"}
 
     return add

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.adapter import Adapter, Answer, Description, Ok, Request, Scan
-from conformance.audit import Finding
+from conformance.audit import AuditError, Finding
 from conformance.workers.resolve import load_factory
 
 
@@ -30,6 +30,14 @@ def compared(findings: Iterable[Finding]) -> list[Any]:
         )
         for x in findings
     )
+
+
+def either(work: Callable[[], list[Finding]]) -> list[Any] | str:
+    """Return the findings of an audit to compare, or why there is none."""
+    try:
+        return compared(work())
+    except AuditError as error:
+        return str(error)
 
 
 def twice(unit: dict[str, Any]) -> dict[str, Any]:

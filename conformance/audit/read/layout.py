@@ -144,13 +144,6 @@ class Layout:
             found[column.physical[-1] if column else name] = column
         return found
 
-    @property
-    def data_columns(self) -> tuple[Column, ...]:
-        """The top-level columns that are in data files."""
-        return tuple(
-            c for c in self.columns if len(c.path) == 1 and c.path[0] not in self.partitions
-        )
-
 
 def supported_features(protocol: Body | None) -> frozenset[str]:
     """Return the features that a protocol supports; unknown names as they stand."""

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
@@ -24,6 +24,8 @@ from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
 
 __all__ = ["run_track_job"]
+
+_Answering: TypeAlias = Callable[[Ask, argparse.Namespace], tuple[Answer, int]]
 
 
 def run_track_job(arguments: Sequence[str]) -> int:
@@ -43,7 +45,7 @@ def run_track_job(arguments: Sequence[str]) -> int:
     far = options.master is not None or is_submitted()
     asking = on_spark(store, spark_options(options)) if far else here(store)
     with asking as ask:
-        answer, status = _ANSWERS[options.command](ask, options)
+        answer, status = _ANSWERS[options.command][1](ask, options)
     lines = FORMS[options.format](answer)
     if options.output is None:
         for line in lines:
@@ -67,14 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     ingest.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
     ingest.add_argument("--label", help="distinguishes runs that are otherwise the same, as builds")
     ingest.add_argument("--dry-run", action="store_true", help="say what is new, and write nothing")
-    asked = {
-        "runs": "list the runs",
-        "regressions": "what is worse in one run, release or revision than in another",
-        "releases": "last good and first bad release of each case that was ever bad",
-        "flaky": "cases that runs of one release judge differently",
-        "touched": "cases that a new text of the protocol touches, and how releases do at them",
-    }
-    for name, words in asked.items():
+    for name, (words, _) in _ANSWERS.items():
         command = commands.add_parser(name, help=words, description=words)
         command.add_argument("--format", choices=FORMS, default="text", help="(default: text)")
         command.add_argument("--output", type=Path, metavar="FILE", help="in place of the terminal")
@@ -144,10 +139,17 @@ def _touched(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
     return {"Requirements whose sentence is gone": rows, "Their cases": cases}, Status.OK
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Ask, argparse.Namespace], tuple[Answer, int]]]] = {
-    "runs": _runs,
-    "regressions": _regressions,
-    "releases": _releases,
-    "flaky": _flaky,
-    "touched": _touched,
+_ANSWERS: Final[Mapping[str, tuple[str, _Answering]]] = {
+    "runs": ("list the runs", _runs),
+    "regressions": (
+        "what is worse in one run, release or revision than in another",
+        _regressions,
+    ),
+    "releases": ("last good and first bad release of each case that was ever bad", _releases),
+    "flaky": ("cases that runs of one release judge differently", _flaky),
+    "touched": (
+        "cases that a new text of the protocol touches, and how releases do at them",
+        _touched,
+    ),
 }
+"""What the store can be asked: its help, and what answers it."""

@@ -33,14 +33,12 @@ __all__ = [
 ]
 
 
-def publish(  # noqa: PLR0913  the standing questions, each of which may be left out
+def publish(
     case: CaseWriter,
     table: GoldenTable,
     *,
     versions: Sequence[int] | None = None,
-    latest: bool = True,
     files: bool = True,
-    snapshots: bool = True,
     log_info: Mapping[str, int] | None = None,
 ) -> None:
     """Describe the table and write its standing specs.
@@ -50,23 +48,15 @@ def publish(  # noqa: PLR0913  the standing questions, each of which may be left
         table: the table, complete.
         versions: versions to ask for by number; all that were committed by default. A table of
             one version is only asked for its latest one.
-        latest: also ask without a version.
         files: write the ``files`` spec of the newest version.
-        snapshots: write ``snapshot`` specs.
         log_info: more counts for ``table_info.json``, as ``lastCheckpointVersion``.
 
     """
     describe(case, table, log_info=log_info)
-    asked = table.versions if versions is None else list(versions)
-    if latest:
-        read_spec(case, table, None)
-        if snapshots:
-            snapshot_spec(case, table, None)
-    if not latest or len(table.versions) > 1:
-        for version in asked:
-            read_spec(case, table, version)
-            if snapshots:
-                snapshot_spec(case, table, version)
+    asked = table.versions if versions is None else versions
+    for version in (None, *(asked if len(table.versions) > 1 else ())):
+        read_spec(case, table, version)
+        snapshot_spec(case, table, version)
     if files:
         files_spec(case, table)
 

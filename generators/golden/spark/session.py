@@ -106,7 +106,7 @@ def with_delta(builder: Any) -> Any:
 
 
 @contextmanager
-def spark_session(warehouse: Path, master: str | None = None) -> Iterator[SparkSession]:
+def spark_session(warehouse: Path, master: str | None) -> Iterator[SparkSession]:
     """Hold a session of :func:`open_session` for the length of a ``with`` block."""
     session = open_session(warehouse, master)
     try:

@@ -111,15 +111,12 @@ def _column_of(column: Field, parents: Iterable[Any]) -> tuple[Any, Any, Any]:
     )
 
 
-def file_statistics(
-    columns: Sequence[Field], rows: Sequence[Row], *, tight_bounds: bool | None = None
-) -> dict[str, Any]:
+def file_statistics(columns: Sequence[Field], rows: Sequence[Row]) -> dict[str, Any]:
     """Return the statistics of one data file, keyed by physical names.
 
     Args:
         columns: the columns that the file holds.
         rows: all physical rows of the file.
-        tight_bounds: the flag, left out when ``None`` (which means true).
 
     """
     lows: dict[str, Any] = {}
@@ -132,10 +129,7 @@ def file_statistics(
         for target, value in ((lows, low), (highs, high), (nulls, null)):
             if value is not None:
                 target[column.physical_name] = value
-    statistics: dict[str, Any] = {"numRecords": len(rows)}
-    if tight_bounds is not None:
-        statistics["tightBounds"] = tight_bounds
-    return {**statistics, "minValues": lows, "maxValues": highs, "nullCount": nulls}
+    return {"numRecords": len(rows), "minValues": lows, "maxValues": highs, "nullCount": nulls}
 
 
 def dump_statistics(statistics: Any) -> str:

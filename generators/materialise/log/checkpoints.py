@@ -162,7 +162,6 @@ class Written:
         adds: how many of them are ``add``.
         bytes: the size of all files.
         parts: the number of parts of a multi-part checkpoint.
-        top_level: for V2, the actions of the top-level file.
 
     """
 
@@ -172,7 +171,6 @@ class Written:
     adds: int
     bytes: int
     parts: int | None = None
-    top_level: tuple[Mapping[str, Any], ...] = ()
 
 
 _Rows: TypeAlias = Sequence[Mapping[str, Any]]
@@ -448,7 +446,7 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
     else:
         size += _write(path, top, checkpoint_schema(schema, partitions, style, _V2_COLUMNS), style)
     count = len(top) + (len(files) if sidecars else 0)
-    return Written(version, (path, *paths), count, len(state.adds), size, top_level=tuple(top))
+    return Written(version, (path, *paths), count, len(state.adds), size)
 
 
 def _checkpointed(wrapped: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,12 +20,20 @@ from reference_impl.errors import (
 )
 from reference_impl.expressions.sql import parse_expression
 from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.keys import (
+    DEFAULT_KEY,
+    GENERATION_KEY,
+    INVARIANT_KEY,
+    START_KEY,
+    TYPE_CHANGES_KEY,
+)
 from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
 from reference_impl.types.schema import format_schema, parse_schema, parse_type, to_json
 from reference_impl.types.widening import is_widening
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
+from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
 from reference_impl.write.files.clustering import (
     CLUSTERING_DOMAIN,
     clustering_domain,
@@ -34,13 +42,7 @@ from reference_impl.write.files.clustering import (
     with_statistics,
 )
 from reference_impl.write.files.live_files import LiveFiles
-from reference_impl.write.rows.rules import (
-    CONSTRAINT_PREFIX,
-    DEFAULT_KEY,
-    GENERATION_KEY,
-    INVARIANT_KEY,
-    invariant_of,
-)
+from reference_impl.write.rows.rules import invariant_of
 
 __all__ = [
     "Path",
@@ -58,8 +60,7 @@ __all__ = [
 Path: TypeAlias = str | Sequence[str]
 """A column by name, or a field in it by the names that lead to it."""
 
-_CHANGES_KEY: Final = "delta.typeChanges"
-_GUARDED: Final = (DEFAULT_KEY, "delta.identity.start", GENERATION_KEY)
+_GUARDED: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
 
 
 def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ()) -> int:
@@ -95,10 +96,10 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
 
 
 def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
-    """Rename a column or a field; the table must be mapped.
+    """Rename a column or a nested field; column mapping must be on.
 
     Raises:
-        InvalidColumnMapping: the table is not mapped, so that its files know the name.
+        InvalidColumnMapping: column mapping is off, so that data files have the name.
         ConstraintViolation: a rule of the table names the column.
 
     """
@@ -112,10 +113,10 @@ def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
 
 
 def drop_column(snapshot: Snapshot, path: Path) -> int:
-    """Drop a column or a field; the table must be mapped.
+    """Drop a column or a nested field; column mapping must be on.
 
     Raises:
-        InvalidColumnMapping: the table is not mapped.
+        InvalidColumnMapping: column mapping is off.
         ConstraintViolation: it is a partition column, the only one, or a rule names it.
 
     """
@@ -182,8 +183,8 @@ def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
                 requirement="TW-012",
             )
         change = {"fromType": to_json(column.type), "toType": to_json(of)}
-        changes = [*column.metadata.get(_CHANGES_KEY, ()), change]
-        return replace(column, type=of, metadata={**column.metadata, _CHANGES_KEY: changes})
+        changes = [*column.metadata.get(TYPE_CHANGES_KEY, ()), change]
+        return replace(column, type=of, metadata={**column.metadata, TYPE_CHANGES_KEY: changes})
 
     _refuse_named(transaction, parts, "widened")
     return _commit(transaction, _changed(snapshot.schema, parts, widen))

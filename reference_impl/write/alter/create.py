@@ -25,7 +25,7 @@ from reference_impl.write.files.data_files import now
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 
-__all__ = ["Definition", "check_definition", "create_table", "read_schema"]
+__all__ = ["Definition", "check_definition", "create_table", "read_schema", "refuse_existing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,7 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
         DeltaError: another subclass that says what is wrong with the definition or the rows.
 
     """
-    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
-        raise CommitConflict("there is a table at this place already", version=0)
+    refuse_existing(storage)
     check_definition(wanted)
     transaction = Transaction(
         storage,
@@ -114,6 +113,17 @@ def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = N
         changes.insert(prepare(transaction, rows))
         changes.finish()
     return transaction.commit()
+
+
+def refuse_existing(storage: Storage) -> None:
+    """Refuse a storage whose log has a file.
+
+    Raises:
+        CommitConflict: there is a table already.
+
+    """
+    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
+        raise CommitConflict("there is a table at this place already", version=0)
 
 
 def check_definition(wanted: Definition) -> None:

@@ -17,12 +17,13 @@ from reference_impl.model.column_mapping import MODE_PROPERTY
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.schema import format_schema, parse_schema
-from reference_impl.write.alter.tracking import backfill, name_columns
+from reference_impl.write.alter.tracking import backfill, name_materialised_columns
 from reference_impl.write.commit.commit_file import require_text
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import VERSIONS, files_to_rewrite, number_nested
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, mode_of
 from reference_impl.write.features.protocols import (
+    CONSTRAINT_PREFIX,
     FEATURE_PREFIX,
     READER_VERSION_KEY,
     WRITER_VERSION_KEY,
@@ -40,7 +41,7 @@ from reference_impl.write.intervals import DELETED_FILE_RETENTION, LOG_RETENTION
 from reference_impl.write.properties import validate_number
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import check_rules
-from reference_impl.write.rows.rules import CONSTRAINT_PREFIX, rules_of
+from reference_impl.write.rows.rules import rules_of
 from schemas.features import FEATURES
 
 __all__ = ["define", "undefine"]
@@ -86,7 +87,10 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     base = transaction.base
     before = {} if base is None else base.metadata.configuration
     schema, kept = map_columns(
-        parse_schema(metadata.schema_string), before, name_columns(kept), new=base is None
+        parse_schema(metadata.schema_string),
+        before,
+        name_materialised_columns(kept),
+        new=base is None,
     )
     if kept.get(_NESTED_IDS, "").lower() == "true" and mode_of(kept) != "none":
         schema, kept = number_nested(schema, kept)

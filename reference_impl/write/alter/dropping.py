@@ -24,13 +24,15 @@ from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.model.features import WRITTEN, supported
+from reference_impl.model.file_actions import to_objects
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
+from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import Field, every_field, map_fields
 from reference_impl.types.schema import format_schema, parse_schema
-from reference_impl.write.alter.tracking import SUSPENDED
 from reference_impl.write.checkpoints.write import (
     Style,
     live_tombstones,
@@ -38,8 +40,11 @@ from reference_impl.write.checkpoints.write import (
     write_checkpoint,
 )
 from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.iceberg import NESTED_IDS_KEY
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.protocols import features_needed
+from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN, ROW_TRACKING_SUSPENDED
+from reference_impl.write.files.clustering import CLUSTERING_DOMAIN
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
@@ -47,8 +52,7 @@ from schemas.features import FEATURES, find
 
 __all__ = ["drop_feature"]
 
-_TYPE_CHANGES: Final = "delta.typeChanges"
-_NESTED_IDS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
+_NESTED_IDS: Final = (NESTED_IDS_KEY, "parquet.field.nested.ids")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +137,14 @@ _TRACES: Final[Mapping[str, _Traces]] = {
     "v2Checkpoint": _Traces(("delta.checkpointPolicy",), in_log=True, refuse=_refuse_policy),
     "domainMetadata": _Traces(refuse=_refuse_domains),
     "rowTracking": _Traces(
-        (SUSPENDED, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY),
-        domain="delta.rowTracking",
+        (ROW_TRACKING_SUSPENDED, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY),
+        domain=ROW_TRACKING_DOMAIN,
         file_fields=("baseRowId", "defaultRowCommitVersion"),
         stored=(ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY),
     ),
-    "clustering": _Traces(domain="delta.clustering", file_fields=("clusteringProvider",)),
-    "inCommitTimestamp": _Traces(
-        (
-            "delta.inCommitTimestampEnablementVersion",
-            "delta.inCommitTimestampEnablementTimestamp",
-        )
-    ),
-    "typeWidening": _Traces(column_keys=(_TYPE_CHANGES,), rewritten=True),
+    "clustering": _Traces(domain=CLUSTERING_DOMAIN, file_fields=("clusteringProvider",)),
+    "inCommitTimestamp": _Traces(ICT_PROVENANCE),
+    "typeWidening": _Traces(column_keys=(TYPE_CHANGES_KEY,), rewritten=True),
     "icebergCompatV2": _Traces(column_keys=_NESTED_IDS),
 }
 """Features that leave more than the property that activates them."""
@@ -257,16 +256,12 @@ def _spellings(name: str) -> set[str]:
 
 
 def _stripped(files: pa.Table, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    bodies = []
-    for row in files.to_pylist(maps_as_pydicts="strict"):
-        if all(row.get(name) is None for name in names):
-            continue
-        body = {k: v for k, v in row.items() if v is not None and k not in names}
-        vector = body.get("deletionVector")
-        if vector is not None:
-            body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
-        bodies.append({**body, "dataChange": False})
-    return bodies
+    """Return adds, without some fields, of the files that have one of them."""
+    return [
+        {**{k: v for k, v in body.items() if k not in names}, "dataChange": False}
+        for body in to_objects(files)
+        if not body.keys().isdisjoint(names)
+    ]
 
 
 def _blocked(name: str, what: str, hint: str) -> ConstraintViolation:

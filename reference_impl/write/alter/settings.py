@@ -14,7 +14,7 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.alter.definition import define, undefine
 from reference_impl.write.commit.commit_file import require_text
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.rows.rules import CONSTRAINT_PREFIX
+from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
 
 __all__ = [
     "add_constraint",

@@ -12,15 +12,15 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction, add_of
+from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED
 
-__all__ = ["ENABLED", "SUSPENDED", "backfill", "name_columns"]
+__all__ = ["ENABLED", "backfill", "name_materialised_columns"]
 
 ENABLED: Final = "delta.enableRowTracking"
-SUSPENDED: Final = "delta.rowTrackingSuspended"
 
 
-def name_columns(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with the names of materialised columns, where row tracking needs them.
+def name_materialised_columns(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with names for the materialised columns, where row tracking is enabled.
 
     Raises:
         InvalidMetadata: row tracking is enabled and suspended at once.
@@ -29,9 +29,9 @@ def name_columns(configuration: Mapping[str, str]) -> dict[str, str]:
     named = dict(configuration)
     if named.get(ENABLED, "").lower() != "true":
         return named
-    if named.get(SUSPENDED, "").lower() == "true":
+    if named.get(ROW_TRACKING_SUSPENDED, "").lower() == "true":
         raise InvalidMetadata(
-            f"{ENABLED} and {SUSPENDED} are both true",
+            f"{ENABLED} and {ROW_TRACKING_SUSPENDED} are both true",
             action="metaData",
             stage="commit",
             requirement="RT-009",

@@ -6,7 +6,6 @@ File actions stay in Arrow columns from the snapshot to the Parquet file.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -19,7 +18,8 @@ from reference_impl.errors import UnsupportedFeatures
 from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, uuid_checkpoint_name
 from reference_impl.model.column_mapping import physical_name
 from reference_impl.model.features import supported
-from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP
+from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP, to_objects
+from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import nested_struct, parse_statistics, place_value
 from reference_impl.snapshot.table_schema import partition_column, table_schema
@@ -201,13 +201,12 @@ def _write_sidecars(
 def _lines(small: Small, files: Files) -> Iterator[str]:
     for name, bodies in small.items():
         for body in bodies:
-            yield json.dumps({name: body}, ensure_ascii=False, separators=(",", ":")) + "\n"
+            yield json_text({name: body}) + "\n"
     for name, table in files.items():
-        for row in table.to_pylist(maps_as_pydicts="strict"):
-            body = {key: value for key, value in row.items() if value is not None}
+        for body in to_objects(table):
             if "deletionVector" in body:
                 body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
-            yield json.dumps({name: body}, ensure_ascii=False, separators=(",", ":")) + "\n"
+            yield json_text({name: body}) + "\n"
 
 
 def part_keys(actions: pa.Table) -> list[int]:

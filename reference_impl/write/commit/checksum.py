@@ -7,7 +7,6 @@ counted.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from reference_impl.errors import InvalidAction
 from reference_impl.log.names import LOG_DIR, checksum_name
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.ranges import INT64
+from reference_impl.model.wire import json_text
 from reference_impl.storage import Storage
 
 __all__ = ["State", "Totals", "read_totals", "write_checksum"]
@@ -129,8 +129,7 @@ def write_checksum(storage: Storage, version: int, state: State, totals: Totals)
     }
     if state.in_commit_timestamp is not None:
         document["inCommitTimestampOpt"] = state.in_commit_timestamp
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", text.encode())
+    storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", json_text(document).encode())
 
 
 def read_totals(storage: Storage, version: int, transaction: str) -> Totals | None:

@@ -6,7 +6,6 @@ that what callers pass (names, properties, numbers) is checked here for all oper
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from reference_impl.errors import FileTooLarge, InvalidAction, InvalidTableError
 from reference_impl.limits import budget, exceeded
 from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import Place, json_text
 
 __all__ = ["encode_commit", "encode_text", "require_text"]
 
@@ -27,7 +26,7 @@ def encode_text(value: Any, action: str) -> str:
 
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = json_text(value)
         text.encode()
     except UnicodeEncodeError:
         raise _refused("a text has a lone surrogate, which UTF-8 cannot hold", action) from None

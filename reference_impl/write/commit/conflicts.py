@@ -41,7 +41,6 @@ class ReadWriteSet:
         conditions: predicates of the rows that were read.
         files: decoded paths of the files that it read or removes.
         removed: those of them that are removed.
-        changes_metadata: whether it sets the metadata or the protocol.
         applications: application ids of transactions that are read or set.
         domains: metadata domains that are set.
 
@@ -51,7 +50,6 @@ class ReadWriteSet:
     conditions: list[Node] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
-    changes_metadata: bool = False
     applications: set[str] = field(default_factory=set)
     domains: set[str] = field(default_factory=set)
 

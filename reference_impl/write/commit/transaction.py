@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -34,6 +34,7 @@ from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import Place
 from reference_impl.places import decode_path
+from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
@@ -41,26 +42,20 @@ from reference_impl.write.commit.commit_file import encode_commit, encode_text, 
 from reference_impl.write.commit.conflicts import ReadWriteSet, check_conflict
 from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
 from reference_impl.write.features.iceberg import is_iceberg
-from reference_impl.write.features.row_ids import assign_row_ids
+from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED, assign_row_ids
 from reference_impl.write.files.clustering import clustering_leaves, complete
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import is_refusal, removing
 from reference_impl.write.files.target import Target
 from reference_impl.write.records import ensure_num_records
 
-__all__ = ["ICT", "ICT_PROVENANCE", "Transaction", "add_of", "remove_of"]
+__all__ = ["ICT", "Transaction", "add_of", "remove_of"]
 
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
 _STUCK: Final = 8
 """Attempts when a commit file exists and no listing has it."""
-_SUSPENDED: Final = "delta.rowTrackingSuspended"
 ICT: Final = "inCommitTimestamp"
-ICT_PROVENANCE: Final = (
-    "delta.inCommitTimestampEnablementVersion",
-    "delta.inCommitTimestampEnablementTimestamp",
-)
-"""Properties for the version and the time at which in-commit timestamps were enabled."""
 
 
 @dataclass(slots=True)
@@ -94,8 +89,6 @@ class Transaction:
         base: Snapshot | None,
         operation: str,
         parameters: Mapping[str, Any] | None = None,
-        *,
-        clock: Callable[[], int] = now,
     ) -> None:
         """Begin on a version.
 
@@ -104,7 +97,6 @@ class Transaction:
             base: the version that is read.
             operation: name of the operation, for the history.
             parameters: its parameters, for the history; values are spelt as JSON.
-            clock: the time in ms since the epoch.
 
         Raises:
             UnsupportedError: the table needs what this implementation does not write.
@@ -116,7 +108,6 @@ class Transaction:
         self.storage = storage
         self._operation = operation
         self._parameters = dict(parameters or {})
-        self._clock = clock
         self._id = str(uuid.uuid4())
         self._staged = _Staged()
         self._read_version = base.version if base is not None else None
@@ -152,7 +143,6 @@ class Transaction:
         base = self.base
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None
         self._staged.metadata = metadata if base is None or metadata != base.metadata else None
-        self.read_write_set.changes_metadata = True
 
     def read(self, condition: Node | None, files: pa.Table) -> None:
         """Add rows for which a condition is true, all for ``None``, to the read set.
@@ -187,7 +177,7 @@ class Transaction:
                 hint="unset delta.appendOnly first",
             )
         rows = files.to_pylist(maps_as_pydicts="strict")
-        moment = self._clock()
+        moment = now()
         self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
         paths = {decode_path(row["path"]) for row in rows}
         self.read_write_set.files |= paths
@@ -203,7 +193,7 @@ class Transaction:
         """
         require_text(app_id, "the id of the application", "txn")
         INT64.require(version, "the version of the application", action="txn")
-        self._staged.txns[app_id] = Txn(app_id, version, self._clock())
+        self._staged.txns[app_id] = Txn(app_id, version, now())
         self.read_write_set.applications.add(app_id)
 
     def set_domain(self, domain: DomainMetadata) -> None:
@@ -350,14 +340,14 @@ class Transaction:
         """Return the lines of the commit, commitInfo first."""
         # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
         staged, target = self._staged, self.target
-        moment = self._clock()
+        moment = now()
         timestamp = None
         metadata = staged.metadata
         if target.active(ICT):
             timestamp = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
-        tracked = target.supports("rowTracking") and not target.flag(_SUSPENDED)
+        tracked = target.supports("rowTracking") and not target.flag(ROW_TRACKING_SUSPENDED)
         everywhere = tracked or is_iceberg(target.protocol, target.metadata)
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)

@@ -17,13 +17,11 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import Mode, physical_name
 from reference_impl.model.features import active, supported
+from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import (
-    BYTE,
     DOUBLE,
     FLOAT,
-    INTEGER,
-    LONG,
-    SHORT,
+    INTEGERS,
     VARIANT,
     VOID,
     Array,
@@ -51,8 +49,6 @@ __all__ = [
 
 NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
 VERSIONS: Final = ("icebergCompatV1", "icebergCompatV2")
-_WHOLE: Final = (BYTE, SHORT, INTEGER, LONG)
-_CHANGES_KEY: Final = "delta.typeChanges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +114,7 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
             if place and rules.refused(of):
                 raise _refused(f"{name} allows no column such as {place}: {of}", rules.types)
         for _, column in every_field(schema):
-            for change in column.metadata.get(_CHANGES_KEY, ()):
+            for change in column.metadata.get(TYPE_CHANGES_KEY, ()):
                 if not _is_allowed(parse_type(change["fromType"]), parse_type(change["toType"])):
                     raise _refused(
                         f"{name} allows no column that was widened as {column.name} was",
@@ -185,7 +181,7 @@ def _is_allowed(before: DataType, after: DataType) -> bool:
         case _ if before == FLOAT:
             return after == DOUBLE
         case _:
-            return before in _WHOLE and after in _WHOLE
+            return before in INTEGERS and after in INTEGERS
 
 
 def _refused(message: str, requirement: str) -> InvalidMetadata:

@@ -13,10 +13,18 @@ from reference_impl.errors import UnsupportedFeatures
 from reference_impl.model.actions import Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
 from reference_impl.model.features import supported
+from reference_impl.types.keys import (
+    DEFAULT_KEY,
+    GENERATION_KEY,
+    INVARIANT_KEY,
+    START_KEY,
+    TYPE_CHANGES_KEY,
+)
 from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Struct, every_field, walk
 from schemas.features import FEATURES, find
 
 __all__ = [
+    "CONSTRAINT_PREFIX",
     "FEATURE_PREFIX",
     "LEAST",
     "READER_VERSION_KEY",
@@ -28,17 +36,17 @@ __all__ = [
 LEAST: Final = Protocol(1, 2)
 """The protocol of a table without features."""
 
+CONSTRAINT_PREFIX: Final = "delta.constraints."
 FEATURE_PREFIX: Final = "delta.feature."
 READER_VERSION_KEY: Final = "delta.minReaderVersion"
 WRITER_VERSION_KEY: Final = "delta.minWriterVersion"
 
-_CONSTRAINT_PREFIX: Final = "delta.constraints."
 _OF_COLUMNS: Final[Mapping[str, str]] = {
-    "delta.generationExpression": "generatedColumns",
-    "delta.identity.start": "identityColumns",
-    "delta.invariants": "invariants",
-    "CURRENT_DEFAULT": "allowColumnDefaults",
-    "delta.typeChanges": "typeWidening",
+    GENERATION_KEY: "generatedColumns",
+    START_KEY: "identityColumns",
+    INVARIANT_KEY: "invariants",
+    DEFAULT_KEY: "allowColumnDefaults",
+    TYPE_CHANGES_KEY: "typeWidening",
 }
 """Keys of column metadata, with the feature that gives them their meaning."""
 
@@ -60,7 +68,7 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
         found.add("columnMapping")
     if configuration.get("delta.checkpointPolicy") == "v2":
         found.add("v2Checkpoint")
-    if any(name.startswith(_CONSTRAINT_PREFIX) for name in configuration):
+    if any(name.startswith(CONSTRAINT_PREFIX) for name in configuration):
         found.add("checkConstraints")
     for _, column in every_field(schema):
         found |= {_OF_COLUMNS[key] for key in column.metadata if key in _OF_COLUMNS}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,13 +11,23 @@ from reference_impl.errors import InvalidMetadata, InvalidTableError
 from reference_impl.model.actions import DomainMetadata
 from reference_impl.model.column_mapping import Mode, physical_name
 from reference_impl.model.ranges import INT64
+from reference_impl.model.wire import json_text
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
 from reference_impl.write.records import num_records_of
 
-__all__ = ["ROW_TRACKING_DOMAIN", "assign_row_ids", "high_water_mark", "materialised_columns"]
+__all__ = [
+    "ROW_TRACKING_DOMAIN",
+    "ROW_TRACKING_SUSPENDED",
+    "assign_row_ids",
+    "high_water_mark",
+    "materialised_columns",
+]
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
+ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
+"""Property under which writers assign no row ids, though the feature is supported."""
+
 _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 """The key that engines write, and the one of the text of 2025."""
 
@@ -121,5 +130,4 @@ def assign_row_ids(
     INT64.require(
         mark, "the high-water mark of row ids", action="domainMetadata", requirement="RT-024"
     )
-    configuration = json.dumps({_KEYS[0]: mark}, separators=(",", ":"))
-    return out, DomainMetadata(ROW_TRACKING_DOMAIN, configuration, removed=False)
+    return out, DomainMetadata(ROW_TRACKING_DOMAIN, json_text({_KEYS[0]: mark}), removed=False)

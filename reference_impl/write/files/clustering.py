@@ -7,7 +7,6 @@ rewrites.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -24,6 +23,8 @@ from reference_impl.errors import (
     UnknownColumn,
 )
 from reference_impl.model.actions import DomainMetadata
+from reference_impl.model.file_actions import to_objects
+from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, leaves
 from reference_impl.types.model import Decimal
@@ -91,8 +92,7 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
             document = orjson.loads(before.configuration)
             held = document if isinstance(document, dict) else {}
     held[_COLUMNS] = [list(leaf.physical) for leaf in columns]
-    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
-    return DomainMetadata(CLUSTERING_DOMAIN, text, removed=False)
+    return DomainMetadata(CLUSTERING_DOMAIN, json_text(held), removed=False)
 
 
 def check_unpartitioned(target: Target) -> None:
@@ -147,10 +147,8 @@ def with_statistics(
     """
     adds = snapshot.adds()
     lacking = [_lacks(text, columns) for text in adds.column("stats").to_pylist()]
-    rows = adds.filter(pa.array(lacking, pa.bool_())).to_pylist(maps_as_pydicts="strict")
-    return complete(
-        snapshot, target, [{**_present(row), "dataChange": False} for row in rows], columns
-    )
+    bodies = to_objects(adds.filter(pa.array(lacking, pa.bool_())))
+    return complete(snapshot, target, [{**body, "dataChange": False} for body in bodies], columns)
 
 
 def complete(
@@ -185,14 +183,6 @@ def complete(
             document["tightBounds"] = False
         found[at] = {**adds[at], "stats": statistics_json(document)}
     return found
-
-
-def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    body = {name: value for name, value in row.items() if value is not None}
-    vector = body.get("deletionVector")
-    if vector is not None:
-        body["deletionVector"] = {k: v for k, v in vector.items() if v is not None}
-    return body
 
 
 def _lacks(stats: str | None, columns: Sequence[Leaf]) -> bool:

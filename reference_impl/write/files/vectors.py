@@ -14,6 +14,7 @@ import numpy as np
 
 from reference_impl.deletion_vectors import Descriptor, encode, encode_z85, frame
 from reference_impl.errors import InvalidStatistics
+from reference_impl.model.file_actions import to_objects
 from reference_impl.storage import Storage
 from reference_impl.write.files.live_files import LiveFile, Mask
 from reference_impl.write.statistics import parse_exact, statistics_json
@@ -36,14 +37,11 @@ class VectorWriter:
     prefix: str = ""
     created: list[str] = field(default_factory=list)
 
-    def write(
-        self, files: Sequence[tuple[LiveFile, Mask]], *, data_change: bool = True
-    ) -> list[dict[str, Any]]:
+    def write(self, files: Sequence[tuple[LiveFile, Mask]]) -> list[dict[str, Any]]:
         """Write vectors, and return the add action of each file with its new vector.
 
         Args:
             files: each file with the mask of all rows that are deleted, earlier ones too.
-            data_change: whether rows are deleted by this commit.
 
         Raises:
             InvalidStatistics: a file lacks ``numRecords`` and its statistics
@@ -69,18 +67,16 @@ class VectorWriter:
                     len(payload),
                     int(deleted.sum()),
                 ),
-                data_change=data_change,
             )
             for (file, deleted), payload, offset in zip(files, payloads, offsets, strict=True)
         ]
 
     @staticmethod
-    def _add(file: LiveFile, vector: Descriptor, *, data_change: bool) -> dict[str, Any]:
-        (row,) = file.add.to_pylist(maps_as_pydicts="strict")
-        body = {name: value for name, value in row.items() if value is not None}
+    def _add(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
+        (body,) = to_objects(file.add)
         return {
             **body,
-            "dataChange": data_change,
+            "dataChange": True,
             "stats": _widened(body, file.rows.num_rows),
             "deletionVector": vector.to_wire(),
         }

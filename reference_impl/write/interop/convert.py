@@ -16,8 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference_impl.errors import CommitConflict, ConstraintViolation, SchemaMismatch
-from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.errors import ConstraintViolation, SchemaMismatch
 from reference_impl.model.partition_values import format_value, parse_value
 from reference_impl.parquet.pages import read_footer, reading
 from reference_impl.places import encode_path
@@ -27,7 +26,7 @@ from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Entry, Storage
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct, every_field
-from reference_impl.write.alter.create import Definition, check_definition
+from reference_impl.write.alter.create import Definition, check_definition, refuse_existing
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.protocols import LEAST
@@ -70,8 +69,7 @@ def convert(storage: Storage, wanted: Definition) -> int:
             rule that the rows were never held against.
 
     """
-    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
-        raise CommitConflict("there is a table at this place already", version=0)
+    refuse_existing(storage)
     check_definition(wanted)
     found = list(_files(storage))
     transaction = Transaction(

@@ -6,7 +6,7 @@ that rows obey afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -63,7 +63,7 @@ def parse_assignments(
     return found
 
 
-def refuse_identities(rules: Rules, names: Mapping[str, Any]) -> None:
+def refuse_identities(rules: Rules, names: Iterable[str]) -> None:
     """Refuse to set identity columns of rows that are there."""
     for name in names:
         if name in rules.identities:

@@ -18,12 +18,13 @@ from reference_impl.errors import ConstraintViolation, SchemaMismatch, Unsupport
 from reference_impl.expressions.sql import Expression
 from reference_impl.filters.evaluate import compare
 from reference_impl.model.ranges import INT64
+from reference_impl.types.keys import HIGH_WATER_MARK_KEY
 from reference_impl.types.model import BINARY, STRING, Struct
 from reference_impl.types.schema import format_schema
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.files.target import Target
 from reference_impl.write.rows.conform import check_nulls, conform, fill_missing
-from reference_impl.write.rows.rules import HIGH_WATER_MARK_KEY, Identity, Rules, rules_of
+from reference_impl.write.rows.rules import Identity, Rules, rules_of
 
 __all__ = ["check_rules", "prepare"]
 

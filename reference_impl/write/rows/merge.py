@@ -21,7 +21,7 @@ from reference_impl.types.model import Struct
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.files.conditions import truth
 from reference_impl.write.files.live_files import LiveFile, LiveFiles, Mask
-from reference_impl.write.rows.assignments import assign
+from reference_impl.write.rows.assignments import assign, refuse_identities
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.clauses import (
     SOURCE,
@@ -207,12 +207,10 @@ class _Merge:
         assert source_rows is not None
         given = self.given.take(source_rows)
         own = {*given.column_names}
-        for name in rules.identities:
-            if name in own and given.column(name) != held.column(name):
-                raise ConstraintViolation(
-                    f"column {name} is an identity column, which is not updated",
-                    requirement="IDN-011",
-                )
+        refuse_identities(
+            rules,
+            [n for n in rules.identities if n in own and given.column(n) != held.column(n)],
+        )
         names = [n for n in schema.names if n in own or n not in rules.generated]
         columns = [(given if n in own else held).column(n) for n in names]
         return prepare(self.transaction, pa.table(columns, names=names), stored=True)

@@ -8,36 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from reference_impl.errors import InvalidMetadata, UnsupportedExpression
 from reference_impl.expressions.sql import Expression, parse_expression
 from reference_impl.model.ranges import INT64
+from reference_impl.types.keys import (
+    DEFAULT_KEY,
+    EXPLICIT_KEY,
+    GENERATION_KEY,
+    HIGH_WATER_MARK_KEY,
+    INVARIANT_KEY,
+    START_KEY,
+    STEP_KEY,
+)
 from reference_impl.types.model import LONG, VARIANT, Field, Struct, every_field
 from reference_impl.untrusted import parse_json
+from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
 from reference_impl.write.files.target import Target
 
 __all__ = [
-    "CONSTRAINT_PREFIX",
-    "DEFAULT_KEY",
-    "GENERATION_KEY",
-    "HIGH_WATER_MARK_KEY",
-    "INVARIANT_KEY",
-    "STEP_KEY",
     "Identity",
     "Rules",
     "invariant_of",
     "rules_of",
 ]
-
-CONSTRAINT_PREFIX: Final = "delta.constraints."
-DEFAULT_KEY: Final = "CURRENT_DEFAULT"
-GENERATION_KEY: Final = "delta.generationExpression"
-HIGH_WATER_MARK_KEY: Final = "delta.identity.highWaterMark"
-INVARIANT_KEY: Final = "delta.invariants"
-_START_KEY: Final = "delta.identity.start"
-STEP_KEY: Final = "delta.identity.step"
-_EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +105,7 @@ def rules_of(target: Target) -> Rules:
             raise UnsupportedExpression(f"the default of column {name} looks at other columns")
     identities: dict[str, Identity] = {}
     if target.supports("identityColumns"):
-        identities = {c.name: _identity(c) for c in _with_key(schema, _START_KEY)}
+        identities = {c.name: _identity(c) for c in _with_key(schema, START_KEY)}
     return Rules(_checks(target), generated, defaults, identities)
 
 
@@ -167,8 +162,8 @@ def _identity(column: Field) -> Identity:
             raise _malformed(column, f"{key} is {value!r:.80}, not a long")
         return value
 
-    start, step, mark = (number(key) for key in (_START_KEY, STEP_KEY, HIGH_WATER_MARK_KEY))
-    explicit: Any = column.metadata.get(_EXPLICIT_KEY, False)
+    start, step, mark = (number(key) for key in (START_KEY, STEP_KEY, HIGH_WATER_MARK_KEY))
+    explicit: Any = column.metadata.get(EXPLICIT_KEY, False)
     if start is None or not step:
         raise _malformed(column, "an identity column has a start and a step that is not 0")
     if column.type != LONG:

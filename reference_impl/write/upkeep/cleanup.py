@@ -18,16 +18,14 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Entry, Storage
 from reference_impl.write.files.data_files import now
 from reference_impl.write.files.referenced_files import ReferencedFiles
-from reference_impl.write.intervals import LOG_RETENTION, duration
+from reference_impl.write.intervals import DAY, LOG_RETENTION, duration
 
 __all__ = ["clean_log"]
-
-_DAY: Final = 86_400_000
 
 _log: Final = logging.getLogger(__name__)
 
 
-def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
+def clean_log(snapshot: Snapshot) -> list[str]:
     """Delete expired log files, and return their paths, sorted.
 
     Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
@@ -35,7 +33,6 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
 
     Args:
         snapshot: the latest version.
-        moment: the time to go by, in ms since the epoch; the current one by default.
 
     Raises:
         UnsupportedError: the table needs what this implementation does not write.
@@ -44,9 +41,9 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
     # Obeys CKPT-011 CLEAN-012 CAT-019.
     check_writable(snapshot.protocol, snapshot.metadata)
     storage = snapshot.storage
-    today = (now() if moment is None else moment) // _DAY * _DAY
+    today = now() // DAY * DAY
     cutoff = today - duration(snapshot.metadata.configuration, LOG_RETENTION)
-    cutoff -= cutoff % _DAY
+    cutoff -= cutoff % DAY
     listing = list_log(storage, whole=True)
     try:
         commit = History(storage, listing, snapshot).version_at(cutoff)
@@ -61,7 +58,7 @@ def clean_log(snapshot: Snapshot, *, moment: int | None = None) -> list[str]:
     return _delete_unreferenced(
         storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR
     ) + _delete_unreferenced(
-        storage, snapshot, lambda entry: entry.mtime < today - _DAY, SIDECAR_DIR
+        storage, snapshot, lambda entry: entry.mtime < today - DAY, SIDECAR_DIR
     )
 
 

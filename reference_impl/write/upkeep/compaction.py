@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +11,7 @@ from reference_impl.errors import VersionNotFound
 from reference_impl.log.names import LOG_DIR, compaction_name
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.protocol import check_writable
+from reference_impl.model.wire import json_text
 from reference_impl.places import decode_path
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
@@ -75,7 +75,7 @@ def _put(storage: Storage, path: str, text: str) -> None:
 
 def _spelled(lines: list[dict[str, Any]]) -> Iterator[str]:
     for line in lines:
-        yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+        yield json_text(line) + "\n"
 
 
 def _key(body: dict[str, Any], action: str) -> tuple[str, str | None]:

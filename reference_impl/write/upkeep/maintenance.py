@@ -18,11 +18,13 @@ from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
 from reference_impl.places import decode_path
+from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.types.keys import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.types.model import Field, Struct
 from reference_impl.types.schema import format_schema
 from reference_impl.write.alter.definition import define
-from reference_impl.write.commit.transaction import ICT, ICT_PROVENANCE, Transaction, add_of
+from reference_impl.write.commit.transaction import ICT, Transaction, add_of
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 from reference_impl.write.files.clustering import (
@@ -33,21 +35,19 @@ from reference_impl.write.files.clustering import (
 )
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
-from reference_impl.write.rows.rules import HIGH_WATER_MARK_KEY, STEP_KEY
 
 __all__ = ["optimize", "restore"]
 
-TARGET_BYTES: Final = 128 << 20
-"""Size in bytes from which on a file is large enough to be left alone."""
+_LARGE: Final = 128 << 20
+"""Size in bytes from which on a file without a vector is left alone."""
 
 
-def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARGET_BYTES) -> int:
+def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     """Rewrite small files into large ones, and drop rows that vectors deleted.
 
     Args:
         snapshot: the latest version.
         purge_only: rewrite files with a deletion vector and no others.
-        target: size in bytes from which on a file without a vector is left alone.
 
     A file outside of the table root, as a shallow clone has, is left alone.
 
@@ -70,7 +70,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False, target: int = TARG
         own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
         adds = adds.filter(own)
     deleted = pc.is_valid(adds.column("deletionVector"))
-    small = pc.less(adds.column("size"), target)
+    small = pc.less(adds.column("size"), _LARGE)
     chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
     chosen = chosen.filter(_inside_root(snapshot, chosen))
     groups: dict[Any, list[int]] = {}

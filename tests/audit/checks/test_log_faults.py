@@ -25,15 +25,6 @@ def _more(lake: Any, *actions: Any) -> None:
     lake.basic().commit(*actions)
 
 
-def _edit(lake: Any, version: int, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Apply a change to every action of a commit."""
-    path = lake.log / f"{version:020d}.json"
-    actions = [json.loads(line) for line in path.read_text().splitlines()]
-    for action in actions:
-        change(action)
-    path.write_text(lake.lines(actions))
-
-
 def _domain(name: str, **changes: Any) -> dict[str, Any]:
     return {"domainMetadata": {"domain": name, "configuration": "{}", "removed": False} | changes}
 

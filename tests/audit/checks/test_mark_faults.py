@@ -90,8 +90,8 @@ def _ruled(lake: Any, text: str, rows: Any, *, deleted: Any = (), feature: str =
     lake.commit(lake.file("a.parquet", pa.table(rows), **more))
 
 
-def _generated(lake: Any, text: str, rows: Any, of: str = "long", **file: Any) -> None:
-    column = lake.field("g", of, **{"delta.generationExpression": text})
+def _generated(lake: Any, text: str, rows: Any, **file: Any) -> None:
+    column = lake.field("g", **{"delta.generationExpression": text})
     partition = ["g"] if file else []
     metadata = lake.metadata(lake.field("id"), column, partition=partition)
     lake.commit(lake.protocol("generatedColumns"), metadata)

@@ -24,9 +24,9 @@ def _schema(lake: Any, *fields: Any, protocol: Any = None, **properties: str) ->
     _create(lake, protocol or lake.protocol(), lake.metadata(*fields, **properties))
 
 
-def _mapped(lake: Any, *fields: Any, top: str = "9", mode: str = "name") -> None:
+def _mapped(lake: Any, *fields: Any, top: str = "9") -> None:
     protocol = lake.protocol("r:columnMapping")
-    properties = {"columnMapping__mode": mode, "columnMapping__maxColumnId": top}
+    properties = {"columnMapping__mode": "name", "columnMapping__maxColumnId": top}
     _schema(lake, *fields, protocol=protocol, **properties)
 
 

@@ -43,7 +43,6 @@ def _v2(
     lake: Any,
     change: Callable[[Rows], Any] = list,
     *,
-    name: str = f"{1:020d}.checkpoint.{UUID}.parquet",
     protocol: Any = None,
     sidecar: Callable[[Any], Any] | None = None,
 ) -> None:
@@ -54,7 +53,7 @@ def _v2(
     lake.commit(add)
     mark: Rows = [{"checkpointMetadata": {"version": 1}}]
     rows = [*mark, *actions, *([sidecar(add)] if sidecar else [add])]
-    lake.checkpoint(change(rows) or rows, name)
+    lake.checkpoint(change(rows) or rows, f"{1:020d}.checkpoint.{UUID}.parquet")
 
 
 def _sidecar(lake: Any, *extra: Any, **changes: Any) -> Callable[[Any], Any]:

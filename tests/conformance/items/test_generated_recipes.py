@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,13 +35,6 @@ class Forgetful:
 
     def close(self) -> None:
         self.writer.close()
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    made = TableStore()
-    yield made
-    made.close()
 
 
 def judge(adapter: Any, store: TableStore, claims: Claims | None = None) -> Judge:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,6 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.corpus import load_corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    store = TableStore()
-    yield store
-    store.close()
 
 
 class Bench:

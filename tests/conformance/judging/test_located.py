@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,13 +18,6 @@ from conformance.judging.tables import TableStore
 
 OPEN = {"absolute-removed-relative", "absolute-added-twice"}
 LOG = "_delta_log/00000000000000000000.json"
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    store = TableStore()
-    yield store
-    store.close()
 
 
 def _place(folder: Path, text: str) -> None:

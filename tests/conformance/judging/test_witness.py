@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,13 +68,6 @@ def test_a_witness_is_asked_for_what_it_claims_to_read(table: Path, tmp_path: Pa
     Table(table).set_properties({"delta.enableDeletionVectors": "true"})
     assert Witness(Engine(ValueError("asked"), reader_version=1)).disagreement(table) is None
     assert Witness(Engine()).disagreement(tmp_path / "nothing") is None
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    made = TableStore()
-    yield made
-    made.close()
 
 
 def _judged(store: TableStore, witness: Witness | None, claims: Claims | None = None) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,27 +109,20 @@ pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
-def store() -> Iterator[TableStore]:
-    made = TableStore()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name under which this module can be imported by ``--impl``."""
     monkeypatch.setitem(sys.modules, "wrong_adapters", sys.modules[__name__])
     return "python:wrong_adapters"
 
 
-def item(kind: str, history: History = HISTORY) -> Item:
-    """Make an item of a history."""
+def item(kind: str) -> Item:
+    """Make an item of the history."""
     if kind == "read":
-        drawn = Drawn("seed-1-0", "read", (), lambda: history)
+        drawn = Drawn("seed-1-0", "read", (), lambda: HISTORY)
         about: Any = ReadHistory("generated/seed-1-0/classic", drawn, LAYOUTS[1])
         requirements = LAYOUTS[1].requirements
     else:
-        drawn = Drawn("recipe-seed-1-0", "write", (), lambda: history)
+        drawn = Drawn("recipe-seed-1-0", "write", (), lambda: HISTORY)
         about = WrittenHistory("generated/recipe-seed-1-0/written", drawn)
         requirements = ("LOG-005",)
     revisions = ALL_REVISIONS

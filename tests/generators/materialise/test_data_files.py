@@ -311,9 +311,3 @@ def test_statistics_keep_every_digit_of_a_decimal() -> None:
     assert json.loads(text, parse_float=Decimal)["minValues"]["c"] == Decimal(
         "1234567890123456.0123456789"
     )
-
-
-def test_tight_bounds_are_said_only_when_asked() -> None:
-    rows = [{"c": 1}]
-    assert "tightBounds" not in file_statistics([field("c", "long")], rows)
-    assert file_statistics([field("c", "long")], rows, tight_bounds=False)["tightBounds"] is False

@@ -81,17 +81,6 @@ def nothing(_root: Path, _builder: object) -> None:
     return
 
 
-def test_what_is_accepted_follows_the_expectation() -> None:
-    refused = CHAPTER.refused("a", "t", "LOG-001", nothing, base=PLAIN)
-    lenient = CHAPTER.survived(
-        "b", "t", "LOG-001", nothing, base=PLAIN, tolerated=("refused",), reason="r"
-    )
-    open_one = CHAPTER.contested("c", "t", "LOG-001", nothing, base=PLAIN, reason="r")
-    assert [refused.accepts("refused"), refused.accepts("same_rows")] == [True, False]
-    assert [lenient.accepts("refused"), lenient.accepts("same_rows")] == [True, True]
-    assert [open_one.accepts("refused"), open_one.accepts("same_rows")] == [True, True]
-
-
 def test_contradictions_in_a_description_are_refused() -> None:
     with pytest.raises(ValueError, match="names no requirement"):
         CHAPTER.refused("a", "t", "", nothing, base=PLAIN)

@@ -153,12 +153,6 @@ def dropping(kind: str, *fields: str, where: str = EVERYWHERE) -> Edit:
     return each(kind, change, where)
 
 
-def adding(*actions: Action, where: str = COMMITS, first: bool = False) -> Edit:
-    """Add actions to each commit."""
-    extra = [*actions]
-    return lines(lambda found: [*extra, *found] if first else [*found, *extra], where)
-
-
 def doubling(kind: str, change: Callable[[Action], Action] = dict, where: str = COMMITS) -> Edit:
     """Write each action of a kind twice, the second time changed."""
 
@@ -352,10 +346,3 @@ def only_when(found: Callable[[Path], object], edit: Edit) -> Edit:
             edit(root, fresh)
 
     return edit_then
-
-
-def log_has(text: str) -> Callable[[Path], bool]:
-    """Return whether a text occurs in a JSON file of the log."""
-    return lambda root: any(
-        text in path.read_text(errors="replace") for path in (root / "_delta_log").glob("*.json")
-    )

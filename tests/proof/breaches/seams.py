@@ -213,33 +213,3 @@ def carrying_out() -> How:
         return answer
 
     return answering(changed)
-
-
-def trying(*hows: How) -> How:
-    """Ask again otherwise where the first way is refused."""
-
-    def how(ask: Ask) -> Ask:
-        ways = [ask, *(each(ask) for each in hows)]
-
-        def run(request: Request) -> Answer:
-            answer: Answer = Refused(None, None, "nothing was tried")
-            for way in ways:
-                answer = way(request)
-                if isinstance(answer, Ok):
-                    break
-            return answer
-
-        return run
-
-    return how
-
-
-def both(*hows: How) -> How:
-    """Go wrong in several ways that are one mistake."""
-
-    def how(ask: Ask) -> Ask:
-        for each in hows:
-            ask = each(ask)
-        return ask
-
-    return how

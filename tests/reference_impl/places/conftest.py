@@ -34,12 +34,6 @@ NAMES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def _rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:

@@ -16,12 +16,6 @@ from reference_impl import Table
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: no test here pulls the plug."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """Return a table that is not there yet."""

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from breaches.edits import (
     CHECKPOINTS,
@@ -194,10 +193,6 @@ def _hidden_domain(request: Any, payload: Any) -> Any:
     return payload
 
 
-def _any_domain(request: Any, payload: Any) -> Any:
-    return "{}" if isinstance(request, DomainMetadata) and payload is None else payload
-
-
 def _known(names: list[str]) -> list[str]:
     return [name for name in names if name in FEATURES]
 
@@ -222,26 +217,6 @@ def _odd_provenance(root: Path) -> bool:
         for action in _actions(root)
         if "commitInfo" in action
     )
-
-
-def _with_empty_texts(request: Any, answer: Any) -> Any:
-    """Return an empty string where a partition value is one."""
-    if not isinstance(answer, Ok) or not isinstance(answer.payload, pa.Table):
-        return answer
-    root = Path(request.table)
-    empty = {
-        name
-        for body in bodies(root, "add")
-        for name, value in body.get("partitionValues", {}).items()
-        if value == ""
-    }
-    table = answer.payload
-    for name in empty & {*table.column_names}:
-        at = table.column_names.index(name)
-        column = table.column(at)
-        if pa.types.is_string(column.type):
-            table = table.set_column(at, name, pc.fill_null(column, ""))
-    return Ok(table)
 
 
 def _same_offset(add: Any, remove: Any) -> bool:

@@ -169,10 +169,6 @@ def _moved(name: str) -> Any:
     return properties(lambda p: p.update({name: "nowhere"}) if name in p else None)
 
 
-def _tracked(root: Path, **_: Any) -> bool:
-    return any("baseRowId" in body for body in bodies(root, "add"))
-
-
 def _reader_2(body: dict[str, Any]) -> bool:
     return bool(body.get("minReaderVersion") == 2)
 

@@ -80,16 +80,6 @@ def _no_field_ids(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(plain))
 
 
-def _keyed(body: dict[str, Any]) -> dict[str, Any]:
-    return {**body, "partitionValues": {f"x{k}": v for k, v in body["partitionValues"].items()}}
-
-
-def _stats_keyed(found: Any) -> None:
-    for name in ("minValues", "maxValues", "nullCount"):
-        if name in found:
-            found[name] = {f"x{k}": v for k, v in found[name].items()}
-
-
 def _mapped(field: Any, change: Any) -> None:
     if _NAME in field["metadata"]:
         change(field)
@@ -202,16 +192,6 @@ def _without_partitions(root: Path, fresh: frozenset[str]) -> None:
         return table.drop_columns([n for n in table.column_names if n in gone])
 
     parquet(change)(root, fresh)
-
-
-def _vector_files(root: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in root.rglob("*.bin")}
-
-
-def _restored(_root: Path, held: dict[Path, bytes]) -> None:
-    for path, data in held.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
 
 
 def _vector_files(root: Path) -> dict[Path, bytes]:

@@ -211,21 +211,6 @@ def _merged_rows(actions: Lines) -> Lines:
     return actions if at is None else [{**one, **rest[at]}, other, *rest[:at], *rest[at + 1 :]]
 
 
-def _first(kind: str) -> Any:
-    def change(actions: Lines) -> Lines:
-        seen: set[Any] = set()
-        found = []
-        for action in actions:
-            key = action.get(kind, {}).get("appId") if kind in action else None
-            if kind in action and key in seen:
-                continue
-            seen.add(key)
-            found.append(action)
-        return found
-
-    return change
-
-
 def _old_txns(actions: Lines) -> Lines:
     return [
         *actions,

@@ -88,7 +88,6 @@ def _listing_for_readers_alone(_body: dict[str, Any]) -> dict[str, Any]:
 
 
 LINEAR = "delta-log-entries/write-linear*"
-CREATED = "delta-log-entries/write-create-with-rows*"
 DELETED = "add-file-and-remove-file/write-delete-all*"
 FEED = "change-data-files/write-changes/*"
 PARTS = "partition-value-serialization/write-"

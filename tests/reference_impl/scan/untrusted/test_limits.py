@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -19,17 +18,7 @@ from reference_impl.errors import DeltaError, InvalidTableError
 from reference_impl.scan import scan
 from reference_impl.storage import LocalStorage
 
-_HANG = 120
-"""Seconds after which a test counts as hanging, and ends the process."""
-
-
-@pytest.fixture(autouse=True)
-def _guard() -> Iterator[None]:
-    previous = signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_HANG)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, previous)
+pytestmark = pytest.mark.usefixtures("ends_where_it_hangs")
 
 
 def _plain(table: Any) -> str:

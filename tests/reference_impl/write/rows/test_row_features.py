@@ -90,8 +90,8 @@ def test_vectors_are_purged_once_they_are_switched_off(table: Table, actions: Ac
     assert ids(table) == [3]
 
 
-def changes(table: Table, start: int, end: int | None = None) -> list[tuple[Any, ...]]:
-    found = table.changes(start, end).to_pylist()
+def changes(table: Table, start: int) -> list[tuple[Any, ...]]:
+    found = table.changes(start).to_pylist()
     return sorted((r["_commit_version"], r["_change_type"], r["id"], r["name"]) for r in found)
 
 
@@ -163,8 +163,8 @@ def test_commit_times_that_begin_later_say_when(
     clean()
 
 
-def tracked(table: Table, version: int | None = None) -> dict[int, tuple[int, int]]:
-    found = read_table(table.storage.location, version=version, row_ids=True).to_pylist()
+def tracked(table: Table) -> dict[int, tuple[int, int]]:
+    found = read_table(table.storage.location, row_ids=True).to_pylist()
     return {r["id"]: (r["_row_id"], r["_row_commit_version"]) for r in found}
 
 

@@ -1,0 +1,29 @@
+"""Keys of column metadata that give a column a rule.
+
+Serves "Column Invariants", "Generated Columns", "Default Columns", "Identity Columns" and "Type
+Widening"; the keys of column mapping are in :mod:`reference_impl.model.column_mapping`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "DEFAULT_KEY",
+    "EXPLICIT_KEY",
+    "GENERATION_KEY",
+    "HIGH_WATER_MARK_KEY",
+    "INVARIANT_KEY",
+    "START_KEY",
+    "STEP_KEY",
+    "TYPE_CHANGES_KEY",
+]
+
+DEFAULT_KEY: Final = "CURRENT_DEFAULT"
+GENERATION_KEY: Final = "delta.generationExpression"
+INVARIANT_KEY: Final = "delta.invariants"
+START_KEY: Final = "delta.identity.start"
+STEP_KEY: Final = "delta.identity.step"
+HIGH_WATER_MARK_KEY: Final = "delta.identity.highWaterMark"
+EXPLICIT_KEY: Final = "delta.identity.allowExplicitInsert"
+TYPE_CHANGES_KEY: Final = "delta.typeChanges"
