@@ -360,7 +360,9 @@ def domains_need_their_feature(step: Step) -> Findings:
     for line in step.of("domainMetadata"):
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
-            yield finding("DOM-008", line.place, message)
+            clusters = line.body.get("domain") == "delta.clustering"
+            for requirement in ("DOM-008", "CLUS-002") if clusters else ("DOM-008",):
+                yield finding(requirement, line.place, message)
         if "domainMetadata" not in step.new.features:
             yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
 
@@ -394,7 +396,7 @@ STEP_CHECKS: Final = (
     Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
     Check(protocol_keeps_its_promises, ("TF-012", "TF-016")),
     Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
-    Check(domains_need_their_feature, ("DOM-008", "DOM-009")),
+    Check(domains_need_their_feature, ("DOM-008", "DOM-009", "CLUS-002")),
     Check(reserved_domains, ("DOM-007",)),
 )
 """Checks of a commit against the version before it."""

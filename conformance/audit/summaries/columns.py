@@ -67,6 +67,10 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
         for field in schema or ():
             if field.name not in ACTIONS:
                 unknown = True
+                action = field.name.partition(".")[0]
+                if action in ACTIONS and action not in schema.names:
+                    message = f"the column {field.name} is a field of {action}, which is no column"
+                    yield finding(requirement, path, message)
             elif not pa.types.is_struct(field.type):
                 message = f"the column {field.name} is {field.type}, and not a struct"
                 yield finding(requirement, path, message)
