@@ -32,7 +32,7 @@ from conformance.audit.screens import (
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
 
-__all__ = ["STEP_CHECKS", "Balance", "balance_of", "unbalanced"]
+__all__ = ["STEP_CHECKS", "SYSTEM_DOMAINS", "Balance", "balance_of", "unbalanced"]
 
 
 def _is_empty(body: Body) -> bool:
@@ -368,10 +368,10 @@ def domains_need_their_feature(step: Step) -> Findings:
 
 
 def _known_domain(name: Any) -> bool:
-    return not isinstance(name, str) or not name.startswith("delta.") or name in _SYSTEM
+    return not isinstance(name, str) or not name.startswith("delta.") or name in SYSTEM_DOMAINS
 
 
-_SYSTEM: Final = frozenset({"delta.clustering", "delta.rowTracking"})
+SYSTEM_DOMAINS: Final = frozenset({"delta.clustering", "delta.rowTracking"})
 """System domains that the protocol defines."""
 
 
