@@ -20,6 +20,7 @@ def _text(value: str, how: Mapping[str, Any]) -> str:
         text = text.replace(mark, f"%{ord(mark):02X}")
     if how.get("lower case"):
         text = re.sub("%..", lambda found: found[0].lower(), text)
+    text = text.replace("%20", how.get("space", "%20"))
     return text if how.get("bare") else f'"{text}"'
 
 
