@@ -73,8 +73,8 @@ def written_over(
     commits = [path for path in changed if _COMMIT.fullmatch(path)]
     if commits:
         # What is changed may not be readable: that it is changed comes first.
-        end = "" if fresh else ", and no version comes"
-        return "WNEW-001", f"{commits[0]} is written over{end}"
+        how = "was written again" if fresh else "is written over, and no version comes"
+        return "WNEW-001", f"{commits[0]} {how}"
     added = {path for version in fresh for path in _added(table, version)}
     for path in changed:
         if path.endswith(".parquet") and not path.startswith("_"):
