@@ -322,11 +322,11 @@ def _lost_domains(former: Snapshot, now: Snapshot, step: Mapping[str, Any]) -> I
 
 
 def _apart(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:
-    """Look for the commit that has both the rows and the progress that vouches for them."""
+    """Look for the commit that has both the rows and the progress of their application."""
     wanted = txn["app_id"], txn["txn_version"]
     for commit in commits:
-        told = [(line.body.get("appId"), line.body.get("version")) for line in commit.of("txn")]
-        if wanted in told and next(commit.of("add"), None) is not None:
+        held = [(line.body.get("appId"), line.body.get("version")) for line in commit.of("txn")]
+        if wanted in held and next(commit.of("add"), None) is not None:
             return
     yield "TXN-004", f"no commit has the rows and version {wanted[1]} of {wanted[0]}"
 

@@ -587,9 +587,8 @@ def _no_bounds(case: CaseWriter) -> None:
         field("map", map_of("string", "integer")),
     )
     table = GoldenTable(case.delta, schema, seed=case.info.id)
-    row = {"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}
     table.create()
-    table.commit(add(table.file([row, {}])))
+    table.commit(add(table.file([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])))
     _checkpoint(table, 1, stats_parsed=True)
     table.commit(add(table.file([{"flag": False}])))
     drop_commits(table.root, 1)
