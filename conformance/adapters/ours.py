@@ -60,7 +60,7 @@ _CAPABILITIES: Final = frozenset(
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
     | {"scan.columns", "scan.filter", "scan.row_ids", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
-    | {"txn.version", "domain_metadata.version"}
+    | {"append.txn", "txn.version", "domain_metadata.version"}
     | {"overwrite.filter", "overwrite.partition", "optimize.purge", "set_nullable.required"}
 )
 
@@ -218,10 +218,15 @@ def _calling(method: str, *names: str, **keywords: str) -> Callable[[Table, Writ
     return call
 
 
+def _progress(request: Write) -> tuple[str, int] | None:
+    given = request.arguments.get("txn")
+    return None if given is None else (given["app_id"], given["txn_version"])
+
+
 _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "create": _create,
     "convert": _convert,
-    "append": lambda table, request: table.append(request.rows),
+    "append": lambda table, request: table.append(request.rows, txn=_progress(request)),
     "overwrite": lambda table, request: table.overwrite(request.rows, _filter(request)),
     "delete": lambda table, request: table.delete(_filter(request)),
     "update": lambda table, request: table.update(

@@ -43,7 +43,7 @@ from conformance.audit.summaries.checkpoints import (
 )
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
 from conformance.audit.summaries.columns import COLUMN_CHECKS
-from conformance.audit.summaries.forms import FORM_CHECKS, SPEC_CHECKS
+from conformance.audit.summaries.forms import FORM_CHECKS, PART_CHECKS, SPEC_CHECKS
 from conformance.audit.summaries.pointers import POINTER_CHECKS
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
@@ -94,6 +94,7 @@ CHECKS: Final[tuple[Check[Any], ...]] = (
     *_BY_VERSION,
     *READING_CHECKS,
     *COLUMN_CHECKS,
+    *PART_CHECKS,
     *SPEC_CHECKS,
     *CONTENT_CHECKS,
     *FORM_CHECKS,
@@ -187,9 +188,10 @@ class Run:
         self._visited: set[Checkpoint] = set()
         self._left_out = LeftOut(log.checkpoints)
         self._complete: dict[int, list[Checkpoint]] = {}
+        self._partial: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
-            if checkpoint.complete:
-                self._complete.setdefault(checkpoint.version, []).append(checkpoint)
+            held = self._complete if checkpoint.complete else self._partial
+            held.setdefault(checkpoint.version, []).append(checkpoint)
         self._now = int(time.time() * 1000) if now is None else now
 
     def run(self) -> Findings:
@@ -253,16 +255,19 @@ class Run:
     def _version(self, state: State, *, replayed: bool) -> Findings:
         view = self._view(state, last=False)
         budget().check_time()
+        for checkpoint in self._partial.get(state.version, ()) if self._first else ():
+            subject = CheckpointView(checkpoint, state, view, replayed, self._left_out)
+            yield from self._of(PART_CHECKS, subject)
         for checkpoint in self._complete.get(state.version, ()):
             yield from self._checkpoint(checkpoint, state, replayed=replayed)
             if not state.known and not checkpoint.all.damaged:
                 state.adopt(_content(checkpoint, state.store))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
-            subject = ChecksumView(document, view)
+            summed = ChecksumView(document, view)
             if not self._whole:
-                self.measures[state.version] = subject.measure
-            yield from self._of(CHECKSUM_CHECKS, subject)
+                self.measures[state.version] = summed.measure
+            yield from self._of(CHECKSUM_CHECKS, summed)
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
@@ -270,7 +275,7 @@ class Run:
         content = _content(checkpoint, state.store)
         subject = CheckpointView(checkpoint, content, view, replayed, self._left_out)
         whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
-        checks = (*READING_CHECKS, *COLUMN_CHECKS, *SPEC_CHECKS, *whole)
+        checks = (*READING_CHECKS, *COLUMN_CHECKS, *PART_CHECKS, *SPEC_CHECKS, *whole)
         for check in checks:
             # What the whole has to report of one is reported without its file actions.
             if self._first or not check.whole:

@@ -39,7 +39,7 @@ __all__ = [
     "renamed",
     "repeating",
     "shared_paths",
-    "unescaped",
+    "with_bare_paths",
 ]
 
 
@@ -57,7 +57,7 @@ def nothing(subject: HasRows) -> Mask:
     return np.zeros(len(subject.rows), np.bool_)
 
 
-def unescaped(step: Step) -> Mask:
+def with_bare_paths(step: Step) -> Mask:
     """Show paths with characters that have to be escaped."""
     return step.rows.unescaped
 

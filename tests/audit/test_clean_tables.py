@@ -165,6 +165,11 @@ def _change_data(lake: Any) -> None:
     lake.commit(lake.file("a.parquet"), {"cdc": cdc})
 
 
+def _null_provenance(lake: Any) -> None:
+    """Any JSON may be stored as provenance, and null is some."""
+    lake.basic().commit({"commitInfo": None}, lake.file("c.parquet"))
+
+
 def _rearranged(lake: Any) -> None:
     lake.basic()
     lake.commit(
@@ -234,6 +239,7 @@ TABLES: dict[str, Callable[[Any], Any]] = {
     "timestamps": _timestamps,
     "row tracking": _row_tracking,
     "change data": _change_data,
+    "null provenance": _null_provenance,
     "rearranged": _rearranged,
     "append only": _append_only,
     "escaped": _escaped,

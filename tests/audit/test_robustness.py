@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.audit import AuditError, audit
+from conformance.audit.findings import SEVERITIES
 from generators.damage import BOMBS
 from generators.materialise.data.footers import edit_footer
 from generators.materialise.data.thrift import Record
@@ -149,9 +150,12 @@ def test_a_place_without_a_log_is_no_table(tmp_path: Path) -> None:
 
 
 def test_findings_come_gravest_first(lake: Any) -> None:
-    lake.basic().commit(lake.file("_change_data/c.parquet"), lake.file("d.parquet", size=1))
+    shared = lake.file("_change_data/c.parquet")
+    lake.basic().commit(shared, {"cdc": shared["add"]}, lake.file("d.parquet", size=1))
     lake.commit(lake.file("e.parquet", pa.table({"id": [1], "own": [1]})))
-    assert [finding.severity for finding in lake.audit()] == ["error", "warning", "info"]
+    found = [finding.severity for finding in lake.audit()]
+    assert found == sorted(found, key=SEVERITIES.index)
+    assert {*found} == {*SEVERITIES}
 
 
 def test_an_audit_changes_nothing(lake: Any) -> None:

@@ -5,7 +5,6 @@ Serves "Delta Log Entries", "Actions" and "Requirements for Writers".
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,14 +20,14 @@ from conformance.audit.findings import (
     severity_of,
     unchecked,
 )
-from conformance.audit.grammar.uris import UNESCAPED, is_absolute
-from conformance.audit.read.raw import Fault
+from conformance.audit.grammar.uris import is_absolute, unescaped
+from conformance.audit.read.raw import Fault, Line
 from conformance.audit.read.state import dv_id, file_key, row_count
-from conformance.audit.screens import doubled_paths, nothing, of_changes, unescaped
+from conformance.audit.screens import doubled_paths, nothing, of_changes, with_bare_paths
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
-__all__ = ["COMMIT_CHECKS", "fault_finding", "line_findings", "schema_findings"]
+__all__ = ["COMMIT_CHECKS", "bare_path", "fault_finding", "line_findings", "schema_findings"]
 
 _EXPLAINED: Final = 100
 """Documents of one file whose violations are explained: to explain one takes a millisecond."""
@@ -249,19 +248,18 @@ def actions_of_checkpoints(step: Step) -> Findings:
 def escaped_paths(step: Step) -> Findings:
     """Report paths with characters that a URI has to escape."""
     for line in step.of("add", "remove", "cdc"):
-        path = line.body.get("path")
-        if not isinstance(path, str):
-            continue
-        bare = "".join(sorted({*_UNESCAPED.findall(path)}))
-        if bare:
-            message = f"{line.action}.path {path!r} has unescaped {bare!r}"
-            hint = "write each byte as % and two hex digits"
-            # Letters beyond ASCII mean the same to every reader.
-            severity: Severity | None = None if any(map(str.isascii, bare)) else "warning"
-            yield finding("ADD-004", line.place, message, hint, severity=severity)
+        yield from bare_path("ADD-004", line)
 
 
-_UNESCAPED: Final = re.compile(UNESCAPED)
+def bare_path(requirement: str, line: Line) -> Findings:
+    """Report a path of an action with characters that a URI has to escape."""
+    path = line.body.get("path")
+    plain, beyond = unescaped(path) if isinstance(path, str) else ("", "")
+    if plain or beyond:
+        message = f"{line.action}.path {path!r} has unescaped {plain + beyond!r}"
+        hint = "write each byte as % and two hex digits"
+        severity: Severity | None = None if plain else "warning"
+        yield finding(requirement, line.place, message, hint, severity=severity)
 
 
 def vectors_need_row_counts(step: Step) -> Findings:
@@ -283,7 +281,7 @@ COMMIT_CHECKS: Final = (
     Check(change_files_in_their_directory, ("CDFF-001",), of_changes),
     Check(changes_need_their_feature, ("CDC-013",), nothing),
     Check(actions_of_checkpoints, ("SCA-001", "CKM-001"), nothing),
-    Check(escaped_paths, ("ADD-004",), unescaped),
+    Check(escaped_paths, ("ADD-004",), with_bare_paths),
     Check(vectors_need_row_counts, ("DVDESC-022", "STAT-002"), nothing),
 )
 """Checks of a commit that need no other version."""

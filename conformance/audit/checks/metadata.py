@@ -6,7 +6,7 @@ sections of the features that column metadata or table properties bring in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
 
-__all__ = ["METADATA_CHECKS"]
+__all__ = ["LISTED", "METADATA_CHECKS"]
 
 
 def first_version_is_whole(step: Step) -> Findings:
@@ -137,36 +137,55 @@ def _has_key(*names: str) -> Callable[[Column], bool]:
 
 _IDENTITY: Final = ("start", "step", "highWaterMark", "allowExplicitInsert")
 
-_COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str, str], ...]] = (
-    (_has_type("timestamp_ntz"), "timestampNtz", "NTZ-002", "has type timestamp_ntz"),
-    (_has_type("variant"), "variantType", "VAR-001", "has type variant"),
-    (_has_key("delta.typeChanges"), "typeWidening", "TW-001", "has type changes"),
-    (_has_key("delta.invariants"), "invariants", "INV-001", "has an invariant"),
-    (
-        _has_key("delta.generationExpression"),
-        "generatedColumns",
-        "GEN-001",
-        "has a generation expression",
-    ),
-    (_has_key("CURRENT_DEFAULT"), "allowColumnDefaults", "DFT-001", "has a default"),
+LISTED: Final[Mapping[str, str]] = {
+    "allowColumnDefaults": "DFT-001",
+    "appendOnly": "APP-001",
+    "changeDataFeed": "CDC-013",
+    "checkConstraints": "CHK-001",
+    "deletionVectors": "DV-001",
+    "generatedColumns": "GEN-001",
+    "icebergCompatV1": "ICE1-003",
+    "icebergCompatV2": "ICE2-003",
+    "identityColumns": "IDN-001",
+    "invariants": "INV-001",
+    "rowTracking": "RT-041",
+    "timestampNtz": "NTZ-002",
+    "typeWidening": "TW-001",
+    "v2Checkpoint": "V2F-001",
+    "vacuumProtocolCheck": "VPC-001",
+    "variantType": "VAR-001",
+}
+"""Feature to the row that wants its name in the protocol."""
+
+_COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str], ...]] = (
+    (_has_type("timestamp_ntz"), "timestampNtz", "has type timestamp_ntz"),
+    (_has_type("variant"), "variantType", "has type variant"),
+    (_has_key("delta.typeChanges"), "typeWidening", "has type changes"),
+    (_has_key("delta.invariants"), "invariants", "has an invariant"),
+    (_has_key("delta.generationExpression"), "generatedColumns", "has a generation expression"),
+    (_has_key("CURRENT_DEFAULT"), "allowColumnDefaults", "has a default"),
     (
         _has_key(*(f"delta.identity.{key}" for key in _IDENTITY)),
         "identityColumns",
-        "IDN-001",
         "is an identity column",
     ),
 )
-"""Column test, the feature it needs, the requirement, and the words for a message."""
+"""Column test, the feature it needs, and the words for a message."""
 
 _PROPERTY_FEATURES: Final = (
-    ("delta.enableDeletionVectors", "deletionVectors", "DV-001"),
-    ("delta.enableChangeDataFeed", "changeDataFeed", "CDC-013"),
-    ("delta.appendOnly", "appendOnly", "APP-001"),
+    *(
+        (name, feature, LISTED[feature])
+        for name, feature in (
+            ("delta.enableDeletionVectors", "deletionVectors"),
+            ("delta.enableChangeDataFeed", "changeDataFeed"),
+            ("delta.appendOnly", "appendOnly"),
+            ("delta.enableTypeWidening", "typeWidening"),
+            ("delta.enableIcebergCompatV1", "icebergCompatV1"),
+            ("delta.enableIcebergCompatV2", "icebergCompatV2"),
+        )
+    ),
     ("delta.appendOnly", "appendOnly", "APP-005"),
-    ("delta.enableTypeWidening", "typeWidening", "TW-001"),
     ("delta.enableVariantShredding", "variantShredding", "SHRED-005"),
-    ("delta.enableIcebergCompatV1", "icebergCompatV1", "ICE1-003"),
-    ("delta.enableIcebergCompatV2", "icebergCompatV2", "ICE2-003"),
 )
 """Properties that have no effect while their feature is not supported."""
 
@@ -176,10 +195,10 @@ def columns_need_their_features(step: Step) -> Findings:
     if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
         return
     for column in step.new.columns:
-        for test, feature, requirement, words in _COLUMN_FEATURES:
+        for test, feature, words in _COLUMN_FEATURES:
             if test(column) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
-                yield finding(requirement, step.place, message)
+                yield finding(LISTED[feature], step.place, message)
     for name in step.new.partitions:
         of = step.new.by_path.get((name,))
         if of is not None and of.type == "timestamp_ntz" and not _listed(step, "timestampNtz"):
@@ -406,7 +425,7 @@ METADATA_CHECKS: Final = (
     Check(
         columns_need_their_features,
         (
-            *(requirement for _, _, requirement, _ in _COLUMN_FEATURES),
+            *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
             "CHK-001",
             "CHK-002",
             "CHK-007",

@@ -32,7 +32,7 @@ from conformance.audit.screens import (
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
 
-__all__ = ["STEP_CHECKS", "Balance", "balance_of", "unbalanced"]
+__all__ = ["STEP_CHECKS", "SYSTEM_DOMAINS", "Balance", "balance_of", "unbalanced"]
 
 
 def _is_empty(body: Body) -> bool:
@@ -360,16 +360,18 @@ def domains_need_their_feature(step: Step) -> Findings:
     for line in step.of("domainMetadata"):
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
-            yield finding("DOM-008", line.place, message)
+            clusters = line.body.get("domain") == "delta.clustering"
+            for requirement in ("DOM-008", "CLUS-002") if clusters else ("DOM-008",):
+                yield finding(requirement, line.place, message)
         if "domainMetadata" not in step.new.features:
             yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
 
 
 def _known_domain(name: Any) -> bool:
-    return not isinstance(name, str) or not name.startswith("delta.") or name in _SYSTEM
+    return not isinstance(name, str) or not name.startswith("delta.") or name in SYSTEM_DOMAINS
 
 
-_SYSTEM: Final = frozenset({"delta.clustering", "delta.rowTracking"})
+SYSTEM_DOMAINS: Final = frozenset({"delta.clustering", "delta.rowTracking"})
 """System domains that the protocol defines."""
 
 
@@ -394,7 +396,7 @@ STEP_CHECKS: Final = (
     Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
     Check(protocol_keeps_its_promises, ("TF-012", "TF-016")),
     Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
-    Check(domains_need_their_feature, ("DOM-008", "DOM-009")),
+    Check(domains_need_their_feature, ("DOM-008", "DOM-009", "CLUS-002")),
     Check(reserved_domains, ("DOM-007",)),
 )
 """Checks of a commit against the version before it."""

@@ -18,7 +18,10 @@ from conformance.audit.read.state import dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step
 
-__all__ = ["ADD_CHECKS", "VALUE_CHECKS", "statistics_of"]
+__all__ = ["ADD_CHECKS", "VALUELESS", "VALUE_CHECKS", "statistics_of"]
+
+VALUELESS: Final = ("WCON-002", "ADD-005")
+"""What a live file without a value for a partition column breaks."""
 
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -50,7 +53,7 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
         message = f"{line.action} has no value for partition column {name}"
         # The clause speaks of the files in the table, and a removed one has left it.
         severity: Severity | None = "warning" if line.action == "remove" else None
-        for requirement in ("CDC-007",) if line.action == "cdc" else ("WCON-002", "ADD-005"):
+        for requirement in ("CDC-007",) if line.action == "cdc" else VALUELESS:
             yield finding(requirement, line.place, message, severity=severity)
     for name in sorted(set(values) - wanted):
         logical = layout.by_path.get((name,))
@@ -144,7 +147,7 @@ def partitions_stay(step: Step) -> Findings:
 ADD_CHECKS: Final = (
     Check(
         partition_values,
-        ("WCON-002", "ADD-005", "CDC-007", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
+        (*VALUELESS, "CDC-007", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
         by_partition_values(partition_values),
     ),
     Check(
@@ -157,7 +160,7 @@ ADD_CHECKS: Final = (
 
 VALUE_CHECKS: Final = (
     *ADD_CHECKS,
-    Check(partitions_stay, ("WCON-002", "ADD-005")),
+    Check(partitions_stay, VALUELESS),
     Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
 )
 """Checks of what file actions say about their files, commit by commit."""

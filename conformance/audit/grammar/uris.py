@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["UNESCAPED", "decode_path", "is_absolute", "lenient_path"]
+__all__ = ["UNESCAPED", "decode_path", "is_absolute", "lenient_path", "unescaped"]
 
 UNESCAPED: Final = r'[\x00-\x20<>"{}|\\^`\x7f#?\[\]]|[^\x00-\x7f]'
 """Pattern of a character that the path of a URI has to escape (RFC 2396, sections 2.4.3 and 4)."""
 
+_BARE: Final = re.compile(UNESCAPED)
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -37,6 +38,15 @@ def decode_path(path: str) -> str:
 def lenient_path(path: str) -> str:
     """Return the path that a URI spells, for keys and messages: escaped where it is not UTF-8."""
     return _bytes(path).decode(errors="backslashreplace")
+
+
+def unescaped(path: str) -> tuple[str, str]:
+    """Return the characters that a path has to escape, each once: those of ASCII, and others.
+
+    Letters beyond ASCII mean the same to every reader, so that they are worth a warning.
+    """
+    found = sorted({*_BARE.findall(path)})
+    return "".join(filter(str.isascii, found)), "".join(x for x in found if not x.isascii())
 
 
 def is_absolute(path: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
-from conformance.audit.grammar.uris import UNESCAPED, decode_path, is_absolute
+from conformance.audit.grammar.uris import decode_path, is_absolute, unescaped
 from conformance.audit.grammar.z85 import decode_z85
 from reference_impl.limits import budget, exceeded
 from reference_impl.storage import Storage
@@ -56,7 +56,7 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
         path = _decoded(text)
         if not is_absolute(path):
             raise VectorFault("DVDESC-006", f"{text!r} is no absolute path")
-        if any(map(str.isascii, re.findall(UNESCAPED, text))):
+        if unescaped(text)[0]:
             raise VectorFault("DVDESC-006", f"{text!r} has characters that a URI escapes")
         return path
     if len(text) < _UUID:

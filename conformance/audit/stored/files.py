@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,6 +90,7 @@ class _LiveFile:
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
+    changes: set[str] | None = None
     version = _Version(view.storage, view.state, view.layout)
     row_ids, rules = RowIds(view), Rules(view.layout)
     yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
@@ -101,12 +102,24 @@ def live_files(view: VersionView) -> Findings:
             yield finding("REC-021", path, message)
         seen[path] = key
         if not is_absolute(path) and any(part.startswith("_") for part in path.split("/")[:-1]):
+            changes = _change_files(view) if changes is None else changes
             message = "the data file is in a directory whose name begins with an underscore"
-            yield finding("DATA-001", path, message, severity=_change_data(path))
+            # A file that is that of changes as well has its place there.
+            yield finding("DATA-001", path, message, severity="info" if path in changes else None)
         vector, broken = _vector(version, body, path)
         yield from broken
         yield from _file(version, path, body, vector, (row_ids, rules))
     yield from row_ids.doubles()
+
+
+def _change_files(view: VersionView) -> set[str]:
+    """Return the decoded paths of all change files of the log."""
+    keys = (
+        file_key(line.body)
+        for commit in view.log.commits.values()
+        for line in commit.content.of("cdc")
+    )
+    return {key[0] for key in keys if key is not None}
 
 
 def removed_files(view: ChangeView) -> Findings:
@@ -126,11 +139,6 @@ def removed_files(view: ChangeView) -> Findings:
         vector, broken = _vector(version, body, key[0])
         if not broken:
             yield from _file(version, key[0], body, vector, None)
-
-
-def _change_data(path: str) -> Any:
-    """Return the severity for a data file among the change files: a cdc action may name it, too."""
-    return "info" if path.startswith("_change_data/") else None
 
 
 def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:

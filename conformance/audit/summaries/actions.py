@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from conformance.audit.checks.values import statistics_of
+from conformance.audit.checks.values import VALUELESS, statistics_of
 from conformance.audit.columnar.files import unlike
 from conformance.audit.findings import Findings, finding
 from conformance.audit.read.layout import Layout
+from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.parsed import (
     misnamed,
@@ -131,6 +132,13 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
         for requirement, message in add_differences(logged, kept, layout, *adds):
             yield finding(requirement, place, f"{key[0]}: {message}")
+        texts, copied = (mapping_in(each, "partitionValues") for each in (logged, kept))
+        # The commits of a compaction may be without metadata.
+        columns = texts.keys() if layout.schema is None else layout.partition_columns.keys()
+        for name in sorted(columns & texts.keys() - copied.keys()):
+            message = f"{key[0]}: there is no value for partition column {name}"
+            for requirement in VALUELESS:
+                yield finding(requirement, place, message)
         if whole and logged.get("stats") and not kept.get("stats"):
             yield finding(adds[0], place, f"{key[0]}: the compaction lacks its stats")
     for key, logged, kept in unlike(want.removed, have.removed, adds=False):

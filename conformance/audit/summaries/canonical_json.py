@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -40,6 +41,14 @@ def _escaped(value: str, *, encoding: str = "utf-8", every: bool = False) -> str
     if every:
         return '"' + "".join(f"%{byte:02X}" for byte in data) + '"'
     return f'"{quote(data, safe=_UNRESERVED)}"'
+
+
+def _beyond(value: str, *, marks: tuple[str, ...]) -> str:
+    """Spell a text with marks escaped that need not be."""
+    text = _text(value)
+    for mark in marks:
+        text = text.replace(mark, f"%{ord(mark):02X}")
+    return text
 
 
 def _literal(value: bool | None) -> str:
@@ -119,6 +128,9 @@ _OTHERS: Final = ("latin-1", "utf-16-be")
 _SPARING: Final = ("-._~/", "-._~:/", "-._~!*'()")
 """Characters that functions of common libraries leave as they are."""
 
+_MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UNRESERVED, count))
+"""Marks that are never encoded, and that functions of common libraries encode."""
+
 _JOINTS: Final = (
     *filter(lambda each: not each.isalnum() and each not in '%"', map(chr, range(0x09, 0x7F))),
     *("", "==", "=>", "->", "::", ":=", ": ", " = ", "= ", " =", "++", " + ", ", ", ",\n", "; "),
@@ -132,6 +144,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-003", replace(_RIGHT, number=_as_float)),
     ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
+    *((each, replace(_RIGHT, text=lambda value: f'"{value}"')) for each in ("SUM-004", "SUM-005")),
     ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
     ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
     ("SUM-005", replace(_RIGHT, key=lambda key: key)),
@@ -146,8 +159,9 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
     *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),
     *(("SUM-016", replace(_RIGHT, text=partial(_text, safe=each))) for each in _SPARING),
+    ("SUM-016", replace(_RIGHT, text=lambda value: _text(value).replace("%20", "+"))),
     ("SUM-017", replace(_RIGHT, text=lambda value: _escaped(value, every=True))),
-    ("SUM-017", replace(_RIGHT, text=lambda value: _text(value).replace("~", "%7E"))),
+    *(("SUM-017", replace(_RIGHT, text=partial(_beyond, marks=each))) for each in _MARKS),
     ("SUM-018", replace(_RIGHT, text=lambda value: _lower(_text(value)))),
 )
 """Forms that break a rule, with the requirement of the rule."""
@@ -183,11 +197,12 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
     right = canonical_form(document)
     if len(right) > _FEW:
         return []
-    # The member itself cannot be in its own checksum: whoever keeps it, had it empty.
-    empty = {**document, "checksum": ""}
+    # The member itself cannot be in its own checksum: whoever keeps it, had nothing in it.
     found = [
         requirement
+        for nothing in ("", None)
         for requirement, form in _WRONG
-        if digest(form.spell(empty)) == stated and form.spell(empty) != right
+        if (text := form.spell({**document, "checksum": nothing})) != right
+        and digest(text) == stated
     ]
     return list(dict.fromkeys(found))

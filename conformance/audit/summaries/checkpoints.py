@@ -5,7 +5,6 @@ Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Schema" and "Sidecar Files
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -17,12 +16,12 @@ from typing import Any, Final
 import numpy as np
 
 import schemas
-from conformance.audit.checks.commits import fault_finding, line_findings
+from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
+from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.grammar.retention import retention
-from conformance.audit.grammar.uris import UNESCAPED
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
@@ -179,9 +178,7 @@ def sidecar_files(subject: CheckpointView) -> Findings:
         path, size = line.body.get("path"), line.body.get("sizeInBytes")
         if not isinstance(path, str):
             continue
-        if re.search(UNESCAPED, path):
-            message = f"sidecar.path {path!r} has characters that a URI has to escape"
-            yield finding("SCA-002", line.place, message)
+        yield from bare_path("SCA-002", line)
         if "/" in path:
             message = f"sidecar.path {path} is more than the name of the file"
             yield finding("SCA-003", line.place, message)
@@ -366,7 +363,10 @@ CONTENT_CHECKS: Final = (
             "CKPT-007",
         ),
     ),
-    Check(files_are_copied, ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013")),
+    Check(
+        files_are_copied,
+        ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013", *VALUELESS),
+    ),
     Check(
         typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
     ),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.audit.findings import Check, Findings, finding
-from conformance.audit.grammar.types import decimal_of
+from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import ACTIONS
@@ -64,9 +64,14 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
     unknown = False
     for path, requirement in (*files, *((path, "SIDE-003") for path in _sidecars(subject))):
         schema = None if path.endswith(".json") else _schema(storage, path)
+        names = [] if schema is None else schema.names
         for field in schema or ():
             if field.name not in ACTIONS:
                 unknown = True
+                action = field.name.partition(".")[0]
+                if action in ACTIONS and action not in names:
+                    message = f"the column {field.name} is a field of {action}, which is no column"
+                    yield finding(requirement, path, message)
             elif not pa.types.is_struct(field.type):
                 message = f"the column {field.name} is {field.type}, and not a struct"
                 yield finding(requirement, path, message)
@@ -114,6 +119,44 @@ def typed_values(subject: CheckpointView) -> Findings:
                 yield finding("CKC-016", path, message)
 
 
+def typed_bounds(subject: CheckpointView) -> Findings:
+    """Report bounds of ``stats_parsed`` that are text where their columns are not."""
+    layout, storage = subject.view.layout, subject.view.storage
+    # In their original format they are written where the table asks for it.
+    asked = layout.writer >= _ASKING and layout.is_true("delta.checkpoint.writeStatsAsStruct")
+    paths = [entry.path for entry in subject.checkpoint.entries]
+    for path in (*paths, *_sidecars(subject)):
+        schema = None if path.endswith(".json") else _schema(storage, path)
+        parsed = _field(_field(pa.struct(list(schema or ())), "add"), "stats_parsed")
+        for kind in ("minValues", "maxValues") if parsed is not None else ():
+            for column in layout.columns:
+                stored = _field(parsed, kind)
+                for name in column.physical:
+                    stored = _field(stored, name)
+                if stored is not None and _is_text(stored) and _typed(column.type):
+                    message = f"stats_parsed.{kind}.{column.name} is text, not {column.type}"
+                    severity: Severity | None = None if asked else "warning"
+                    yield finding("CKC-021", path, message, severity=severity)
+
+
+_ASKING: Final = 3
+"""The writer version that brings the properties of statistics in checkpoints."""
+
+
+def _is_text(stored: pa.DataType) -> bool:
+    return bool(pa.types.is_string(stored) or pa.types.is_large_string(stored))
+
+
+def _typed(declared: Any) -> bool:
+    """Return whether a type has values of its own in a checkpoint, and not text."""
+    return isinstance(declared, str) and (
+        declared in _VALUES or declared in BITS or decimal_of(declared) is not None
+    )
+
+
+_VALUES: Final = frozenset({"boolean", "date", "double", "float", "timestamp", "timestamp_ntz"})
+
+
 def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
     """Return the physical names of columns that a struct has by their logical names."""
     held = {field.name for field in parsed}
@@ -151,5 +194,6 @@ COLUMN_CHECKS: Final = (
     Check(actions_are_structs, ("CKC-001", "CKC-010", "SIDE-003"), whole=True),
     Check(one_column_each, ("SIDE-003",)),
     Check(typed_values, ("CKC-016",), whole=True),
+    Check(typed_bounds, ("CKC-021",), whole=True),
 )
 """Checks of a complete checkpoint, whether it can be read or not."""

@@ -19,7 +19,7 @@ from conformance.audit.summaries.actions import comparable, file_differences
 from conformance.audit.summaries.checkpoints import CheckpointView, repeated
 from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
 
-__all__ = ["FORM_CHECKS", "SPEC_CHECKS"]
+__all__ = ["FORM_CHECKS", "PART_CHECKS", "SPEC_CHECKS"]
 
 _LISTS: Final = (
     ("readerFeatures", "minReaderVersion", 3, "CKSCH-008"),
@@ -105,7 +105,6 @@ def v2_form(subject: CheckpointView) -> Findings:
             "CKPT-N-013",
             "the spec of the checkpoint does not go with its name",
         ),
-        (multipart and bool(supported), "CKPT-N-009", "a multi-part checkpoint beside V2"),
         (
             bool(sidecars)
             and (bool(marks) or supported is not False)
@@ -122,6 +121,13 @@ def v2_form(subject: CheckpointView) -> Findings:
         if type(version) is int and version != checkpoint.version:
             message = f"checkpointMetadata names version {version}, the file {checkpoint.version}"
             yield finding("CKM-003", line.place, message)
+
+
+def parts_beside_v2(subject: CheckpointView) -> Findings:
+    """Report parts of a checkpoint, all or some of them, where V2 checkpoints are supported."""
+    checkpoint = subject.checkpoint
+    if checkpoint.kind == "multipart_checkpoint" and _supported(subject):
+        yield finding("CKPT-N-009", checkpoint.place, "a multi-part checkpoint beside V2")
 
 
 def sidecars_once(subject: CheckpointView) -> Findings:
@@ -216,6 +222,9 @@ def _differ(other: Checkpoint, subject: CheckpointView) -> bool:
     return keys[0] != keys[1] or rest[0] != rest[1] or any(files)
 
 
+PART_CHECKS: Final = (Check(parts_beside_v2, ("CKPT-N-009",)),)
+"""Checks of the names of a checkpoint, whether all of its files are there or not."""
+
 SPEC_CHECKS: Final = (
     Check(
         first_spec,
@@ -229,7 +238,6 @@ SPEC_CHECKS: Final = (
             "CKPT-V2-002",
             "CKPT-015",
             "CKPT-026",
-            "CKPT-N-009",
             "CKPT-N-013",
             "CKPT-V2-004",
             "CKM-003",

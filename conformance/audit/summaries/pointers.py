@@ -13,6 +13,7 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
+from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
@@ -327,6 +328,7 @@ POINTER_CHECKS: Final = (
             "COMP-009",
             "COMP-012",
             "DOM-014",
+            *VALUELESS,
             *schemas.requirements("log/commit-line"),
         ),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.audit.checks.high_water_marks import fallen
+from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
+from conformance.audit.read.raw import Lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.judging.recipes.files import committed
 from conformance.judging.recipes.needs import features_asked
@@ -125,6 +127,11 @@ class Watch:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
         yield from fallen(_marked(self.former), _marked(now))
+        if operation not in _NEW_TABLES:
+            yield from _lost_domains(self.former, now, step)
+        if "txn" in step:
+            versions = range(self.former.version + 1, now.version + 1)
+            yield from _apart(committed(self.table, versions), step["txn"])
         yield from self._upgraded(self.former, now)
         yield from self._timed(self.former, now)
         yield from self._new_files(self.former, now)
@@ -301,6 +308,27 @@ def _providers(snapshot: Snapshot) -> dict[str, str | None]:
     adds = snapshot.adds()
     columns = (adds.column("path").to_pylist(), adds.column("clusteringProvider").to_pylist())
     return dict(zip(*columns, strict=True))
+
+
+def _lost_domains(former: Snapshot, now: Snapshot, step: Mapping[str, Any]) -> Iterator[Fault]:
+    """Look for domains that no step speaks of, and that no feature of the protocol keeps."""
+    for name, domain in former.domain_metadata.items():
+        after = now.domain_metadata.get(name)
+        own = name in (step.get("domain"), *SYSTEM_DOMAINS) or step["operation"] == "drop_feature"
+        if own or domain.removed:
+            continue
+        if after is None or after.removed or after.configuration != domain.configuration:
+            yield "DOM-014", f"the domain {name} is not what it was before"
+
+
+def _apart(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:
+    """Look for the commit that has both the rows and the progress of their application."""
+    wanted = txn["app_id"], txn["txn_version"]
+    for commit in commits:
+        held = [(line.body.get("appId"), line.body.get("version")) for line in commit.of("txn")]
+        if wanted in held and next(commit.of("add"), None) is not None:
+            return
+    yield "TXN-004", f"no commit has the rows and version {wanted[1]} of {wanted[0]}"
 
 
 def _parts(checkpoint: Checkpoint) -> list[list[str]]:

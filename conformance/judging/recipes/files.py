@@ -71,8 +71,10 @@ def written_over(
             return "LOG-003", f"version {version} is committed, and the next one is {wanted}"
     changed = [path for path in before if path in now and now[path] != before[path]]
     commits = [path for path in changed if _COMMIT.fullmatch(path)]
-    if commits and not fresh:
-        return "WNEW-001", f"{commits[0]} is written over, and no version comes"
+    if commits:
+        # What is changed may not be readable: that it is changed comes first.
+        how = "was written again" if fresh else "is written over, and no version comes"
+        return "WNEW-001", f"{commits[0]} {how}"
     added = {path for version in fresh for path in _added(table, version)}
     for path in changed:
         if path.endswith(".parquet") and not path.startswith("_"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from conformance.audit.checks.features import clustering_of
+from conformance.audit.checks.metadata import LISTED
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
@@ -113,28 +114,10 @@ def _lacking(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> list[str
     return [name for name, each in found.items() if each is None or each.name not in held]
 
 
-_LISTED: Final[Mapping[str, str]] = {
-    "allowColumnDefaults": "DFT-001",
-    "appendOnly": "APP-001",
-    "checkConstraints": "CHK-001",
-    "deletionVectors": "DV-001",
-    "generatedColumns": "GEN-001",
-    "icebergCompatV1": "ICE1-003",
-    "icebergCompatV2": "ICE2-003",
-    "identityColumns": "IDN-001",
-    "invariants": "INV-001",
-    "rowTracking": "RT-041",
-    "timestampNtz": "NTZ-002",
-    "v2Checkpoint": "V2F-001",
-    "vacuumProtocolCheck": "VPC-001",
-}
-"""Feature to the row that wants its name in the protocol."""
-
-
 def _rows_of_features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for name in _lacking(snapshot, steps):
-        if name in _LISTED:
-            yield f"{_LISTED[name]} {name} is not in the protocol"
+        if name in LISTED:
+            yield f"{LISTED[name]} {name} is not in the protocol"
 
 
 def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:

@@ -120,6 +120,12 @@ class Recipe:
             Append(self._kept(stored if stored is not None else rows)),
         )
 
+    def append_once(self, rows: Sequence[Row], application: str, version: int) -> Recipe:
+        """Append rows together with the progress of the application that brings them."""
+        self.append(rows)
+        self._steps[-1]["txn"] = {"app_id": application, "txn_version": version}
+        return self
+
     def append_numbered(self, name: str, *rows: Row) -> Recipe:
         """Append rows that lack an identity column, each with the next value of the column."""
         column = self.now[name]

@@ -230,6 +230,16 @@ IDENTITY: Final = Argument(
     seen="judge",
 )
 PARTITION: Final = Argument({"type": "object"}, required=False, note="column to value")
+TXN: Final = Argument(
+    {
+        "type": "object",
+        "properties": {"app_id": {"type": "string"}, "txn_version": _value("long")},
+        "required": ["app_id", "txn_version"],
+        "additionalProperties": False,
+    },
+    required=False,
+    note="an application's progress, in the same commit",
+)
 PATHS: Final = Argument(
     {
         "description": "Files below the table root.",

@@ -94,10 +94,12 @@ OPERATIONS["convert"] = Entry(
         **_INPUT,
         "stored": args.STORED,
         "identity": args.IDENTITY,
+        "txn": args.TXN,
         "layout": args.layout(
             {"rows_per_file": {"type": "integer", "minimum": 1}}, rows_per_file=None
         ),
     },
+    capabilities={"txn": lambda step: "txn" in step},
 )
 @dataclass(frozen=True, slots=True)
 class Append(Operation):

@@ -16,8 +16,11 @@ def _text(value: str, how: Mapping[str, Any]) -> str:
     text = quote(data, safe="-._~" + how.get("unescaped", ""))
     if how.get("every"):
         text = "".join(f"%{byte:02X}" for byte in data)
+    for mark in how.get("escaped", ""):
+        text = text.replace(mark, f"%{ord(mark):02X}")
     if how.get("lower case"):
         text = re.sub("%..", lambda found: found[0].lower(), text)
+    text = text.replace("%20", how.get("space", "%20"))
     return text if how.get("bare") else f'"{text}"'
 
 
@@ -48,7 +51,7 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
     """Return the digest of a form, named by the rules that it breaks."""
     pairs = [*_pairs(dict(document), (), how)]
     if how.get("keep top"):
-        pairs.append(('"checksum"', '""'))
+        pairs.append(('"checksum"', how["keep top"]))
     if not how.get("unsorted"):
         pairs.sort(key=lambda pair: pair[0].encode())
     text = how.get("comma", ",").join(

@@ -10,7 +10,14 @@ import pyarrow.parquet as pq
 from generators.golden.cases.case import REVISIONS, Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import all_of, compare, is_in, is_null, negate
-from generators.golden.cases.publish import describe, filtered, publish, read_spec, refuse_load
+from generators.golden.cases.publish import (
+    describe,
+    files_spec,
+    filtered,
+    publish,
+    read_spec,
+    refuse_load,
+)
 from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.golden.chapters.files.types import utc
 from generators.materialise.log.checkpoints import (
@@ -101,6 +108,7 @@ def _newer(case: CaseWriter) -> None:
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 5, table.states[5]))
     publish(case, table, versions=[0, 3, 4, 5], log_info=_at(5))
+    files_spec(case, table, 3)
 
 
 @CHECKPOINTS.case(
@@ -579,9 +587,8 @@ def _no_bounds(case: CaseWriter) -> None:
         field("map", map_of("string", "integer")),
     )
     table = GoldenTable(case.delta, schema, seed=case.info.id)
-    row = {"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}
     table.create()
-    table.commit(add(table.file([row, {}])))
+    table.commit(add(table.file([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])))
     _checkpoint(table, 1, stats_parsed=True)
     table.commit(add(table.file([{"flag": False}])))
     drop_commits(table.root, 1)

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import publish
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -180,6 +181,8 @@ def _materialised(case: CaseWriter) -> None:
     table.commit(remove(first), add(rewritten), tracked.mark(), operation="MERGE")
     case.judged["row-ids-v1"] = "RT-025"
     publish(case, table)
+    title = "A filtered read shows no hidden column"
+    filtered(case, table, "filter-id", compare("id", ">", 0, "long"), title)
     tracked.ask(case, [0, 1])
 
 

@@ -420,6 +420,17 @@ def _domains_kept(case: CaseWriter) -> None:
     recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
+@DOMAINS.case(
+    "write-kept-when-altered", "Domains are kept when the table is altered and changed", "DOM-014"
+)
+def _domains_kept_when_altered(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2, 3))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":[1]}').set_domain("theirs", "{}").given()
+    recipe.set_properties({"delta.logRetentionDuration": "interval 60 days"})
+    recipe.add_column(field("more", "string")).delete(compare("id", "=", 1, "long"))
+    recipe.update({"more": "x"}, compare("id", "=", 2, "long")).publish(case)
+
+
 def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()

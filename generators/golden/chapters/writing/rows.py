@@ -418,6 +418,12 @@ def _progress(case: CaseWriter) -> None:
     recipe.set_transaction("app", 2).checkpoint().append(pairs(2)).publish(case)
 
 
+@TRANSACTIONS.case("write-with-rows", "Progress is committed together with its rows", "TXN-004")
+def _progress_with_rows(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append_once(pairs(1), "app", 1).append(pairs(2))
+    recipe.append_once(pairs(3), "other", 7).append_once(pairs(4), "app", 2).publish(case)
+
+
 @METADATA.case(
     "write-properties", "Properties are set beside those that are set", "META-011 LOG-003"
 )

@@ -233,14 +233,18 @@ def _iceberg(case: CaseWriter, name: str) -> None:
 
 
 @ICEBERG_V1.case(
-    "active", "A table with Iceberg compatibility V1 reads normally", "ICE1-001 ICE1-003 ICE1-004"
+    "active",
+    "A table with Iceberg compatibility V1 reads normally",
+    "ICE1-001 ICE1-003 ICE1-004 TF-002",
 )
 def _iceberg_v1(case: CaseWriter) -> None:
     _iceberg(case, "icebergCompatV1")
 
 
 @ICEBERG_V2.case(
-    "active", "A table with Iceberg compatibility V2 reads normally", "ICE2-001 ICE2-003 ICE2-004"
+    "active",
+    "A table with Iceberg compatibility V2 reads normally",
+    "ICE2-001 ICE2-003 ICE2-004 TF-002",
 )
 def _iceberg_v2(case: CaseWriter) -> None:
     _iceberg(case, "icebergCompatV2")

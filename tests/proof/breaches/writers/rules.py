@@ -22,10 +22,10 @@ from breaches.edits import (
     unlisted,
     without,
 )
-from breaches.model import How, writer
+from breaches.model import Ask, How, writer
 from breaches.seams import asking, carrying_out, leaving
 from breaches.writers.features import after_step, doing_nothing
-from conformance.adapter import Write
+from conformance.adapter import Answer, Request, Write
 from reference_impl import Table
 
 
@@ -49,6 +49,22 @@ def _without_nulls_columns(table: pa.Table) -> pa.Table:
 
 def _encoded(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "path": body["path"].replace("%", "")}
+
+
+def _in_two_commits(ask: Ask) -> Ask:
+    """Record the progress in a commit of its own, before that of its rows."""
+
+    def run(request: Request) -> Answer:
+        if isinstance(request, Write) and "txn" in request.arguments:
+            arguments = {**request.arguments}
+            ask(Write(request.table, "set_txn", arguments.pop("txn")))
+            request = replace(request, arguments=arguments)
+        return ask(request)
+
+    return run
+
+
+_GONE = {"domain": "theirs", "configuration": "", "removed": True}
 
 
 def _partition(change: Any) -> Any:
@@ -341,6 +357,36 @@ ROWS = (
         "actions",
         leaving(dropping("cdc", "partitionValues", where=COMMIT)),
         FEED,
+    ),
+    writer(
+        "drops-domains-when-altering",
+        "DOM-014",
+        "actions",
+        leaving(
+            lines(
+                lambda found: (
+                    [*found, {"domainMetadata": _GONE}]
+                    if any("metaData" in a for a in found) and not any("add" in a for a in found)
+                    else found
+                ),
+                COMMIT,
+            )
+        ),
+        "domain-metadata/write-kept-when-altered*",
+    ),
+    writer(
+        "commits-txn-before-its-rows",
+        "TXN-004",
+        "requests",
+        _in_two_commits,
+        "transaction-identifiers/write-with-rows*",
+    ),
+    writer(
+        "forgets-txn-of-rows",
+        "TXN-004",
+        "actions",
+        leaving(without("txn")),
+        "transaction-identifiers/write-with-rows*",
     ),
     writer(
         "forgets-txn",
