@@ -247,11 +247,6 @@ class ObjectRoot:
             raise _refuse("no object store is known for the scheme of a table's location", location)
         self.address = address
         self.key = address.path.strip("/")
-        if self.key:
-            # A client drops some of these, and would find other keys than are compared here.
-            _exact(self.key, location)
-        if not self.key.isprintable():
-            raise _refuse("the location of a table holds a character that is not printed", location)
         self._policy = policy or Policy()
 
     def place(self, path: str) -> Place:

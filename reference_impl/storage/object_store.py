@@ -52,6 +52,8 @@ class ObjectStorage:
         scheme, colon, rest = location.partition(":")
         spelled = opened_as(scheme.lower()) + colon + rest
         self._store = store if store is not None else _open_url(spelled, self._options)
+        if store is None:
+            _check_root(self._store, self._root, location)
         self._others: dict[str, Any] = {}
 
     @classmethod
@@ -197,6 +199,23 @@ class _Reader(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         with _as_os_error(self._path):
             return bytes(self._reader.read(None if size < 0 else size))
+
+
+def _check_root(store: Any, root: ObjectRoot, location: str) -> None:
+    """Refuse a root that the client found elsewhere than paths are compared with.
+
+    A client drops ``..``, tabs and blanks at the end of a URL. An absolute path would then lead
+    out of the root, and what it names seem to be nobody's.
+    """
+    if root.address.scheme in ("http", "https") or not hasattr(store, "prefix"):
+        return  # a container may be a part of the path, and not every client has a root
+    found = str(store.prefix or "")
+    if found != root.key:
+        raise PlaceRefused(
+            f"the store reads the location of the table as {found[:500]!r}",
+            path=location[:500],
+            hint="spell it plainly, without '..', tabs and blanks around it",
+        )
 
 
 def _open_url(url: str, options: Mapping[str, str]) -> Any:

@@ -309,3 +309,20 @@ def test_what_is_no_path_is_a_typed_error(path: str) -> None:
 def test_options_that_no_client_takes_are_refused_by_name(options: dict[str, str]) -> None:
     with pytest.raises(PlaceRefused, match="no store can be opened"):
         Table("s3://bucket/t", options=options)
+
+
+ELSEWHERE = ["x/../t", "./t", "x/%2e%2E/t", "%2e/t", "t\tu", "t\nu", "t ", "t\x1f", "t/.", "t/x/.."]
+
+
+@pytest.mark.parametrize("key", ELSEWHERE)
+def test_a_root_that_its_client_reads_otherwise_is_refused(key: str) -> None:
+    """Else an absolute path into the table led out of it, and vacuum deleted what it names."""
+    options = {"aws_region": "r", "aws_skip_signature": "true"}
+    with pytest.raises(PlaceRefused, match="reads the location|no store can be opened"):
+        open_storage(f"s3://bucket/{key}", options)
+
+
+@pytest.mark.parametrize("key", ["", "t", "t/", "a/b%2Fc", "é %25", "a;b,c=d", "%2520"])
+def test_a_plain_root_is_opened(key: str) -> None:
+    options = {"aws_region": "r", "aws_skip_signature": "true"}
+    assert open_storage(f"s3://bucket/{key}", options).location == f"s3://bucket/{key}"
