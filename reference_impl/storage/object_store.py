@@ -94,10 +94,10 @@ class ObjectStorage:
         offset = prefix + start_after if start_after is not None else None
         if offset is None:
             # Spares walking the directories below, which an offset does not.
-            with _as_os_error(directory):
+            with _as_os_error(directory, listing=True):
                 metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
         else:
-            with _as_os_error(directory):
+            with _as_os_error(directory, listing=True):
                 batches = obstore.list(self._store, prefix or None, offset=offset)
                 metas = [meta for batch in batches for meta in batch]
         found = [
@@ -108,7 +108,7 @@ class ObjectStorage:
 
     def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:  # noqa: ARG002  a store has no symlinks
         """List every file below the root, log and hidden ones too, in no order."""
-        with _as_os_error(""):
+        with _as_os_error("", listing=True):
             for batch in obstore.list(self._store):
                 for meta in batch:
                     yield _entry(meta["path"], meta)
@@ -231,7 +231,7 @@ def _open_url(url: str, options: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _as_os_error(path: str) -> Iterator[None]:
+def _as_os_error(path: str, *, listing: bool = False) -> Iterator[None]:
     """Turn an error of an object store into an :class:`OSError`."""
     try:
         yield
@@ -242,6 +242,8 @@ def _as_os_error(path: str) -> Iterator[None]:
     except BaseError as error:
         raise OSError(errno.EIO, str(error), path) from error
     except ValueError as error:
+        if listing:  # as for a year that Python does not have
+            raise OSError(errno.EIO, str(error), path) from error
         raise PlaceRefused("the store allows no such key", path=path[:500]) from error
 
 

@@ -318,7 +318,7 @@ ELSEWHERE = ["x/../t", "./t", "x/%2e%2E/t", "%2e/t", "t\tu", "t\nu", "t ", "t\x1
 def test_a_root_that_its_client_reads_otherwise_is_refused(key: str) -> None:
     """Else an absolute path into the table led out of it, and vacuum deleted what it names."""
     options = {"aws_region": "r", "aws_skip_signature": "true"}
-    with pytest.raises(PlaceRefused, match="reads the location|no store can be opened"):
+    with pytest.raises(PlaceRefused, match=r"reads the location|no store can be opened"):
         open_storage(f"s3://bucket/{key}", options)
 
 
@@ -326,3 +326,17 @@ def test_a_root_that_its_client_reads_otherwise_is_refused(key: str) -> None:
 def test_a_plain_root_is_opened(key: str) -> None:
     options = {"aws_region": "r", "aws_skip_signature": "true"}
     assert open_storage(f"s3://bucket/{key}", options).location == f"s3://bucket/{key}"
+
+
+@pytest.mark.parametrize("operation", ["list", "list_with_delimiter"])
+def test_a_listing_that_python_has_no_date_for_is_a_failure_of_the_store(
+    operation: str, offline: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def far(*_: Any, **__: Any) -> Any:
+        raise ValueError("year 99999 is out of range")
+
+    monkeypatch.setattr(module.obstore, operation, far)
+    storage = ObjectStorage(BUCKET)
+    with pytest.raises(OSError, match="year 99999") as caught:
+        storage.list_from("_delta_log", None if "delimiter" in operation else "0")
+    assert not isinstance(caught.value, PlaceRefused)
