@@ -152,11 +152,11 @@ class ObjectStorage:
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
         key = self._root.own(path)
-        try:
-            with _as_os_error(path):
+        with _as_os_error(path):
+            try:
                 obstore.put(self._store, key, data, mode="create")
-        except (AlreadyExistsError, PreconditionError) as error:
-            raise FileExistsError(path) from error
+            except (AlreadyExistsError, PreconditionError) as error:
+                raise FileExistsError(path) from error
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
@@ -235,8 +235,6 @@ def _as_os_error(path: str, *, listing: bool = False) -> Iterator[None]:
     """Turn an error of an object store into an :class:`OSError`."""
     try:
         yield
-    except (AlreadyExistsError, PreconditionError):
-        raise
     except (PermissionDeniedError, UnauthenticatedError) as error:
         raise PermissionError(errno.EACCES, str(error), path) from error
     except BaseError as error:

@@ -142,3 +142,26 @@ def test_fields_of_a_struct_are_not_taken_out_one_by_one(
     assert len(stats["nullCount"]["s"]) == 100
     assert [str(found) for found in audit(str(tmp_path / "t"))] == []
     assert len(taken) < 20
+
+
+def test_adds_of_small_commits_are_not_read_again_for_each_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(tmp_path / "t")
+    table.create(pa.schema([("id", pa.int64())]))
+    log = tmp_path / "t" / "_delta_log"
+    add = {"partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+    for version in range(1, 31):
+        body = {**add, "path": f"x{version}", "stats": '{"numRecords":1}'}
+        (log / f"{version:020d}.json").write_text(json.dumps({"add": body}) + "\n")
+        table.checkpoint(Style())
+    read: list[int] = []
+    bodies = Store.bodies
+
+    def counted(store: Store, numbers: Any) -> Any:
+        read.extend(numbers)
+        return bodies(store, numbers)
+
+    monkeypatch.setattr(Store, "bodies", counted)
+    assert [str(found) for found in audit(str(tmp_path / "t"), data=False)] == []
+    assert len(read) < 60

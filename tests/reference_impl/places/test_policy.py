@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from obstore.exceptions import AlreadyExistsError, PreconditionError
 from obstore.store import LocalStore, MemoryStore
 
 from conformance.audit import audit
@@ -328,9 +329,10 @@ def test_a_plain_root_is_opened(key: str) -> None:
     assert open_storage(f"s3://bucket/{key}", options).location == f"s3://bucket/{key}"
 
 
+@pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("operation", ["list", "list_with_delimiter"])
 def test_a_listing_that_python_has_no_date_for_is_a_failure_of_the_store(
-    operation: str, offline: list[Any], monkeypatch: pytest.MonkeyPatch
+    operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def far(*_: Any, **__: Any) -> Any:
         raise ValueError("year 99999 is out of range")
@@ -340,3 +342,22 @@ def test_a_listing_that_python_has_no_date_for_is_a_failure_of_the_store(
     with pytest.raises(OSError, match="year 99999") as caught:
         storage.list_from("_delta_log", None if "delimiter" in operation else "0")
     assert not isinstance(caught.value, PlaceRefused)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("error", [AlreadyExistsError, PreconditionError])
+def test_a_conflict_of_a_file_of_its_own_is_a_failure_of_the_store(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that answers 409 or 412 to everything: only a commit may find that it exists."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise error("x")
+
+    monkeypatch.setattr(module.obstore, "put", refuse)
+    storage = ObjectStorage(BUCKET)
+    with pytest.raises(FileExistsError):
+        storage.put_if_absent("f", b"")
+    with pytest.raises(OSError, match="x") as caught:
+        storage.put("f", b"")
+    assert not isinstance(caught.value, FileExistsError)
