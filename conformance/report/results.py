@@ -189,7 +189,7 @@ def read_results(path: Path) -> Results:
         lines, digest = _lines(path)
     except DocumentError as error:
         raise ResultsError(f"{path} is no results file: {error}") from error
-    if not lines or lines[0]["line"] != "header":
+    if not lines:
         raise ResultsError(f"{path} does not begin with a header of format {FORMAT}")
     if lines[-1]["line"] != "footer":
         raise ResultsError(f"{path} has no footer: the run did not end")
@@ -213,11 +213,13 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
         if values > _MOST_VALUES:
             raise DocumentError(f"has more than {_MOST_VALUES} values")
         line = parse_json(raw)
+        if not lines and (not isinstance(line, dict) or line.get("line") != "header"):
+            raise DocumentError(f"does not begin with a header of format {FORMAT}")
         place = f"line {len(lines) + 1}"
         for violation in schemas.errors("kit/result-line", line):
             raise DocumentError(f"{place}{violation.path}: {violation.message}")
         kind = line["line"]
-        if (kind == "header") != (not lines) or (lines and lines[-1]["line"] == "footer"):
+        if lines and (kind == "header" or lines[-1]["line"] == "footer"):
             raise DocumentError(f"{place}: a {kind} stands there")
         lines.append(line)
         signed = {key: value for key, value in line.items() if key != "digest"}

@@ -284,10 +284,10 @@ def test_nothing_in_a_file_means_anything_to_markdown(
     after = _file(tmp_path / "after", [_failure(said, "cosmetic", said)], name=said)
     assert run_diff_cli([str(before), str(after), "--format=markdown"]) == 1
     out = capsys.readouterr().out
-    told = re.findall("<code>(.*?)</code>", out)
-    assert len(told) == 3
-    assert not re.search(r"[]!@`#<>()[]", "".join(told).replace("&#", ""))
-    assert [unescape(each).removeprefix("fail: ") for each in told] == [said] * 3
+    shown = re.findall("<code>(.*?)</code>", out)
+    assert len(shown) == 3
+    assert not re.search(r"[]!@`#<>()[]", "".join(shown).replace("&#", ""))
+    assert [unescape(each).removeprefix("fail: ") for each in shown] == [said] * 3
     assert "<" not in re.sub("<code>.*?</code>", "", out)
 
 

@@ -335,7 +335,7 @@ SHARED: dict[str, pa.Array] = {
 
 
 @pytest.mark.parametrize("kind", SHARED)
-def test_rows_that_share_a_long_value_are_not_unfolded(tmp_path: Path, kind: str) -> None:
+def test_rows_that_share_a_long_value_are_counted_whole(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "rows.arrow"
     write_rows(pa.table({"s": SHARED[kind]}), path)
     assert path.stat().st_size < 2**23
