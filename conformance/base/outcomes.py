@@ -116,6 +116,12 @@ FAILING: Final = failing()
 """Outcomes that fail at every level."""
 
 
+_LONGEST: Final = 10_000
+"""Characters of one text of a verdict."""
+
+_MOST_LINES: Final = 200
+"""Lines of details of a verdict; a line of results holds them all."""
+
 ALTERED: Final = "the adapter changed the table that it was asked to read"
 """How the message of a verdict begins that is about no requirement of the case."""
 
@@ -165,3 +171,17 @@ class Verdict:
     seen: str | None = None
     fault: FaultKind | None = None
     unclaimed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Cut what an implementation makes long, as with the names of a million columns."""
+        for name in ("message", "expected", "actual"):
+            object.__setattr__(self, name, _cut(getattr(self, name)))
+        if len(self.details) > _MOST_LINES:
+            kept = self.details[: _MOST_LINES - 1]
+            more = f"… {len(self.details) - len(kept)} more lines"
+            object.__setattr__(self, "details", (*kept, more))
+        object.__setattr__(self, "details", tuple(map(_cut, self.details)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -19,11 +19,11 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from conformance.base.faults import CorpusError
-from conformance.base.untrusted import DocumentError, read_text
+from conformance.base.untrusted import DocumentError, parse_json, read_bytes
 from conformance.golden.file_digests import digests
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
-from generators.histories.document import HistoryError, document_of, read_history, text_of
+from generators.histories.document import HistoryError, document_of, history_of, text_of
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import LAYOUTS, lay_out
 from generators.oracle.literals import encode
@@ -154,7 +154,7 @@ def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHist
     description = _description(folder / DESCRIPTION)
     path = folder / HISTORY
     try:
-        history = read_history(_text(path))
+        history = history_of(_document(path))
     except HistoryError as error:
         raise BundleError(path, str(error)) from error
     kind, name = description["kind"], description["layout"]
@@ -168,18 +168,15 @@ def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHist
     return description, ReadHistory(description["case"], drawn, layout)
 
 
-def _text(path: Path) -> str:
+def _document(path: Path) -> Any:
     try:
-        return read_text(path, _LONGEST)
+        return parse_json(read_bytes(path, _LONGEST))
     except DocumentError as error:
-        raise BundleError(path, str(error)) from error
+        raise BundleError(path, str(error), error.place) from error
 
 
 def _description(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(_text(path))
-    except (RecursionError, ValueError) as error:
-        raise BundleError(path, f"no JSON: {error}"[:300]) from error
+    document = _document(path)
     violations = errors("kit/bundle", document)
     if violations:
         raise BundleError(path, violations[0].message, violations[0].path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Final
@@ -12,6 +13,9 @@ from conformance.report.difference import Change, Difference
 __all__ = ["FORMS"]
 
 _ORDER: Final = ("regression", "gone", "changed", "fixed", "added", "unknown")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]*")
+_MEANING: Final = re.compile(r"[^\w\s,;:='\"?+%/.-]|_")
+
 _COLUMNS: Final = 200
 """Characters of a message in a Markdown table."""
 
@@ -59,16 +63,22 @@ def _markdown(difference: Difference) -> Iterator[str]:
         yield "| | Case | Before | After |"
         yield "|--|--|--|--|"
         for change in changes:
-            cells = (change.kind, f"`{change.id}`", change.before or "-", change.after or "-")
-            yield f"| {' | '.join(map(_cell, cells))} |"
+            cells = map(_cell, (change.id, change.before or "-", change.after or "-"))
+            yield f"| {change.kind} | {' | '.join(cells)} |"
 
 
 def _cell(text: str) -> str:
-    """Return text that neither ends a cell of a table nor begins HTML."""
+    """Return text as code, in which no character means anything to Markdown or HTML.
+
+    It neither ends a cell nor loads a picture, and what shows comments makes no link, mention or
+    reference of it.
+    """
     shown = " ".join(text.split())[:_COLUMNS]
-    for character, escaped in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;")):
-        shown = shown.replace(character, escaped)
-    return shown
+    if shown == "-":
+        return shown
+    if _PLAIN.fullmatch(shown):
+        return f"`{shown}`"
+    return f"<code>{_MEANING.sub(lambda found: f'&#{ord(found[0])};', shown)}</code>"
 
 
 FORMS: Final[Mapping[str, Callable[[Difference], Iterator[str]]]] = {

@@ -38,6 +38,9 @@ FORMAT: Final = 2
 _LARGEST: Final = 256 * MIB
 """Bytes of a results file; one of six thousand cases has six."""
 
+_MOST_VALUES: Final = 5_000_000
+"""Values in all lines, which take more memory than bytes; that file has a tenth of them."""
+
 
 class ResultsError(KitError):
     """A file is no results file, is of a run that did not end, or was altered."""
@@ -183,42 +186,64 @@ def read_results(path: Path) -> Results:
 
     """
     try:
-        raw = [*lines_of(path, _LARGEST)]
-        lines = [parse_json(line) for line in raw]
+        lines, digest = _lines(path)
     except DocumentError as error:
         raise ResultsError(f"{path} is no results file: {error}") from error
-    kinds = [line.get("line") if isinstance(line, dict) else None for line in lines]
-    if not kinds or kinds[0] != "header" or lines[0].get("format") != FORMAT:
+    if not lines:
         raise ResultsError(f"{path} does not begin with a header of format {FORMAT}")
-    if kinds[-1] != "footer":
+    if lines[-1]["line"] != "footer":
         raise ResultsError(f"{path} has no footer: the run did not end")
-    if set(kinds[1:-1]) - {"result"}:
-        raise ResultsError(f"{path} has a line that is no result")
-    found = Results(lines[0], {str(line.get("id")): line for line in lines[1:-1]}, lines[-1])
-    for fault in _faults(found, lines, raw):
+    found = Results(lines[0], {line["id"]: line for line in lines[1:-1]}, lines[-1])
+    for fault in _faults(found, len(lines) - 2, digest):
         raise ResultsError(f"{path}: {fault}")
     return found
 
 
-def _faults(found: Results, lines: Sequence[Mapping[str, Any]], raw: list[bytes]) -> Iterator[str]:
-    for number, line in enumerate(lines, 1):
+def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
+    """Return the lines and their digest; the first bad one is the last that is read.
+
+    Raises:
+        DocumentError: a line is not what it has to be where it stands, or there is too much.
+
+    """
+    lines: list[dict[str, Any]] = []
+    total, values = hashlib.sha256(), 0
+    for raw in lines_of(path, _LARGEST):
+        values += sum(map(raw.count, (b",", b"[", b"{")))
+        if values > _MOST_VALUES:
+            raise DocumentError(f"has more than {_MOST_VALUES} values")
+        line = parse_json(raw)
+        if not lines and (not isinstance(line, dict) or line.get("line") != "header"):
+            raise DocumentError(f"does not begin with a header of format {FORMAT}")
+        place = f"line {len(lines) + 1}"
         for violation in schemas.errors("kit/result-line", line):
-            yield f"line {number}{violation.path}: {violation.message}"
-    records, footer = lines[1:-1], found.footer
-    if len(found.records) < len(records):
-        yield f"{len(records) - len(found.records)} cases are there twice"
-    if footer["records"] != len(records):
-        yield f"the footer counts {footer['records']} records, and there are {len(records)}"
-    if footer["counts"] != _counts(records):
+            raise DocumentError(f"{place}{violation.path}: {violation.message}")
+        kind = line["line"]
+        if lines and (kind == "header" or lines[-1]["line"] == "footer"):
+            raise DocumentError(f"{place}: a {kind} stands there")
+        lines.append(line)
+        signed = {key: value for key, value in line.items() if key != "digest"}
+        total.update(_line(signed) if kind == "footer" else raw)
+    return lines, f"sha256:{total.hexdigest()}"
+
+
+def _faults(found: Results, records: int, digest: str) -> Iterator[str]:
+    footer = found.footer
+    if len(found.records) < records:
+        yield f"{records - len(found.records)} cases are there twice"
+    if footer["records"] != records:
+        yield f"the footer counts {footer['records']} records, and there are {records}"
+    if footer["counts"] != _counts([*found.records.values()]):
         yield "the footer counts other outcomes than the records have"
-    if footer["judged"] != share_of(records).judged:
+    if footer["judged"] != share_of(found.records.values()).judged:
         yield "the footer counts other judged cases than the records have"
     if footer["complete"] == bool(footer["partial"]):
         yield "the footer says both that the run is complete and that it is partial"
-    if not footer["partial"] and len(records) != found.header["selected"]:
-        selected = found.header["selected"]
-        yield f"{selected} cases were selected, and a complete run has {len(records)} records"
-    total = hashlib.sha256(b"".join(raw[:-1]))
-    total.update(_line({key: value for key, value in footer.items() if key != "digest"}))
-    if footer["digest"] != f"sha256:{total.hexdigest()}":
+    selected = found.header["selected"]
+    if records > selected or (not footer["partial"] and records != selected):
+        yield f"{selected} cases were selected, and the run has {records} records"
+    shard = found.header.get("shard")
+    if shard is not None and shard["number"] > shard["of"]:
+        yield f"it says that it is part {shard['number']} of {shard['of']}"
+    if footer["digest"] != digest:
         yield "the lines are not those that were written: their digest differs"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from conformance.base.faults import KitError
 from conformance.base.status import Status, status_of_error
@@ -21,6 +22,9 @@ from conformance.run.run import decide_status
 from delta_tck_pytest import percent
 
 __all__ = ["merge", "run_merge_cli", "write_merged"]
+
+_NAMED: Final = 100
+"""Parts that are missing and named."""
 
 
 def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
@@ -57,9 +61,11 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
         records |= part.records
         partial += [f"part {its['number']}: {reason}" for reason in part.partial]
         statuses.append(Status(part.footer["status"]))
-    missing = [str(each) for each in range(1, shard["of"] + 1) if each not in numbers]
+    absent = (str(each) for each in range(1, shard["of"] + 1) if each not in numbers)
+    missing = ", ".join(islice(absent, _NAMED))
     if missing:
-        partial.append(f"of {shard['of']} parts there is no part {', '.join(missing)}")
+        more = f" and {left} more" if (left := shard["of"] - len(numbers) - _NAMED) > 0 else ""
+        partial.append(f"of {shard['of']} parts there is no part {missing}{more}")
     lacking = header["selected"] - len(records)
     if lacking:
         partial.append(f"{lacking} selected case{'s have' if lacking > 1 else ' has'} no record")

@@ -1,8 +1,9 @@
 """Rows that travel between the kit and an adapter: Arrow IPC files, read without trust.
 
 Serves the section "Adapter messages" of ``docs/formats.md``. A small file may claim any number of
-rows and bytes: compressed buffers say how much they decompress to, and a type without buffers, as
-null, is of any length. Both are counted before memory is taken for them.
+rows and bytes: compressed buffers say how much they decompress to, a type without buffers, as null,
+is of any length, and many rows may share one long value. All are counted before memory is taken for
+them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conformance.base.faults import KitError
 from conformance.base.terminal import printable
@@ -67,9 +70,14 @@ def read_rows(path: Path) -> pa.Table:
         if table.num_rows > _MOST_ROWS:
             raise RowsError(f"rows at {path} are {table.num_rows}, over {_MOST_ROWS}")
         table.validate(full=True)
-        values = sum(_values(chunk) for column in table.columns for chunk in column.chunks)
+        _check_names(table.schema)
+        chunks = [chunk for column in table.columns for chunk in column.chunks]
+        values = sum(map(_values, chunks))
         if values > _MOST_VALUES:
             raise RowsError(f"rows at {path} have {values} values, over {_MOST_VALUES}")
+        whole = sum(map(_spelled_out, chunks))
+        if whole > _LARGEST:
+            raise RowsError(f"rows at {path} unfold to {whole} bytes, over {_LARGEST}")
     except (OSError, ValueError, MemoryError, pa.ArrowException, struct.error) as error:
         raise RowsError(f"rows at {path} cannot be read: {printable(str(error))}") from error
     return table
@@ -97,9 +105,76 @@ def _values(array: pa.Array) -> int:
         return len(array) + sum(_values(array.field(i)) for i in range(kind.num_fields))
     if pa.types.is_map(kind):
         return len(array) + _values(array.keys) + _values(array.items)
+    if _is_list_view(kind):
+        return len(array) + _shared(array, _values(array.values))
     if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
         return len(array) + _values(array.values)
     return len(array)
+
+
+def _spelled_out(array: pa.Array) -> int:  # noqa: PLR0911  one return per kind of layout
+    """Return about how many bytes values take once each has its own."""
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _spelled_out(array.storage)
+    if pa.types.is_dictionary(kind):
+        return len(array) + _repeated(array.dictionary, array.indices, None)
+    if pa.types.is_run_end_encoded(kind):
+        runs = np.diff(array.run_ends.to_numpy(), prepend=0)
+        return len(array) + _repeated(array.values, None, runs)
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return int(_lengths(array).sum())
+    if _is_list_view(kind):
+        return _shared(array, _spelled_out(array.values))
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
+        return sum(_spelled_out(array.field(i)) for i in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return _spelled_out(array.keys) + _spelled_out(array.items)
+    return _spelled_out(array.values) if pa.types.is_nested(kind) else len(array) + array.nbytes
+
+
+def _repeated(values: pa.Array, chosen: pa.Array | None, times: Any) -> int:
+    """Return about how many bytes values take that are chosen, or repeated some times."""
+    if pa.types.is_nested(values.type) or isinstance(values, pa.ExtensionArray):
+        return (len(chosen) if chosen is not None else int(times.sum())) * _spelled_out(values)
+    sizes = _lengths(values)
+    if chosen is not None:
+        places = chosen.drop_null().to_numpy().astype(np.int64)
+        return int(sizes[places].sum())
+    return int((sizes * times).sum())
+
+
+def _lengths(values: pa.Array) -> Any:
+    """Return the bytes of each value, null or not, as numbers of 64 bits."""
+    kind = values.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        at = slice(4 * values.offset, 4 * (values.offset + len(values)), 4)
+        views = values.buffers()[1]
+        held = np.frombuffer(views, np.int32)[at] if views else np.zeros(0, np.int32)
+        return np.where(values.is_valid().to_numpy(zero_copy_only=False), held, 0).astype(np.int64)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return pc.fill_null(pc.binary_length(values), 0).to_numpy().astype(np.int64)
+    return np.full(len(values), _spelled_out(values) // max(len(values), 1), np.int64)
+
+
+def _is_list_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
+
+
+def _shared(array: pa.Array, within: int) -> int:
+    """Return what lists hold at most of values that they may share; each has one once."""
+    held = pc.sum(pc.list_value_length(array)).as_py() or 0
+    return within if held <= len(array.values) else len(array) * within
+
+
+def _check_names(fields: Iterable[pa.Field]) -> None:
+    """Raise :class:`UnicodeDecodeError` for a name that is no text."""
+    pending = list(fields)
+    while pending:
+        field = pending.pop()
+        _ = field.name
+        pending += (field.type.field(i) for i in range(field.type.num_fields))
 
 
 @dataclass(frozen=True, slots=True)

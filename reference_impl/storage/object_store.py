@@ -52,6 +52,8 @@ class ObjectStorage:
         scheme, colon, rest = location.partition(":")
         spelled = opened_as(scheme.lower()) + colon + rest
         self._store = store if store is not None else _open_url(spelled, self._options)
+        if store is None:
+            _check_root(self._store, self._root, location)
         self._others: dict[str, Any] = {}
 
     @classmethod
@@ -92,10 +94,10 @@ class ObjectStorage:
         offset = prefix + start_after if start_after is not None else None
         if offset is None:
             # Spares walking the directories below, which an offset does not.
-            with _as_os_error(directory):
+            with _as_os_error(directory, listing=True):
                 metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
         else:
-            with _as_os_error(directory):
+            with _as_os_error(directory, listing=True):
                 batches = obstore.list(self._store, prefix or None, offset=offset)
                 metas = [meta for batch in batches for meta in batch]
         found = [
@@ -106,7 +108,7 @@ class ObjectStorage:
 
     def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:  # noqa: ARG002  a store has no symlinks
         """List every file below the root, log and hidden ones too, in no order."""
-        with _as_os_error(""):
+        with _as_os_error("", listing=True):
             for batch in obstore.list(self._store):
                 for meta in batch:
                     yield _entry(meta["path"], meta)
@@ -150,11 +152,11 @@ class ObjectStorage:
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
         key = self._root.own(path)
-        try:
-            with _as_os_error(path):
+        with _as_os_error(path):
+            try:
                 obstore.put(self._store, key, data, mode="create")
-        except (AlreadyExistsError, PreconditionError) as error:
-            raise FileExistsError(path) from error
+            except (AlreadyExistsError, PreconditionError) as error:
+                raise FileExistsError(path) from error
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
@@ -199,6 +201,23 @@ class _Reader(io.RawIOBase):
             return bytes(self._reader.read(None if size < 0 else size))
 
 
+def _check_root(store: Any, root: ObjectRoot, location: str) -> None:
+    """Refuse a root that the client found elsewhere than paths are compared with.
+
+    A client drops ``..``, tabs and blanks at the end of a URL. An absolute path would then lead
+    out of the root, and what it names seem to be nobody's.
+    """
+    if root.address.scheme in ("http", "https") or not hasattr(store, "prefix"):
+        return  # a container may be a part of the path, and not every client has a root
+    found = str(store.prefix or "")
+    if found != root.key:
+        raise PlaceRefused(
+            f"the store reads the location of the table as {found[:500]!r}",
+            path=location[:500],
+            hint="spell it plainly, without '..', tabs and blanks around it",
+        )
+
+
 def _open_url(url: str, options: Mapping[str, str]) -> Any:
     try:
         return from_url(url, config=dict(options))
@@ -212,17 +231,17 @@ def _open_url(url: str, options: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _as_os_error(path: str) -> Iterator[None]:
+def _as_os_error(path: str, *, listing: bool = False) -> Iterator[None]:
     """Turn an error of an object store into an :class:`OSError`."""
     try:
         yield
-    except (AlreadyExistsError, PreconditionError):
-        raise
     except (PermissionDeniedError, UnauthenticatedError) as error:
         raise PermissionError(errno.EACCES, str(error), path) from error
     except BaseError as error:
         raise OSError(errno.EIO, str(error), path) from error
     except ValueError as error:
+        if listing:  # as for a year that Python does not have
+            raise OSError(errno.EIO, str(error), path) from error
         raise PlaceRefused("the store allows no such key", path=path[:500]) from error
 
 

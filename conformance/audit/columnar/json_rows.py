@@ -37,8 +37,9 @@ from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 
 __all__ = ["FEW", "JsonRows"]
 
-FEW: Final = 32
-"""File actions of one file that are not worth columns: all of them are odd."""
+FEW: Final = 1
+"""File actions of one file that are worth columns. What is odd is read again for each summary of a
+version that has it: those of small commits cost the product of commits and checkpoints."""
 
 _LONG: Final = 1 << 63
 _NONE: Final = type(None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as at
 
 from conformance.audit.stored.places import Place
@@ -43,8 +42,9 @@ def inner_values(place: Place, values: pa.Array) -> Iterator[pa.Array | None]:
     """Yield what is in each place inside; nothing of a null is there."""
     valid = values.filter(values.is_valid())
     if at.is_struct(values.type):
+        held = dict(zip(valid.type.names, valid.flatten(), strict=True))
         for inner in place.inner:
-            yield None if inner.stored is None else pc.struct_field(valid, inner.stored.name)
+            yield None if inner.stored is None else held[inner.stored.name]
     elif at.is_map(values.type):
         yield valid.keys
         yield valid.items

@@ -96,11 +96,12 @@ def _node(
     if all(value is None for value in stated):
         return
     if pa.types.is_struct(values.type) and place.declared != "variant":
+        # All at once: to take one field out costs as much as the struct has fields.
+        held = dict(zip(values.type.names, values.flatten(), strict=True))
         for inner in place.inner:
             if inner.stored is not None:
-                below = tuple(_get(node, inner.key) for node in stated)
-                held = pc.struct_field(values, inner.stored.name)
-                yield from _node(judged, inner, held, (below[0], below[1], below[2]))
+                low, high, nulls = (_get(node, inner.key) for node in stated)
+                yield from _node(judged, inner, held[inner.stored.name], (low, high, nulls))
         return
     yield from _nulls(judged, place, values, stated[2])
     if isinstance(place.declared, str):

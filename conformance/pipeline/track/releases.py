@@ -11,7 +11,7 @@ from typing import Final
 
 __all__ = ["release_key"]
 
-_PART: Final = re.compile(r"\d+|[a-z]+")
+_PART: Final = re.compile(r"[0-9]+|[a-z]+")
 _BEFORE: Final = frozenset(
     {"a", "alpha", "b", "beta", "c", "dev", "m", "nightly", "pre", "preview", "rc", "snapshot"}
 )
@@ -25,5 +25,5 @@ def release_key(version: str) -> str:
 
 def _part(part: str) -> str:
     if part.isdecimal():
-        return f"2{int(part):012d}"
+        return f"2{part.lstrip('0'):0>12}"  # of any length: a version is untrusted
     return f"{0 if part in _BEFORE else 3}{part}"

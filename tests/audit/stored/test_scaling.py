@@ -114,3 +114,54 @@ def test_columns_are_found_without_a_look_at_all_for_each(
     monkeypatch.setattr(places, "field_id", counted)
     assert audit(str(tmp_path / "t")) == []
     assert 300 <= len(looks) < 3_000
+
+
+@pytest.mark.parametrize("nested", ["long", "struct"])
+def test_fields_of_a_struct_are_not_taken_out_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nested: str
+) -> None:
+    """Each costs as much as the struct has fields: many thousand cost the square of them."""
+    taken = []
+    struct_field = pc.struct_field
+
+    def counted(*given: Any) -> Any:
+        taken.append(given)
+        return struct_field(*given)
+
+    monkeypatch.setattr(pc, "struct_field", counted)
+    leaf = pa.int64() if nested == "long" else pa.struct([("x", pa.int64())])
+    wide = pa.struct([pa.field(f"c{n}", leaf, nullable=n % 2 == 0) for n in range(100)])
+    value = 1 if nested == "long" else {"x": 1}
+    rows = pa.table({"s": pa.array([{f"c{n}": value for n in range(100)}, None], wide)})
+    table = Table(tmp_path / "t")
+    table.create(rows.schema, properties={"delta.dataSkippingNumIndexedCols": "-1"})
+    table.append(rows)
+    log = tmp_path / "t" / "_delta_log" / f"{1:020d}.json"
+    actions = map(json.loads, log.read_text().splitlines())
+    stats = next(json.loads(each["add"]["stats"]) for each in actions if "add" in each)
+    assert len(stats["nullCount"]["s"]) == 100
+    assert [str(found) for found in audit(str(tmp_path / "t"))] == []
+    assert len(taken) < 20
+
+
+def test_adds_of_small_commits_are_not_read_again_for_each_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(tmp_path / "t")
+    table.create(pa.schema([("id", pa.int64())]))
+    log = tmp_path / "t" / "_delta_log"
+    add = {"partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+    for version in range(1, 31):
+        body = {**add, "path": f"x{version}", "stats": '{"numRecords":1}'}
+        (log / f"{version:020d}.json").write_text(json.dumps({"add": body}) + "\n")
+        table.checkpoint(Style())
+    read: list[int] = []
+    bodies = Store.bodies
+
+    def counted(store: Store, numbers: Any) -> Any:
+        read.extend(numbers)
+        return bodies(store, numbers)
+
+    monkeypatch.setattr(Store, "bodies", counted)
+    assert [str(found) for found in audit(str(tmp_path / "t"), data=False)] == []
+    assert len(read) < 60

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance.base.status import Status
+from conformance.cli import main
 from conformance.report.results import ResultsError, ResultsWriter, read_results
 
 Lines = list[dict[str, Any]]
@@ -129,3 +132,94 @@ def _sealed(lines: Lines) -> bytes:
 
 def _line(document: dict[str, Any]) -> bytes:
     return (json.dumps(document, ensure_ascii=False) + "\n").encode()
+
+
+JUNK: dict[str, Any] = {
+    "null": None,
+    "a negative number": -1,
+    "a number without end": 10**399,
+    "a fraction": 1.5,
+    "a text": "../../x\0\x1b[2J",
+    "digits": "9" * 5000,
+    "a list": [[{"a": [1]}]],
+    "an empty list": [],
+    "an object": {"a": {}},
+    "true": True,
+}
+
+
+def _with(lines: Lines, at: int, keys: tuple[str, ...], junk: Any) -> Lines:
+    made = json.loads(json.dumps(lines))
+    inner = made[at]
+    for key in keys[:-1]:
+        inner = inner.setdefault(key, {})
+    inner[keys[-1]] = junk
+    return made
+
+
+def _places(lines: Lines) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for at in (0, 2, -1):
+        for key, value in lines[at].items():
+            yield at, (key,)
+            for inner in value if isinstance(value, dict) else ():
+                yield at, (key, inner)
+    yield 0, ("claims", "more")
+    yield 0, ("selection", "strict")
+    for key in ("number", "of", "selected"):
+        yield 0, ("shard", key)
+
+
+@pytest.mark.parametrize("kind", JUNK)
+def test_junk_in_any_place_is_refused_or_shown(
+    path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing raises, in any of the commands that read results."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[0]["shard"] = {"number": 1, "of": 2, "selected": 3}
+    whole, bad, page = (path.with_name(name) for name in ("whole", "bad", "page"))
+    whole.write_bytes(_sealed(lines))
+    for at, keys in _places(lines):
+        bad.write_bytes(_sealed(_with(lines, at, keys, JUNK[kind])))
+        results = {
+            main(["report", str(bad), f"--output={page}"]),
+            *(main(["diff", *map(str, two)]) for two in ((whole, bad), (bad, whole), (bad, bad))),
+        }
+        assert results <= {0, 1, 2, 3}, keys
+        assert main(["merge", str(bad), f"--output={page}"]) in {*Status}, keys
+        said = "".join(capsys.readouterr())
+        assert not {"\x1b", "\0"} & set(said)
+
+
+def test_parts_without_end_are_counted_and_not_listed(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[0]["shard"] = {"number": 3, "of": 2**63 - 1, "selected": 3}
+    path.write_bytes(_sealed(lines))
+    assert main(["merge", str(path), f"--output={path.with_name('whole')}"]) == 1
+    assert "and 9223372036854775706 more" in capsys.readouterr().out
+
+
+BOMBS: dict[str, Callable[[Lines], bytes]] = {
+    "lines that are none": lambda _: b"{}\n" * 2_000_000,
+    "blank lines": lambda _: b"\n" * 2_000_000,
+    "a list in a line": lambda lines: _line(lines[0]) + b"[" + b"{}," * 5_000_000 + b"{}]\n",
+    "counts": lambda lines: _sealed(
+        _footer(counts=dict.fromkeys(map(str, range(10**5)), 1))(lines)
+    ),
+    "many sets": lambda lines: (
+        _sealed([{**lines[0], "selection": {"x": [{}] * 4999}}, *lines[1:]]) * 1001
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_file_takes_no_more_memory_than_results_do(path: Path, kind: str) -> None:
+    content = BOMBS[kind]([json.loads(line) for line in path.read_text().splitlines()])
+    tracemalloc.start()
+    try:
+        assert refused(path, content)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 100 * 2**20

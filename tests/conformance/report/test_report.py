@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +269,26 @@ def test_a_difference_is_had_as_json_and_as_markdown(
     assert document["judged"]["after"] == {"judged": 1, "of": 1}
     assert _diff(tmp_path, before, after, "--format=markdown") == 1
     out = capsys.readouterr().out
-    assert "| regression | `log/a/read` | pass | fail: a \\| b &lt;i> |" in out
+    cell = "<code>fail: a &#124; b &#60;i&#62;</code>"
+    assert f"| regression | `log/a/read` | `pass` | {cell} |" in out
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["![x](http://e/?q)", "[a](b)", "a` ![x](y) `b", "</code><img src=x>", "@all #1", "&lt;b&gt;"],
+)
+def test_nothing_in_a_file_means_anything_to_markdown(
+    tmp_path: Path, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = _file(tmp_path / "before", [_record(said, "pass")], name=said)
+    after = _file(tmp_path / "after", [_failure(said, "cosmetic", said)], name=said)
+    assert run_diff_cli([str(before), str(after), "--format=markdown"]) == 1
+    out = capsys.readouterr().out
+    shown = re.findall("<code>(.*?)</code>", out)
+    assert len(shown) == 3
+    assert not re.search(r"[]!@`#<>()[]", "".join(shown).replace("&#", ""))
+    assert [unescape(each).removeprefix("fail: ") for each in shown] == [said] * 3
+    assert "<" not in re.sub("<code>.*?</code>", "", out)
 
 
 def _edited(line: int, old: str, new: str) -> Callable[[list[str]], list[str]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 import sys
 import textwrap
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ import pytest
 
 from conformance.adapter import Ok, Refused, Request, Scan, Snapshot, Write
 from conformance.base.faults import AdapterError
+from conformance.base.outcomes import Outcome, Verdict
 from conformance.workers.process import ProcessAdapter
 from conformance.workers.process_tree import MARK
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
@@ -309,3 +312,56 @@ def test_no_bent_byte_of_rows_breaks_more_than_the_reading(tmp_path: Path) -> No
             read_rows(path)
         except RowsError as error:
             json.dumps(str(error)).encode()
+
+
+LONG = pa.array(["x" * 2**20])
+SHARED: dict[str, pa.Array] = {
+    "a dictionary": pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), LONG),
+    "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2000], pa.int32()), LONG),
+    "views of text": pa.Array.from_buffers(
+        pa.string_view(),
+        2000,
+        [None, pa.py_buffer(struct.pack("<i4sii", 2**20, b"xxxx", 0, 0) * 2000), LONG.buffers()[2]],
+    ),
+    "views of lists": pa.ListViewArray.from_arrays(
+        pa.array([0] * 2000, pa.int32()),
+        pa.array([2**20] * 2000, pa.int32()),
+        pa.array(bytes(2**20), pa.int8()),
+    ),
+    "a dictionary of lists": pa.DictionaryArray.from_arrays(
+        pa.array([0] * 2000, pa.int32()), pa.array([[0] * 2**18])
+    ),
+    "a dictionary in a struct": pa.StructArray.from_arrays(
+        [pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int8()), LONG)], ["s"]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_rows_that_share_a_long_value_are_counted_whole(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "rows.arrow"
+    write_rows(pa.table({"s": SHARED[kind]}), path)
+    assert path.stat().st_size < 2**23
+    with pytest.raises(RowsError, match=r"unfold to|values, over"):
+        read_rows(path)
+    few = pa.table({"s": SHARED[kind].slice(0, 2)})
+    write_rows(few, path)
+    assert read_rows(path).num_rows == 2
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path, nested: bool) -> None:
+    path = tmp_path / "rows.arrow"
+    held = pa.array([1])
+    write_rows(pa.table({"NAME": held} if not nested else {"s": [{"NAME": 1}]}), path)
+    path.write_bytes(path.read_bytes().replace(b"NAME", b"N\xff\xfeE"))
+    with pytest.raises(RowsError, match="cannot be read"):
+        read_rows(path)
+
+
+def test_a_verdict_holds_no_more_of_an_answer_than_results_can() -> None:
+    names = [f"c{n}" for n in range(300_000)]
+    verdict = Verdict(Outcome.FAIL, ", ".join(names), details=(", ".join(names), *names))
+    assert len(verdict.message) + sum(map(len, verdict.details)) < 2**20
+    assert verdict.details[-1] == "… 299802 more lines"
+    assert replace(verdict, message="m").details == verdict.details

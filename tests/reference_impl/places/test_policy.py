@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from obstore.exceptions import AlreadyExistsError, PreconditionError
 from obstore.store import LocalStore, MemoryStore
 
 from conformance.audit import audit
@@ -309,3 +310,54 @@ def test_what_is_no_path_is_a_typed_error(path: str) -> None:
 def test_options_that_no_client_takes_are_refused_by_name(options: dict[str, str]) -> None:
     with pytest.raises(PlaceRefused, match="no store can be opened"):
         Table("s3://bucket/t", options=options)
+
+
+ELSEWHERE = ["x/../t", "./t", "x/%2e%2E/t", "%2e/t", "t\tu", "t\nu", "t ", "t\x1f", "t/.", "t/x/.."]
+
+
+@pytest.mark.parametrize("key", ELSEWHERE)
+def test_a_root_that_its_client_reads_otherwise_is_refused(key: str) -> None:
+    """Else an absolute path into the table led out of it, and vacuum deleted what it names."""
+    options = {"aws_region": "r", "aws_skip_signature": "true"}
+    with pytest.raises(PlaceRefused, match=r"reads the location|no store can be opened"):
+        open_storage(f"s3://bucket/{key}", options)
+
+
+@pytest.mark.parametrize("key", ["", "t", "t/", "a/b%2Fc", "é %25", "a;b,c=d", "%2520"])
+def test_a_plain_root_is_opened(key: str) -> None:
+    options = {"aws_region": "r", "aws_skip_signature": "true"}
+    assert open_storage(f"s3://bucket/{key}", options).location == f"s3://bucket/{key}"
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("operation", ["list", "list_with_delimiter"])
+def test_a_listing_that_python_has_no_date_for_is_a_failure_of_the_store(
+    operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def far(*_: Any, **__: Any) -> Any:
+        raise ValueError("year 99999 is out of range")
+
+    monkeypatch.setattr(module.obstore, operation, far)
+    storage = ObjectStorage(BUCKET)
+    with pytest.raises(OSError, match="year 99999") as caught:
+        storage.list_from("_delta_log", None if "delimiter" in operation else "0")
+    assert not isinstance(caught.value, PlaceRefused)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("error", [AlreadyExistsError, PreconditionError])
+def test_a_conflict_of_a_file_of_its_own_is_a_failure_of_the_store(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that answers 409 or 412 to everything: only a commit may find that it exists."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise error("x")
+
+    monkeypatch.setattr(module.obstore, "put", refuse)
+    storage = ObjectStorage(BUCKET)
+    with pytest.raises(FileExistsError):
+        storage.put_if_absent("f", b"")
+    with pytest.raises(OSError, match="x") as caught:
+        storage.put("f", b"")
+    assert not isinstance(caught.value, FileExistsError)
