@@ -196,9 +196,7 @@ def _empty_compaction(case: CaseWriter) -> None:
             Accepted("commits", "compactions may be ignored", rows=table.rows()),
             # What is in a compaction is the duty of who writes it (COMP-004); no clause has a
             # reader compare it with the commits.
-            Accepted(
-                "taken", "it stands in place of its commits", rows=[{"id": 5, "name": "n5"}]
-            ),
+            Accepted("taken", "it stands in place of its commits", rows=[{"id": 5, "name": "n5"}]),
             Accepted("refused", "a compaction that holds nothing is broken", refusal=refusal),
         ],
         title="The commits are read, or the empty file is taken or reported",
