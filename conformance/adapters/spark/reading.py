@@ -33,7 +33,6 @@ class SparkReader:
         self._table: str | None = None
         self._opened: Any = None
         self._frames: dict[Any, DataFrame] = {}
-        self._snapshots: dict[int | None, Any] = {}
 
     def renew(self) -> None:
         """Forget every table, and go on in a new session."""
@@ -44,14 +43,14 @@ class SparkReader:
 
     def _forget(self) -> None:
         self._opened = None
-        self._frames, self._snapshots = {}, {}
+        self._frames = {}
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001  the only way in
 
     def _share(self, table: str) -> None:
         """Share what was loaded for a table between requests, until its log changes."""
         opened = (table, _state_of(Path(table, "_delta_log")))
         if opened != self._opened:
-            self._opened, self._frames, self._snapshots = opened, {}, {}
+            self._opened, self._frames = opened, {}
 
     def operations(self) -> dict[str, Callable[[Any], Any]]:
         """Return the reading operations by name."""
@@ -139,18 +138,10 @@ class SparkReader:
         return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
 
     def _version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:
-        """Return Delta's snapshot of one version, in the JVM, once Spark has opened the table."""
-        self.frame(request.table, versionAsOf=request.version)
-        if request.version not in self._snapshots:
-            self._snapshots[request.version] = self._snapshot_at(request.table, request.version)
-        return self._snapshots[request.version]
-
-    def _snapshot_at(self, table: str, version: int | None) -> Any:
-        if version is None:
-            return self.latest(table)
-        log = self.log(table)
-        arguments = [getattr(log, f"getSnapshotAt$default${n}")() for n in (2, 3, 4)]
-        return log.getSnapshotAt(version, *arguments)
+        """Return Delta's snapshot of one version, in the JVM: the one that Spark opened to read."""
+        frame = self.frame(request.table, versionAsOf=request.version)
+        relation = frame._jdf.queryExecution().analyzed().collectLeaves().head()  # noqa: SLF001  the only way in
+        return relation.relation().location().getSnapshot()
 
     def _snapshot(self, request: Snapshot) -> dict[str, Any]:
         found = self._version(request)

@@ -142,9 +142,13 @@ class SparkWriter:
     def _alter(self, request: Write, clause: str) -> None:
         self.spark.sql(f"ALTER TABLE {_name(request)} {clause}")
 
+    def _schema(self, request: Write) -> StructType:
+        """Return the table's schema from Delta's log, which costs no plan."""
+        return StructType.fromJson(json.loads(self.reader.latest(request.table).schema().json()))
+
     def _rows(self, request: Write) -> DataFrame:
         assert request.rows is not None
-        if _has_variant(self.reader.frame(request.table).schema):
+        if _has_variant(self._schema(request)):
             raise NotOfferedError("rows travel with variants as structs, which Spark keeps apart")
         # Left to itself, Spark takes a time without a zone for one in the session's.
         # PySpark itself refuses nulls in types that have none inside: Delta is to be asked.
@@ -157,7 +161,7 @@ class SparkWriter:
     def _predicate(self, request: Write) -> str | None:
         partition = request.arguments.get("partition")
         if partition:
-            fields = self.reader.frame(request.table).schema.fields
+            fields = self._schema(request).fields
             types = {field.name: field.dataType.jsonValue() for field in fields}
             return render(in_partition(partition, types), SPARK)
         tree = request.arguments.get("filter")
@@ -204,7 +208,7 @@ class SparkWriter:
 
     def _save(self, request: Write, mode: str) -> None:
         rows, predicate = self._rows(request), self._predicate(request)
-        if mode == "append" and set(rows.columns) != set(self.reader.frame(request.table).columns):
+        if mode == "append" and set(rows.columns) != set(self._schema(request).names):
             self._insert(request, rows)
             return
         writer = rows.write.format("delta").mode(mode)
