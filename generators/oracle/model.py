@@ -306,6 +306,16 @@ class Oracle:
             moved = _known(schema, _renamed(row.values, parent, renamed))
             self._rows[identity] = replace(row, values=normalized_row(schema, moved))
 
+    def fill(self, identity: int, values: Mapping[str, Any]) -> None:
+        """Complete a row of the open version with values that its writer was free to choose."""
+        before = self._rows[identity]
+        after = normalized_row(self.schema, {**before.values, **values}, self.partition_columns)
+        self._rows[identity] = replace(before, values=after)
+        self._changes = [
+            replace(each, values=after) if each.values is before.values else each
+            for each in self._changes
+        ]
+
     def fork(self) -> Oracle:
         """Return an independent copy of the table."""
         other = Oracle(self.schema, self.partition_columns)

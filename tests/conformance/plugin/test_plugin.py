@@ -260,9 +260,11 @@ def test_all_processes_of_a_run_draw_the_same_histories(pytester: pytest.Pyteste
     assert "2 pass; exit status 0 (ok)" in str(done.stdout)
 
 
-def test_an_unfinished_results_file_is_no_results_file(tmp_path: Path) -> None:
+def test_an_unfinished_results_file_is_no_results_file(kit: Kit, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    write_json(path, {"line": "header", "format": 2})
+    kit.case("one")
+    assert kit("--tck-results", str(path)) is Status.OK
+    path.write_text(path.read_text().partition("\n")[0] + "\n")
     with pytest.raises(ResultsError, match="did not end"):
         read_results(path)
     path.write_text("")

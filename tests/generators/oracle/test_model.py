@@ -66,6 +66,16 @@ def test_a_fork_leaves_the_table_that_it_came_from_alone() -> None:
     assert other.rows() == [{"id": 1, "p": "x"}]
 
 
+def test_what_a_writer_chose_completes_the_row_and_its_change() -> None:
+    oracle = Oracle(SCHEMA)
+    first, second = oracle.insert([{"id": 1}, {"id": 2}])
+    oracle.fill(second.identity, {"p": "x"})
+    version = oracle.commit()
+    assert oracle.rows() == [{"id": 1, "p": None}, {"id": 2, "p": "x"}]
+    assert [each.values for each in version.changes] == oracle.rows()
+    assert first.values == {"id": 1, "p": None}
+
+
 def test_an_update_keeps_the_identity_and_moves_the_version() -> None:
     oracle = Oracle(SCHEMA)
     (row,) = oracle.insert([{"id": 1}])

@@ -229,6 +229,8 @@ def _iceberg(case: CaseWriter, name: str) -> None:
     )
     table.create(add(table.file([{"c": 1, "m": {"k": 1}}])))
     table.commit(add(table.file([{"c": 2}])))
+    # Whoever refuses the table breaks TF-002; other rows are another breach.
+    case.judged.update(dict.fromkeys(("read-latest", "read-v0", "read-v1"), "SNAP-007"))
     publish(case, table)
 
 
