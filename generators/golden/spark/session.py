@@ -49,9 +49,8 @@ _SETTINGS: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     # The quick compiler alone starts 10 s of CPU time sooner, and a whole run asks for thousands
-    # of plans: from some 400 requests on, those of both compilers take a fifth less. Plans are
-    # short-lived: with room for them the collector has a third of the work.
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC -Xmn512m",
+    # of plans: from some 400 requests on, those of both compilers take a fifth less.
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
