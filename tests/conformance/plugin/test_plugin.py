@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from kit_runs import OTHER_WRONG, WRONG, Kit, known, make_kit
-from tiny import READ, READ_V1, REFUSED, write_json
+from tiny import READ, READ_V1, REFUSED
 
 from conformance.adapter import READ_OPERATIONS
 from conformance.base.status import Status
