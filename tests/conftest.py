@@ -8,8 +8,11 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
+
+from conformance.judging.tables import TableStore
 
 HEAVY = frozenset(
     {"crashes", "damage", "engines", "explore", "mutation", "pipeline", "pipeline_audit"}
@@ -51,6 +54,13 @@ def ends_where_it_hangs() -> Iterator[None]:
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.fixture
+def store() -> Iterator[TableStore]:
+    """Hand out copies of tables, which are gone after the test."""
+    with closing(TableStore()) as copies:
+        yield copies
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

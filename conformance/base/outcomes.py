@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from conformance.base.faults import FaultKind
+from conformance.base.terminal import shortened
 
 __all__ = [
     "ALTERED",
@@ -175,13 +176,10 @@ class Verdict:
     def __post_init__(self) -> None:
         """Cut what an implementation makes long, as with the names of a million columns."""
         for name in ("message", "expected", "actual"):
-            object.__setattr__(self, name, _cut(getattr(self, name)))
-        if len(self.details) > _MOST_LINES:
-            kept = self.details[: _MOST_LINES - 1]
-            more = f"… {len(self.details) - len(kept)} more lines"
-            object.__setattr__(self, "details", (*kept, more))
-        object.__setattr__(self, "details", tuple(map(_cut, self.details)))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+            object.__setattr__(self, name, shortened(getattr(self, name), _LONGEST))
+        details = self.details
+        if len(details) > _MOST_LINES:
+            kept = details[: _MOST_LINES - 1]
+            details = (*kept, f"… {len(details) - len(kept)} more lines")
+        lines = tuple(shortened(line, _LONGEST) for line in details)
+        object.__setattr__(self, "details", lines)

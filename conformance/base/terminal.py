@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-__all__ = ["emit", "one_line", "printable", "say", "warn"]
+__all__ = ["emit", "one_line", "printable", "say", "shortened", "warn"]
 
 
 def printable(text: str) -> str:
@@ -26,6 +26,11 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Write out what could steer a terminal, and ends of lines, which names may hold too."""
     return "".join(c if c.isprintable() else _written_out(c) for c in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of so many characters at most; one that was longer ends with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _written_out(character: str) -> str:

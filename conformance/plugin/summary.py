@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from conformance.base.outcomes import ALTERED, HAZARDS, MEANINGS, Hazard, Outcome
-from conformance.base.terminal import printable
+from conformance.base.terminal import printable, shortened
 from conformance.report.share import Share, least_judged, share_of, unclaimed_words
 from conformance.requirements.registry import Registry
 
@@ -217,7 +217,7 @@ def _clause(requirement: str, registry: Registry) -> str:
 
 
 def _line(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return shortened(text, _WIDTH)
 
 
 def reproduce_command(impl: str, options: Sequence[str], identity: str) -> str:

@@ -222,8 +222,10 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
         if lines and (kind == "header" or lines[-1]["line"] == "footer"):
             raise DocumentError(f"{place}: a {kind} stands there")
         lines.append(line)
-        signed = {key: value for key, value in line.items() if key != "digest"}
-        total.update(_line(signed) if kind == "footer" else raw)
+        if kind == "footer":
+            total.update(_line({key: value for key, value in line.items() if key != "digest"}))
+        else:
+            total.update(raw)
     return lines, f"sha256:{total.hexdigest()}"
 
 

@@ -151,15 +151,17 @@ class _Process:
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline:
                 self._stop("time limit")
-            elif self._tree.memory() > self._memory_limit < self._tree.exact_memory():
+            elif self._holds_over(self._memory_limit):
                 self._stop("memory limit")
+
+    def _holds_over(self, most: float) -> bool:
+        """Say whether it holds more bytes of memory; the exact count takes longer."""
+        return self._tree.memory() > most < self._tree.exact_memory()
 
     def is_filled(self) -> bool:
         """Say whether it holds so much between two requests that the next may meet a limit."""
-        return (
-            self._tree.memory() > self._memory_limit * _FILLED < self._tree.exact_memory()
-            or used(self.written[:1], self._disk_limit) > self._disk_limit * _FILLED
-        )
+        disk = used(self.written[:1], self._disk_limit)
+        return disk > self._disk_limit * _FILLED or self._holds_over(self._memory_limit * _FILLED)
 
     def _stop(self, kind: FaultKind) -> None:
         if self._stopped is None:

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from conformance.judging.tables import TableStore
-
 sys.path.insert(0, str(Path(__file__).parent))
-
-
-@pytest.fixture
-def store() -> Iterator[TableStore]:
-    """Hand out copies of tables, which are gone after the test."""
-    with closing(TableStore()) as copies:
-        yield copies
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

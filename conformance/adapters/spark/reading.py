@@ -31,7 +31,7 @@ class SparkReader:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self._table: str | None = None
-        self._opened: Any = None
+        self._state: Any = None
         self._frames: dict[Any, DataFrame] = {}
 
     def renew(self) -> None:
@@ -42,15 +42,14 @@ class SparkReader:
         self.spark = self.spark.newSession()
 
     def _forget(self) -> None:
-        self._opened = None
-        self._frames = {}
+        self._state, self._frames = None, {}
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001  the only way in
 
     def _share(self, table: str) -> None:
         """Share what was loaded for a table between requests, until its log changes."""
-        opened = (table, _state_of(Path(table, "_delta_log")))
-        if opened != self._opened:
-            self._opened, self._frames = opened, {}
+        state = _state_of(Path(table, "_delta_log"))
+        if state != self._state:
+            self._state, self._frames = state, {}
 
     def operations(self) -> dict[str, Callable[[Any], Any]]:
         """Return the reading operations by name."""

@@ -146,9 +146,9 @@ class SparkWriter:
         """Return the table's schema from Delta's log, which costs no plan."""
         return StructType.fromJson(json.loads(self.reader.latest(request.table).schema().json()))
 
-    def _rows(self, request: Write) -> DataFrame:
+    def _rows(self, request: Write, table: StructType) -> DataFrame:
         assert request.rows is not None
-        if _has_variant(self._schema(request)):
+        if _has_variant(table):
             raise NotOfferedError("rows travel with variants as structs, which Spark keeps apart")
         # Left to itself, Spark takes a time without a zone for one in the session's.
         # PySpark itself refuses nulls in types that have none inside: Delta is to be asked.
@@ -207,8 +207,9 @@ class SparkWriter:
             self._alter(request, _ALTERATIONS["set_properties"](arguments))
 
     def _save(self, request: Write, mode: str) -> None:
-        rows, predicate = self._rows(request), self._predicate(request)
-        if mode == "append" and set(rows.columns) != set(self._schema(request).names):
+        table = self._schema(request)
+        rows, predicate = self._rows(request, table), self._predicate(request)
+        if mode == "append" and set(rows.columns) != set(table.names):
             self._insert(request, rows)
             return
         writer = rows.write.format("delta").mode(mode)
@@ -218,7 +219,7 @@ class SparkWriter:
 
     def _replace(self, request: Write) -> None:
         (
-            self._rows(request)
+            self._rows(request, self._schema(request))
             .write.format("delta")
             .mode("overwrite")
             .option("overwriteSchema", value=True)
@@ -242,11 +243,11 @@ class SparkWriter:
         self._table(request).update(None if predicate is None else expr(predicate), changes)
 
     def _merge(self, request: Write) -> None:
-        arguments = request.arguments
+        arguments, source = request.arguments, self._rows(request, self._schema(request))
         merger: Any = (
             self._table(request)
             .alias("target")
-            .merge(self._rows(request).alias("source"), render(arguments["on"], SPARK, SIDES))
+            .merge(source.alias("source"), render(arguments["on"], SPARK, SIDES))
         )
         for clause in arguments["when"]:
             match = "".join(word.capitalize() for word in clause["match"].split("_"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -98,45 +99,43 @@ def _schema(storage: Storage, path: str) -> pa.Schema | None:
         return None
 
 
-def typed_values(subject: CheckpointView) -> Findings:
-    """Report ``partitionValues_parsed`` whose fields are not the partition columns."""
-    layout, storage = subject.view.layout, subject.view.storage
+def typed_copies(subject: CheckpointView) -> Findings:
+    """Report typed copies in adds whose types are not those of the columns."""
     paths = [entry.path for entry in subject.checkpoint.entries]
     for path in (*paths, *_sidecars(subject)):
-        schema = None if path.endswith(".json") else _schema(storage, path)
-        held = _field(pa.struct(list(schema or ())), "add")
-        parsed = _field(held, "partitionValues_parsed")
-        if parsed is None or not pa.types.is_struct(parsed):
-            continue
-        for name, column in layout.partition_columns.items():
-            stored, declared = _field(parsed, name), column.type if column else None
-            if stored is None:
-                if name not in _logical(layout, parsed):
-                    message = f"partitionValues_parsed has no field {name}"
-                    yield finding("CKC-016", path, message)
-            elif isinstance(declared, str) and not _fits(type_name(stored), declared):
-                message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
+        schema = None if path.endswith(".json") else _schema(subject.view.storage, path)
+        adds = _field(pa.struct(list(schema or ())), "add")
+        yield from _values(subject.view.layout, path, _field(adds, "partitionValues_parsed"))
+        yield from _bounds(subject.view.layout, path, _field(adds, "stats_parsed"))
+
+
+def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
+    """Report ``partitionValues_parsed`` whose fields are not the partition columns."""
+    if parsed is None or not pa.types.is_struct(parsed):
+        return
+    for name, column in layout.partition_columns.items():
+        stored, declared = _field(parsed, name), column.type if column else None
+        if stored is None:
+            if name not in _logical(layout, parsed):
+                message = f"partitionValues_parsed has no field {name}"
                 yield finding("CKC-016", path, message)
+        elif isinstance(declared, str) and not _fits(type_name(stored), declared):
+            message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
+            yield finding("CKC-016", path, message)
 
 
-def typed_bounds(subject: CheckpointView) -> Findings:
+def _bounds(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
     """Report bounds of ``stats_parsed`` that are text where their columns are not."""
-    layout, storage = subject.view.layout, subject.view.storage
     # In their original format they are written where the table asks for it.
     asked = layout.writer >= _ASKING and layout.is_true("delta.checkpoint.writeStatsAsStruct")
-    paths = [entry.path for entry in subject.checkpoint.entries]
-    for path in (*paths, *_sidecars(subject)):
-        schema = None if path.endswith(".json") else _schema(storage, path)
-        parsed = _field(_field(pa.struct(list(schema or ())), "add"), "stats_parsed")
-        for kind in ("minValues", "maxValues") if parsed is not None else ():
-            for column in layout.columns:
-                stored = _field(parsed, kind)
-                for name in column.physical:
-                    stored = _field(stored, name)
-                if stored is not None and _is_text(stored) and _typed(column.type):
-                    message = f"stats_parsed.{kind}.{column.name} is text, not {column.type}"
-                    severity: Severity | None = None if asked else "warning"
-                    yield finding("CKC-021", path, message, severity=severity)
+    severity: Severity | None = None if asked else "warning"
+    for kind in ("minValues", "maxValues"):
+        bounds = _field(parsed, kind)
+        for column in layout.columns if bounds is not None else ():
+            stored = reduce(_field, column.physical, bounds)
+            if stored is not None and _is_text(stored) and _typed(column.type):
+                message = f"stats_parsed.{kind}.{column.name} is text, not {column.type}"
+                yield finding("CKC-021", path, message, severity=severity)
 
 
 _ASKING: Final = 3
@@ -193,7 +192,6 @@ COLUMN_CHECKS: Final = (
     Check(are_parquet, ("CKC-026", "CKPT-N-002", "SIDE-001"), whole=True),
     Check(actions_are_structs, ("CKC-001", "CKC-010", "SIDE-003"), whole=True),
     Check(one_column_each, ("SIDE-003",)),
-    Check(typed_values, ("CKC-016",), whole=True),
-    Check(typed_bounds, ("CKC-021",), whole=True),
+    Check(typed_copies, ("CKC-016", "CKC-021"), whole=True),
 )
 """Checks of a complete checkpoint, whether it can be read or not."""

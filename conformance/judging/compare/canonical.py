@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
+from conformance.base.terminal import shortened
 from conformance.judging.compare.families import is_list, is_variant, storage_of
 from conformance.judging.compare.variant import NAN, VariantError, variant_value
 
@@ -165,8 +166,7 @@ def render(value: Any, data_type: pa.DataType) -> str:
         One line of bounded length.
 
     """
-    text = _text(value, storage_of(data_type))
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+    return shortened(_text(value, storage_of(data_type)), _MAX_TEXT)
 
 
 def _instant(value: int | Fraction, *, zone: bool) -> str:

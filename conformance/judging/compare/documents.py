@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from conformance.base.terminal import shortened
 from conformance.judging.compare.rows import Difference
 
 __all__ = ["compare_document", "compare_files", "compare_history", "compare_snapshot"]
@@ -109,7 +110,7 @@ def _equal(wanted: Any, given: Any) -> bool:
 
 def _brief(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return text if len(text) <= 200 else f"{text[:199]}…"
+    return shortened(text, 200)
 
 
 def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from conformance.base.terminal import printable
+from conformance.base.terminal import printable, shortened
 from conformance.report.page import STYLE
 
 __all__ = ["FORMS", "Answer"]
@@ -34,8 +34,7 @@ def _text(answer: Answer) -> Iterator[str]:
 
 
 def _short(value: Any) -> str:
-    text = "-" if value is None else printable(str(value))
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    return shortened("-" if value is None else printable(str(value)), _WIDEST)
 
 
 def _json(answer: Answer) -> Iterator[str]:
