@@ -94,6 +94,13 @@ def test_parquet_damage_gives_parquet_files_of_other_shapes() -> None:
     assert damage_parquet(b"junk", chance(0)) == b"junk"
 
 
+def test_a_parquet_file_whose_names_are_no_text_stays_as_it_is() -> None:
+    target = BytesIO()
+    pq.write_table(pa.table({"abcdef": [1, 2], "x": [1, 1]}), target, store_schema=False)
+    struck = target.getvalue().replace(b"abcdef", b"ab\xff\xfeef")
+    assert all(damage_parquet(struck, chance(seed)) == struck for seed in range(40))
+
+
 def test_a_damage_can_be_made_again_from_its_number(tmp_path: Path) -> None:
     for number in range(0, 28, 3):
         first, second = tmp_path / f"{number}a", tmp_path / f"{number}b"
