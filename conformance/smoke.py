@@ -14,10 +14,8 @@ from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Reque
 from conformance.base.faults import KitError
 from conformance.golden.cases import Case, Expected, Spec
 from conformance.golden.corpus import Corpus
-from conformance.judging.claims import claims_faults
-from conformance.judging.questions import ask, lacking
+from conformance.judging.claims import claims_faults, lacking
 from conformance.judging.tables import TableStore
-from conformance.judging.verify import verify
 from conformance.questions import QUESTIONS
 
 __all__ = ["Step", "smoke"]
@@ -79,7 +77,7 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
 
 def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterator[Step]:
     table = store.table(case)
-    request = ask(spec, table)
+    request = QUESTIONS[spec.type].build(table, spec.parameters)
     missing = replace(request, table=str(table.parent / "there-is-no-table-here"))
     for when in ("", " after a refusal"):
         title = f"it answers {spec.type} of a plain table{when}"
@@ -87,7 +85,7 @@ def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterat
         match answer:
             case Ok(payload):
                 assert isinstance(spec.expectation, Expected)
-                found = verify(spec.type, spec.expectation, payload)
+                found = QUESTIONS[spec.type].compare(spec.expectation, payload)
                 yield Step(title, None if found is None else found.summary)
             case Refused(_, _, message):
                 yield Step(title, f"refused: {message}")

@@ -66,13 +66,14 @@ class Limits:
     disk: int = LARGEST_DISK
 
 
-def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]:
+def load_factory(name: str) -> Callable[[], Adapter]:
     """Import the factory of a Python adapter.
+
+    The working directory is the last place where its module is looked for, so that a file in it
+    (a ``json.py``) shadows nothing.
 
     Args:
         name: ``python:package.module:factory``, the prefix being optional.
-        folder: where modules are looked for that are nowhere else; the working directory when
-            ``None``. It is the last place, so that a file in it (a ``json.py``) shadows nothing.
 
     Raises:
         ResolveError: the module or the factory cannot be had.
@@ -81,7 +82,7 @@ def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]
     module_name, _, attribute = name.removeprefix("python:").partition(":")
     if not module_name or not attribute:
         raise ResolveError(f"{name!r} is not python:package.module:factory")
-    place = str(Path.cwd() if folder is None else folder)
+    place = str(Path.cwd())
     if place not in sys.path:
         sys.path.append(place)
     try:
