@@ -7,6 +7,7 @@ killed is done again: its answer is the same.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import multiprocessing
@@ -18,16 +19,27 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from conformance.base.cores import cores
 from conformance.base.faults import KitError
-from conformance.pipeline.session import SparkOptions, spark_session
+from conformance.base.options import IMPLEMENTATIONS
+from conformance.pipeline.session import SparkOptions, add_spark_options, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["HERE", "Run", "Spread", "SpreadError", "in_this_process", "spread_over"]
+__all__ = [
+    "HERE",
+    "Run",
+    "Spread",
+    "SpreadError",
+    "add_judging_options",
+    "count",
+    "in_this_process",
+    "spread_over",
+]
 
 HERE: Final = "none"
 """The master that is none: processes of this machine, without Spark."""
@@ -57,6 +69,32 @@ class Spread:
     slots: int
     run: Run
     session: SparkSession | None = None
+
+
+def add_judging_options(parser: argparse.ArgumentParser) -> None:
+    """Give the parser of a job that judges who is judged, who works, and where it is kept."""
+    names = ", ".join(IMPLEMENTATIONS)
+    parser.add_argument(
+        "--impl", action="append", required=True, help=f"{names}, python:… or cmd:…; repeatable"
+    )
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
+    parser.add_argument(
+        "--workers", type=count, help=f"processes, with --master={HERE} (default: the cores)"
+    )
+    add_spark_options(parser)
+
+
+def count(text: str) -> int:
+    """Read a number of things.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no whole number from 1.
+
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
 
 
 @contextmanager
