@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.base.options import OPTIONS, destination, short_name
+from conformance.base.options import LIMITS, OPTIONS, add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.base.version import kit_version
@@ -30,13 +30,13 @@ from conformance.pipeline.track.store import Store
 from conformance.report.results import (
     Results,
     ResultsError,
-    ResultsWriter,
     read_results,
+    write_results,
 )
 from conformance.report.share import share_of
 from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker
-from conformance.run.merge import merge, write_merged
+from conformance.run.merge import merge
 from conformance.run.run import Run, decide_status
 from conformance.run.settings import Settings, settings_of
 from conformance.workers.resolve import resolve
@@ -52,10 +52,7 @@ _PASSED_ON: Final = (
     "--tck-corpus",
     "--tck-strict",
     "--tck-isolation",
-    "--tck-time-limit",
-    "--tck-start-limit",
-    "--tck-memory-limit",
-    "--tck-disk-limit",
+    *LIMITS,
 )
 """Options that each run of the job has as it is given them."""
 
@@ -141,11 +138,9 @@ class _Part:
     def keep(self, answer: Mapping[str, Any]) -> None:
         """Write its results, whole or not at all."""
         unfinished = self.path.with_suffix(".partial")
-        writer = ResultsWriter(unfinished)
-        writer.begin(answer["header"])
-        for record in answer["records"]:
-            writer.add(record)
-        writer.close(answer["status"], answer["partial"])
+        records = {record["id"]: record for record in answer["records"]}
+        footer = {"status": answer["status"], "partial": answer["partial"]}
+        write_results(Results(answer["header"], records, footer), unfinished)
         unfinished.replace(self.path)
 
 
@@ -184,14 +179,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--store", help="store of `pipeline track` that takes the results in")
     parser.add_argument("--label", help="of the runs in that store")
     parser.add_argument("--baseline", action="append", default=[], metavar="IMPL=FILE")
-    for name in _PASSED_ON:
-        parser.add_argument(short_name(name), dest=destination(name), **OPTIONS[name])
+    add_options(parser, *_PASSED_ON)
     return parser
 
 
 def _parts(options: argparse.Namespace) -> Iterator[_Part]:
     baselines = dict(each.partition("=")[::2] for each in options.baseline)
-    passed_on = {name: getattr(options, destination(name)) for name in _PASSED_ON}
+    passed_on = {name: value_of(options, name) for name in _PASSED_ON}
     passed_on["--tck-corpus"] = _absolute(passed_on["--tck-corpus"])
     for implementation in options.impl:
         resolve(implementation, isolation="process").close()
@@ -264,7 +258,7 @@ def _conclude(parts: Sequence[_Part], options: argparse.Namespace) -> int:
     for name, found in runs.items():
         merged = merge(found)
         path = options.output / f"{name}.jsonl"
-        write_merged(merged, path)
+        write_results(merged, path)
         statuses.append(int(merged.footer["status"]))
         warn(f"{path}: {share_of(merged.records.values(), merged.header['selected'])}")
         if options.store:

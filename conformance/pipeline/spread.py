@@ -8,7 +8,6 @@ killed is done again: its answer is the same.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import multiprocessing
 import os
@@ -22,8 +21,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from conformance.base.commands import function_of
 from conformance.base.cores import cores
-from conformance.base.faults import KitError
+from conformance.base.faults import UnusableError
 from conformance.base.options import IMPLEMENTATIONS
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_session
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 HERE: Final = "none"
-"""The master that is none: processes of this machine, without Spark."""
+"""In place of a master of Spark: processes of this machine, without it."""
 
 _LIVES: Final = 8
 """Pools of processes that the work of one call may wear out."""
@@ -51,7 +51,7 @@ Unit: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[str, Sequence[Unit]], list[Unit]]
 
 
-class SpreadError(KitError):
+class SpreadError(UnusableError):
     """Work could not be done, however often it was tried."""
 
 
@@ -145,8 +145,7 @@ def work(function: str, unit: str) -> str:
         unit: as JSON.
 
     """
-    module, _, name = function.partition(":")
-    answer: Unit = getattr(importlib.import_module(module), name)(json.loads(unit))
+    answer: Unit = function_of(function)(json.loads(unit))
     return json.dumps(answer)
 
 

@@ -19,7 +19,7 @@ ROWS_READ: Final = "SNAP-007"
 """What a reader breaks that gives other rows."""
 
 METRICS: Final = "CRC-037"
-"""What a writer breaks whose checksum file tells anything wrong, optional fields included."""
+"""What a writer breaks whose checksum file has anything wrong, optional fields included."""
 
 ROWS_WRITTEN: Final = "SNAP-008"
 """What a writer breaks that leaves other rows, or none that can be read."""

@@ -140,12 +140,7 @@ def settings_of(value: Callable[[str], Any], folder: Path) -> Settings:
         baseline=path("--tck-baseline"),
         write_baseline=path("--tck-write-baseline"),
         results=path("--tck-results"),
-        limits=Limits(
-            value("--tck-time-limit"),
-            value("--tck-start-limit"),
-            int(value("--tck-memory-limit") * 1024**3),
-            int(value("--tck-disk-limit") * 1024**3),
-        ),
+        limits=Limits.of(value),
         isolation=value("--tck-isolation"),
         plan=Plan("explore", secrets.randbelow(2**31) if seed is None else seed)
         if explores

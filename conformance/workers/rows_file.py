@@ -64,7 +64,7 @@ def read_rows(path: Path) -> pa.Table:
         content = _content(path)
         decompressed = sum(_decompressed(content))
         if decompressed > _LARGEST:
-            raise RowsError(f"rows at {path} unfold to {decompressed} bytes, over {_LARGEST}")
+            raise RowsError(f"rows at {path} decode to {decompressed} bytes, over {_LARGEST}")
         with pa.BufferReader(content) as source:
             table = pa.ipc.open_file(source).read_all()
         if table.num_rows > _MOST_ROWS:
@@ -77,7 +77,7 @@ def read_rows(path: Path) -> pa.Table:
             raise RowsError(f"rows at {path} have {values} values, over {_MOST_VALUES}")
         whole = sum(map(_decoded_bytes, chunks))
         if whole > _LARGEST:
-            raise RowsError(f"rows at {path} unfold to {whole} bytes, over {_LARGEST}")
+            raise RowsError(f"rows at {path} decode to {whole} bytes, over {_LARGEST}")
     except (OSError, ValueError, MemoryError, pa.ArrowException, struct.error) as error:
         raise RowsError(f"rows at {path} cannot be read: {printable(str(error))}") from error
     return table

@@ -349,8 +349,8 @@ def _gathered(
         lives = out.where("kind = 'live'").select("data")
         tasks = sum(part.tasks for part in left)
         lives = lives.coalesce(1) if together else lives.repartition(max(1, tasks))
-        look = partial(audit_files, location, options, latest)
-        files = lives.mapInArrow(partial(_files, _Look(look, now), together), _ddl(_OUT))
+        look = partial(audit_files, location, options, latest, now=now)
+        files = lives.mapInArrow(partial(_files, look, together), _ddl(_OUT))
         found = found.unionByName(files)
     whole = [
         tuple(row.get(name) for name in _OUT.names)
@@ -359,15 +359,6 @@ def _gathered(
     if whole:
         found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))
     return gathered(dict.fromkeys(_counted(found)), options.revision)
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    audit: Callable[..., Iterator[Finding]]
-    now: int
-
-    def __call__(self, lives: Iterable[Live]) -> Iterator[Finding]:
-        return self.audit(lives, self.now)
 
 
 def _counted(found: DataFrame) -> Iterator[Finding]:
