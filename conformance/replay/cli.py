@@ -17,11 +17,12 @@ from conformance.base.options import LIMITS, add_options, value_of
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.base.status import Status
 from conformance.base.terminal import say
+from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-from conformance.replay.bundle import read_bundle, table_digest
+from conformance.replay.bundle import read_bundle
 from conformance.workers.resolve import Limits, alarm_of, resolve, starting
 from generators.materialise.layouts import lay_out
 
@@ -75,7 +76,7 @@ def _note(about: ReadHistory | WrittenHistory, digest: str | None) -> str | None
         return None
     with tempfile.TemporaryDirectory(prefix="delta-tck-") as folder:
         lay_out(Path(folder, "table"), about.drawn.load(), about.layout)
-        same = table_digest(Path(folder, "table")) == digest
+        same = digest_of(Path(folder, "table")) == digest
     return None if same else "this kit lays the history out otherwise than the bundle's table"
 
 

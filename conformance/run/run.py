@@ -196,9 +196,9 @@ class Run:
     def decide(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
         verdict = verdict_of(item, self.judge, self.registry)
-        return self._kept(item, verdict, self._hold(item, verdict))
+        return self._with_bundle(item, verdict, self._against_baseline(item, verdict))
 
-    def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
+    def _with_bundle(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
         """Keep a bundle of a new failure on a drawn history, and say where it is."""
         new = verdict.outcome in self.failing and judgement.record["standing"] == "new"
         if not new or item.history is None or self.settings.bundles is None:
@@ -209,7 +209,7 @@ class Run:
         judgement.record["details"].insert(0, where)
         return judgement
 
-    def _hold(self, item: Item, verdict: Verdict) -> Judgement:
+    def _against_baseline(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)
         failed = verdict.outcome in self.failing
         if not entries:
