@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -74,7 +75,7 @@ class Question:
         request: the request that asks it; ``None`` for what no single request asks.
         parameters: of specs, each with the field of the request that it becomes.
         constants: of the request.
-        compare: holds the payload of an answer against the answer that has to be given.
+        comparison: of the payload of an answer with the answer that has to be given.
         rows: the expected answer has rows.
         expects: the ``expected`` of a spec, for the documentation.
         brings: its parameters for the documentation, where they are of no request.
@@ -92,7 +93,7 @@ class Question:
     request: type[Request] | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
-    compare: _Comparison | None = None
+    comparison: _Comparison | None = None
     rows: bool = False
     expects: str = ""
     brings: str = ""
@@ -109,15 +110,25 @@ class Question:
         """The word of its request, which adapters claim."""
         return None if self.request is None else operation_of(self.request)
 
-    def build(self, table: str, given: Mapping[str, Any]) -> Request:
+    def build(self, table: Path, given: Mapping[str, Any]) -> Request:
         """Return the request about a table, by the parameters of a spec."""
         assert self.request is not None
         values: dict[str, Any] = {
             of: milliseconds(given[name]) if name == "timestamp" else given[name]
-            for name, of in self.parameters.items()
+            for name, of in {**self.parameters, "ratified": "ratified"}.items()
             if given.get(name) is not None
         }
-        return self.request(table, **values, **self.constants)
+        return self.request(str(table), **values, **self.constants)
+
+    def compare(self, expected: _Wanted, payload: Any) -> Difference | None:
+        """Compare the payload of an answer with the answer that has to be given.
+
+        Raises:
+            AdapterError: the payload is not of the shape that the request documents.
+
+        """
+        assert self.comparison is not None
+        return self.comparison(expected, payload)
 
 
 def milliseconds(text: str) -> int:
@@ -178,7 +189,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "read": Question(
         Scan,
         {**_VERSION, "columns": "columns", "filter": "filter", "predicate": "predicate"},
-        compare=_rows,
+        comparison=_rows,
         rows=True,
         expects=_ROW_COUNT,
         default=("SNAP-007",),
@@ -187,7 +198,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "snapshot": Question(
         Snapshot,
         _VERSION,
-        compare=lambda expected, payload: compare_snapshot(expected.document, payload),
+        comparison=lambda expected, payload: compare_snapshot(expected.document, payload),
         expects='`{"protocol": {...}, "metadata": {...}}`',
         default=("REC-013",),
         shown=((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),),
@@ -195,7 +206,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "files": Question(
         Files,
         _VERSION,
-        compare=lambda expected, payload: compare_files(expected.document["files"], payload),
+        comparison=lambda expected, payload: compare_files(expected.document["files"], payload),
         expects='`{"files": [{"path", "partitionValues", "dvId", ...}]}`',
         called="the live files",
         default=("REC-020", "REC-018"),
@@ -204,7 +215,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "history": Question(
         History,
         {"limit": "limit"},
-        compare=lambda expected, payload: compare_history(expected.document["commits"], payload),
+        comparison=lambda expected, payload: compare_history(expected.document["commits"], payload),
         expects='`{"commits": [{"version", "timestamp", "operation"}]}`, newest first',
         called="the commits",
         endangers=Hazard.COSMETIC,
@@ -214,7 +225,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "changes": Question(
         Changes,
         {"start": "start", "end": "end"},
-        compare=_changes,
+        comparison=_changes,
         rows=True,
         expects=_ROW_COUNT,
         default=("CDC-004",),
@@ -224,7 +235,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         Scan,
         {"version": "version"},
         {"row_ids": True},
-        compare=_rows,
+        comparison=_rows,
         rows=True,
         expects=f"{_ROW_COUNT} with `_row_id`, `_row_commit_version`",
         capabilities=("scan.row_ids",),
@@ -234,7 +245,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "txn": Question(
         Txn,
         {"appId": "app_id", "version": "version"},
-        compare=_scalar("txnVersion", int),
+        comparison=_scalar("txnVersion", int),
         expects='`{"txnVersion": n or null}`',
         default=("TXN-005",),
         shown=(("TXN-*", "REC-004"), _STATE),
@@ -242,7 +253,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "domain_metadata": Question(
         DomainMetadata,
         {"domain": "domain", "version": "version"},
-        compare=_scalar("configuration", str),
+        comparison=_scalar("configuration", str),
         expects='`{"configuration": "..." or null}`',
         default=("DOM-012",),
         shown=(("DOM-01[23]", "REC-005", "REC-01[4-7]"), _STATE),

@@ -6,21 +6,27 @@ worthless, so it is kept apart from any verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import argparse
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Final, TypeVar
 
 from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Request
 from conformance.base.faults import KitError
+from conformance.base.options import LIMITS, add_options, value_of
+from conformance.base.status import Status
+from conformance.base.terminal import say
 from conformance.golden.cases import Case, Expected, Spec
-from conformance.golden.corpus import Corpus
-from conformance.judging.claims import claims_faults
-from conformance.judging.questions import ask, lacking
+from conformance.golden.corpus import Corpus, load_corpus
+from conformance.judging.claims import claims_faults, lacking
 from conformance.judging.tables import TableStore
-from conformance.judging.verify import verify
 from conformance.questions import QUESTIONS
+from conformance.workers.lifetime import interrupt_on_termination
+from conformance.workers.resolve import Limits, resolve
 
-__all__ = ["Step", "smoke"]
+__all__ = ["Step", "run_smoke_cli", "smoke"]
 
 _T = TypeVar("_T")
 
@@ -79,7 +85,7 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
 
 def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterator[Step]:
     table = store.table(case)
-    request = ask(spec, table)
+    request = QUESTIONS[spec.type].build(table, spec.parameters)
     missing = replace(request, table=str(table.parent / "there-is-no-table-here"))
     for when in ("", " after a refusal"):
         title = f"it answers {spec.type} of a plain table{when}"
@@ -87,7 +93,7 @@ def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterat
         match answer:
             case Ok(payload):
                 assert isinstance(spec.expectation, Expected)
-                found = verify(spec.type, spec.expectation, payload)
+                found = QUESTIONS[spec.type].compare(spec.expectation, payload)
                 yield Step(title, None if found is None else found.summary)
             case Refused(_, _, message):
                 yield Step(title, f"refused: {message}")
@@ -138,3 +144,35 @@ def _plainest(corpus: Corpus, claims: Claims) -> tuple[Case, Spec] | None:
     ]
     best = min(found, key=lambda entry: entry[:3], default=None)
     return None if best is None else best[3:]
+
+
+def run_smoke_cli(arguments: Sequence[str]) -> int:
+    """Try an adapter, and say each thing that was tried; returns 0 where all hold.
+
+    Raises:
+        KitError: the corpus or the adapter cannot be had.
+
+    """
+    parser = argparse.ArgumentParser(
+        prog="delta-tck smoke", description="Try an adapter before it is judged."
+    )
+    named = parser.add_mutually_exclusive_group(required=True)
+    named.add_argument("implementation", nargs="?", metavar="IMPL", help="as for pytest --impl")
+    named.add_argument("--impl", help="the same")
+    add_options(parser, "--tck-corpus", *LIMITS)
+    options = parser.parse_args(arguments)
+    interrupt_on_termination()
+    folder = value_of(options, "--tck-corpus")
+    corpus = load_corpus(Path(folder) if folder else None)
+    limits = Limits.of(partial(value_of, options))
+    adapter = resolve(options.implementation or options.impl, limits, "process")
+    faults = 0
+    try:
+        for step in smoke(adapter, corpus):
+            faults += step.fault is not None
+            say(f"{'ok  ' if step.fault is None else 'FAIL'}  {step.title}")
+            if step.fault is not None:
+                say("      " + step.fault.replace("\n", "\n      "))
+    finally:
+        adapter.close()
+    return Status.ADAPTER if faults else Status.OK

@@ -121,7 +121,7 @@ def _mutation_case(directory: Path, mutation: Mutation) -> str:
         refusal = Refusal(mutation.kind, mutation.stage, mutation.requirements[0])
         case.refuse("read", "latest", refusal, title="the table is refused")
     else:
-        case.read("latest", builder.schema, builder.rows(), title="the rows are those of before")
+        case.read("latest", builder.schema, builder.rows(), title="the rows are the original ones")
     case.finish()
     return info.id
 

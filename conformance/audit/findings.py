@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from conformance.requirements.general import wholes
+from conformance.requirements.general import general_of
 from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
 
@@ -186,7 +186,7 @@ def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[F
     found = collect(findings)
     named = {each.requirement for each in found if each.severity != "info"}
     grave = [each for each in found if each.severity == "error" and not each.limit]
-    for row, part in wholes(each.requirement for each in grave):
+    for row, part in general_of(each.requirement for each in grave):
         if row not in named and (revision is None or load_registry()[row].holds_in(revision)):
             places = (each.places or (each.place,) for each in grave if each.requirement == part)
             found.append(finding(row, min(map(min, places)), f"{part} {WHOLE}"))

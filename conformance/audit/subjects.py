@@ -142,7 +142,7 @@ class Standing(Step):
 
     def __init__(self, checkpoint: Checkpoint, store: Store, layouts: Layouts) -> None:
         """Take all of a checkpoint whose rows a store has."""
-        commit = Commit(checkpoint.version, checkpoint.place, 0, checkpoint.all)
+        commit = Commit(checkpoint.version, checkpoint.place, checkpoint.all)
         super().__init__(commit, State(store, known=False), layouts)
 
     def of(self, *actions: str) -> Iterator[Line]:

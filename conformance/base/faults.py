@@ -22,6 +22,7 @@ __all__ = [
     "OutputError",
     "ResolveError",
     "SelectionError",
+    "UnusableError",
 ]
 
 FaultKind: TypeAlias = Literal[
@@ -67,11 +68,15 @@ class ResolveError(KitError):
     """``--impl`` names no adapter that can be had."""
 
 
-class BaselineError(KitError):
+class UnusableError(KitError):
+    """What a command was given, or is to leave, cannot be used."""
+
+
+class BaselineError(UnusableError):
     """A baseline file is malformed."""
 
 
-class OutputError(KitError):
+class OutputError(UnusableError):
     """A file that the options name cannot be written."""
 
 

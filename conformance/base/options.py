@@ -5,8 +5,9 @@ The table itself is in ``delta_tck_pytest``, which every pytest run on the machi
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from delta_tck_pytest import (
     IMPLEMENTATIONS,
@@ -19,15 +20,21 @@ from delta_tck_pytest import (
 
 __all__ = [
     "IMPLEMENTATIONS",
+    "LIMITS",
     "OPTIONS",
     "PACKAGES",
+    "add_options",
     "destination",
     "gibibytes",
     "long_names",
     "options_help",
     "seconds",
     "short_name",
+    "value_of",
 ]
+
+LIMITS: Final = ("--tck-time-limit", "--tck-start-limit", "--tck-memory-limit", "--tck-disk-limit")
+"""Options that bound what an adapter may take."""
 
 _PREFIX: Final = "--tck-"
 
@@ -38,6 +45,17 @@ def short_name(name: str) -> str:
 
 
 _LONG: Final = {short_name(name): name for name in OPTIONS}
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Give the parser of a command options of a run, under their short names."""
+    for name in names:
+        parser.add_argument(short_name(name), dest=destination(name), **OPTIONS[name])
+
+
+def value_of(options: argparse.Namespace, name: str) -> Any:
+    """Return what a command was given for an option of a run."""
+    return getattr(options, destination(name))
 
 
 def long_names(arguments: Sequence[str]) -> list[str]:

@@ -10,13 +10,12 @@ from enum import IntEnum
 
 from conformance.base.faults import (
     AdapterStartError,
-    BaselineError,
     CorpusError,
     EmptySelectionError,
     KitError,
-    OutputError,
     ResolveError,
     SelectionError,
+    UnusableError,
 )
 
 __all__ = ["Status", "status_of_error"]
@@ -47,8 +46,7 @@ _OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
     (CorpusError, Status.CORPUS),
     (ResolveError, Status.ADAPTER),
     (AdapterStartError, Status.ADAPTER),
-    (BaselineError, Status.USAGE),
-    (OutputError, Status.USAGE),
+    (UnusableError, Status.USAGE),
 )
 
 

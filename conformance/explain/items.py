@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.golden.cases import Contested, Expected, ExpectedError, Spec
 from conformance.items.items import Item
-from conformance.judging.verify import describe_expected
+from conformance.judging.messages import describe_expected
 from conformance.requirements.defects import Defect, load_defects
 from conformance.requirements.registry import SELECTIONS, Registry
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final
 
 from conformance.base.home import PROJECT
-from conformance.explain.places import Place, named_in
+from conformance.explain.sources import SourceLine, named_in
 from conformance.golden.corpus import default_corpus_path
 from conformance.items.items import Item
 from conformance.requirements.citations import Citation, cited_in_project
@@ -49,12 +49,12 @@ class RowExplained:
     row: Requirement
     quotes: Mapping[str, str]
     binds_in: tuple[str, ...]
-    code: tuple[Place, ...]
+    code: tuple[SourceLine, ...]
     cases: Mapping[str, tuple[str, ...]]
     steps: tuple[str, ...]
     named: int
     proofs: tuple[Proof, ...]
-    tests: tuple[Place, ...]
+    tests: tuple[SourceLine, ...]
     defects: tuple[Defect, ...]
 
     @property
@@ -87,12 +87,12 @@ class RowExplained:
             "retired": row.retired,
             "superseded_by": row.superseded_by,
             "noticed_by": list(row.notice),
-            "code": [_place(each) for each in self.code],
+            "code": [asdict(each) for each in self.code],
             "cases": {kind: list(found) for kind, found in self.cases.items()},
             "steps": list(self.steps),
             "named_by_other_cases": self.named,
             "proofs": [{"kind": p.kind, "id": p.id, "case": p.case} for p in self.proofs],
-            "tests": [_place(each) for each in self.tests],
+            "tests": [asdict(each) for each in self.tests],
             "defects": [each.name for each in self.defects],
         }
 
@@ -145,7 +145,3 @@ def _citations() -> tuple[Citation, ...]:
 @cache
 def _coverage(registry: Registry) -> Coverage:
     return measure(registry, _citations())
-
-
-def _place(place: Place) -> dict[str, Any]:
-    return {"path": place.path, "line": place.line, "within": place.within}

@@ -87,7 +87,7 @@ def _rows_of(path: Path) -> pa.Table:
             batches.append(batch)
             total += batch.nbytes
             if total > _LARGEST_ROWS:
-                raise CorpusError(path, f"unfolds to more than {_LARGEST_ROWS} bytes of rows")
+                raise CorpusError(path, f"decompresses to more than {_LARGEST_ROWS} bytes of rows")
         return pa.Table.from_batches(batches, file.schema_arrow)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
-__all__ = ["digests"]
+__all__ = ["digest_of", "digests"]
 
 _AT_ONCE: Final = 1 << 20
 """Bytes of a file that are read at once."""
@@ -32,6 +32,14 @@ def digests(folder: Path) -> dict[str, bytes]:
         for name in names:
             found[f"{below}/{name}" if below else name] = _digest(f"{place}/{name}")
     return found
+
+
+def digest_of(folder: Path) -> str:
+    """Return one SHA-256, in hexadecimal, of every path and byte below a folder."""
+    total, found = hashlib.sha256(), digests(folder)
+    for name in sorted(found, key=lambda each: each.split("/")):
+        total.update(name.encode() + b"\0" + found[name])
+    return total.hexdigest()
 
 
 def _digest(path: str) -> bytes:

@@ -50,7 +50,7 @@ class _ForReader:
             self.mutation.build(root)
             again = self._ask(judge, root, same)
             if again.outcome is Outcome.PASS:
-                return Verdict(Outcome.OPEN, "contested: the rows of before", seen="same_rows")
+                return Verdict(Outcome.OPEN, "contested: the original rows", seen="same_rows")
             return again
         return verdict
 

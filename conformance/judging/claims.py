@@ -1,4 +1,4 @@
-"""Claims held against the words of the contract, and tables against claims.
+"""Claims held against the words of the contract, and questions and tables against claims.
 
 Serves "Table Features" and the section "Adapter messages" of ``docs/formats.md``. A word that the
 contract does not know claims nothing, and what is not claimed is not judged: a misspelled claim
@@ -14,6 +14,9 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims
+from conformance.base.untrusted import parse_json, read_bytes
+from conformance.golden.cases import Case, Spec
+from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
 from conformance.questions import CAPABILITY_PARAMETERS, QUESTIONS
 from generators.oracle.operations import OPERATIONS
 from reference_impl.model.actions import Protocol
@@ -26,7 +29,9 @@ __all__ = [
     "as_document",
     "claims_faults",
     "fewer_claims",
+    "lacking",
     "unclaimed_by_writer",
+    "unclaimed_features",
 ]
 
 CAPABILITIES: Final = frozenset(
@@ -88,6 +93,49 @@ def fewer_claims(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         elif now.get(name, 0) < value:
             lost.append(f"{name}: {value} has become {now.get(name, 0)}")
     return lost
+
+
+def lacking(spec: Spec, claims: Claims) -> str | None:
+    """Name the operation or capability that a spec needs and an implementation does not claim.
+
+    A type that is asked by no request (as ``checksum``) is nobody's to claim.
+    """
+    if spec.type == "write":
+        needed = set(spec.needs).union(*map(capabilities_of, spec.parameters["operations"]))
+        missing = unclaimed_operations(spec, claims) or sorted(needed - claims.capabilities)
+        return next(iter(missing), None)
+    question = QUESTIONS[spec.type]
+    if question.operation is None:
+        return spec.type
+    if question.operation not in claims.operations:
+        return question.operation
+    needed = {*spec.needs, *question.capabilities}
+    needed |= {f"{question.operation}.{p}" for p in CAPABILITY_PARAMETERS if p in spec.parameters}
+    if "ratified" in spec.parameters:
+        needed.add(f"{question.operation}.ratified")
+    missing = sorted(needed - claims.capabilities)
+    return missing[0] if missing else None
+
+
+def unclaimed_features(case: Case, claims: Claims) -> list[str]:
+    """Name the features, or the version, of a case's table that are not claimed for reading."""
+    # Version 2 implies the feature; version 3 says nothing of a feature that it does not list.
+    legacy = {"columnMapping"} if claims.reader_version == 2 else set()
+    missing = sorted(case.features - claims.reader_features - legacy)
+    if not missing and claims.reader_version < 3 and not case.features:
+        version = _reader_version(case)
+        return [f"reader version {version}"] if version > claims.reader_version else []
+    return missing
+
+
+def _reader_version(case: Case) -> int:
+    """Return what a table without features of readers asks of them; 1 where it is unknown."""
+    path = case.table.parent / "table_info.json"
+    if not path.is_file():
+        return 1
+    protocol = parse_json(read_bytes(path)).get("protocol")
+    version = protocol.get("minReaderVersion") if isinstance(protocol, dict) else None
+    return version if type(version) is int else 1
 
 
 def unclaimed_by_writer(

@@ -17,18 +17,19 @@ from conformance.base.faults import AdapterError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.judging.claims import lacking, unclaimed_features
 from conformance.judging.compare import Difference
-from conformance.judging.messages import LONGEST, alike, stable
-from conformance.judging.questions import ask, lacking, unclaimed_features
-from conformance.judging.recipes.judge import replay_recipe
-from conformance.judging.recipes.replay import AdapterFaultError
-from conformance.judging.tables import TableStore
-from conformance.judging.verify import (
+from conformance.judging.messages import (
+    LONGEST,
+    alike,
     count_rows,
     describe_expected,
     describe_refusal,
-    verify,
+    stable,
 )
+from conformance.judging.recipes.judge import replay_recipe
+from conformance.judging.recipes.replay import AdapterFaultError
+from conformance.judging.tables import TableStore
 from conformance.judging.witness import Witness
 from conformance.questions import QUESTIONS
 from conformance.requirements.levels import ROWS_WRITTEN
@@ -125,7 +126,7 @@ class Judge:
         if spec.type == "write":
             return self._replay(case, spec)
         table = self.store.table(case)
-        answer, fault = self._run(ask(spec, table))
+        answer, fault = self._run(QUESTIONS[spec.type].build(table, spec.parameters))
         altered = self.store.alterations(case)
         if altered:
             message = f"{ALTERED}: {', '.join(altered[:3])}"
@@ -287,7 +288,7 @@ def _decide_refusal(
 
 def _difference(spec: Spec, expected: Expected, payload: Any) -> Difference | None:
     """Hold an answer against the expected one, and a snapshot against the version asked for."""
-    found = verify(spec.type, expected, payload)
+    found = QUESTIONS[spec.type].compare(expected, payload)
     asked = spec.parameters.get("version")
     if found is None and spec.type == "snapshot" and asked is not None:
         given = payload.get("version")

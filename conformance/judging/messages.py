@@ -11,7 +11,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-__all__ = ["LONGEST", "alike", "stable"]
+from conformance.golden.cases import Expected
+from conformance.questions import QUESTIONS
+
+__all__ = ["LONGEST", "alike", "count_rows", "describe_expected", "describe_refusal", "stable"]
 
 LONGEST: Final = 400
 """Characters of a message that are kept."""
@@ -63,3 +66,20 @@ def alike(message: str) -> str:
     for pattern, word in _VARYING:
         message = pattern.sub(word, message)
     return message
+
+
+def count_rows(number: int) -> str:
+    """Say how many rows there are."""
+    return "1 row" if number == 1 else f"{number} rows"
+
+
+def describe_refusal(kind: str | None, stage: str | None, message: str) -> str:
+    """Say what a refusal was, and what it leaves open."""
+    return f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}"
+
+
+def describe_expected(kind: str, expected: Expected) -> str:
+    """Say in a few words what has to be answered."""
+    if expected.source is not None:
+        return count_rows(expected.rows().num_rows)
+    return QUESTIONS[kind].called or f"the {kind}"

@@ -16,36 +16,46 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from conformance.base.options import IMPLEMENTATIONS, gibibytes, seconds
+from conformance.base.options import LIMITS, OPTIONS, add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.base.version import kit_version
-from conformance.items.generated import Plan
 from conformance.items.shards import Shard
 from conformance.pipeline.progress import hours
-from conformance.pipeline.session import add_spark_options, spark_options
-from conformance.pipeline.spread import HERE, Spread, spread_over
+from conformance.pipeline.session import spark_options
+from conformance.pipeline.spread import Spread, add_judging_options, count, spread_over
 from conformance.pipeline.track.store import Store
 from conformance.report.results import (
     Results,
     ResultsError,
-    ResultsWriter,
     read_results,
+    write_results,
 )
 from conformance.report.share import share_of
 from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker
-from conformance.run.merge import merge, write_merged
+from conformance.run.merge import merge
 from conformance.run.run import Run, decide_status
-from conformance.run.selection import Selection
-from conformance.run.settings import Settings
-from conformance.workers.resolve import Isolation, Limits, resolve
+from conformance.run.settings import Settings, settings_of
+from conformance.workers.resolve import resolve
 
 __all__ = ["judge_unit", "run_judge_job"]
 
 _WORK: Final = "conformance.pipeline.judge:judge_unit"
+_PASSED_ON: Final = (
+    "--tck-requirement",
+    "--tck-feature",
+    "--tck-chapter",
+    "--tck-case",
+    "--tck-corpus",
+    "--tck-strict",
+    "--tck-isolation",
+    *LIMITS,
+)
+"""Options that each run of the job has as it is given them."""
+
 _SECONDS: Final[Mapping[str, float]] = {"ours": 0.06, "spark": 0.8}
 _ENGINE_SECONDS: Final = 0.03
 """Time of one case, about."""
@@ -106,25 +116,7 @@ def _close() -> None:
 
 
 def _settings(given: Mapping[str, Any]) -> Settings:
-    corpus, baseline = given["corpus"], given["baseline"]
-    return Settings(
-        impl=given["impl"],
-        selection=Selection(
-            given["revision"],
-            requirements=tuple(given["requirements"]),
-            features=tuple(given["features"]),
-            chapters=tuple(given["chapters"]),
-            cases=tuple(given["cases"]),
-        ),
-        corpus=Path(corpus) if corpus else None,
-        baseline=Path(baseline) if baseline else None,
-        write_baseline=None,
-        results=None,
-        limits=Limits(*given["limits"]),
-        isolation=given["isolation"],
-        plan=Plan(),
-        strict=given["strict"],
-    )
+    return settings_of(lambda name: given.get(name, OPTIONS[name].get("default")), Path())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +138,9 @@ class _Part:
     def keep(self, answer: Mapping[str, Any]) -> None:
         """Write its results, whole or not at all."""
         unfinished = self.path.with_suffix(".partial")
-        writer = ResultsWriter(unfinished)
-        writer.begin(answer["header"])
-        for record in answer["records"]:
-            writer.add(record)
-        writer.close(answer["status"], answer["partial"])
+        records = {record["id"]: record for record in answer["records"]}
+        footer = {"status": answer["status"], "partial": answer["partial"]}
+        write_results(Results(answer["header"], records, footer), unfinished)
         unfinished.replace(self.path)
 
 
@@ -181,56 +171,30 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="delta-tck pipeline judge",
         description="Judge implementations by the corpus, in parts. "
-        "The same command goes on where it was stopped.",
+        "The same command goes on where it was stopped. Every executor has to have the corpus.",
     )
-    names = ", ".join(IMPLEMENTATIONS)
-    parser.add_argument(
-        "--impl", action="append", required=True, help=f"{names}, python:… or cmd:…; repeatable"
-    )
+    add_judging_options(parser)
     parser.add_argument("--revision", action="append", choices=tuple(SELECTIONS), help="repeatable")
-    parser.add_argument("--shards", type=int, default=16, help="parts of a run (default: 16)")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--shards", type=count, default=16, help="parts of a run (default: 16)")
     parser.add_argument("--store", help="store of `pipeline track` that takes the results in")
     parser.add_argument("--label", help="of the runs in that store")
-    for name in ("requirement", "feature", "chapter", "case"):
-        parser.add_argument(f"--{name}", action="append", default=[], help="as for a run")
-    parser.add_argument("--corpus", type=Path, help="as for a run; every executor has to have it")
     parser.add_argument("--baseline", action="append", default=[], metavar="IMPL=FILE")
-    parser.add_argument("--strict", choices=("should",), help="as for a run")
-    parser.add_argument("--isolation", choices=get_args(Isolation), default="auto")
-    parser.add_argument("--time-limit", type=seconds, default=60.0)
-    parser.add_argument("--start-limit", type=seconds, default=180.0)
-    parser.add_argument("--memory-limit", type=gibibytes, default=4.0)
-    parser.add_argument("--disk-limit", type=gibibytes, default=4.0)
-    parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
-    parser.add_argument("--workers", type=int, help=f"processes, with --master={HERE}")
-    add_spark_options(parser)
+    add_options(parser, *_PASSED_ON)
     return parser
 
 
 def _parts(options: argparse.Namespace) -> Iterator[_Part]:
     baselines = dict(each.partition("=")[::2] for each in options.baseline)
+    passed_on = {name: value_of(options, name) for name in _PASSED_ON}
+    passed_on["--tck-corpus"] = _absolute(passed_on["--tck-corpus"])
     for implementation in options.impl:
         resolve(implementation, isolation="process").close()
         for revision in options.revision or ["upstream"]:
-            baseline = baselines.get(implementation)
             settings = {
-                "impl": implementation,
-                "revision": revision,
-                "requirements": options.requirement,
-                "features": options.feature,
-                "chapters": options.chapter,
-                "cases": options.case,
-                "corpus": str(options.corpus.resolve()) if options.corpus else None,
-                "baseline": str(Path(baseline).resolve()) if baseline else None,
-                "limits": [
-                    options.time_limit,
-                    options.start_limit,
-                    int(options.memory_limit * 1024**3),
-                    int(options.disk_limit * 1024**3),
-                ],
-                "isolation": options.isolation,
-                "strict": options.strict,
+                **passed_on,
+                "--impl": implementation,
+                "--tck-revision": revision,
+                "--tck-baseline": _absolute(baselines.get(implementation)),
             }
             asked = json.dumps([settings, options.shards], sort_keys=True)
             name = f"{_plain(implementation)}-{revision}-{_digest(asked)}"
@@ -238,6 +202,11 @@ def _parts(options: argparse.Namespace) -> Iterator[_Part]:
                 unit = {"settings": settings, "number": number, "of": options.shards}
                 path = options.output / "parts" / f"{name}-{number}-of-{options.shards}.jsonl"
                 yield _Part(name, unit, path)
+
+
+def _absolute(path: str | None) -> str | None:
+    """Return a path for processes that work in other folders."""
+    return str(Path(path).resolve()) if path else None
 
 
 def _plain(name: str) -> str:
@@ -259,7 +228,7 @@ def _plan(parts: Sequence[_Part], missing: Sequence[_Part]) -> None:
         finally:
             run.close()
         left = sum(each.name == name for each in missing)
-        implementation = part.unit["settings"]["impl"]
+        implementation = part.unit["settings"]["--impl"]
         each = _SECONDS.get(implementation, _ENGINE_SECONDS)
         cost += cases * left / part.unit["of"] * each
         warn(f"{name}: {cases} cases, {left} of {part.unit['of']} parts to judge")
@@ -289,7 +258,7 @@ def _conclude(parts: Sequence[_Part], options: argparse.Namespace) -> int:
     for name, found in runs.items():
         merged = merge(found)
         path = options.output / f"{name}.jsonl"
-        write_merged(merged, path)
+        write_results(merged, path)
         statuses.append(int(merged.footer["status"]))
         warn(f"{path}: {share_of(merged.records.values(), merged.header['selected'])}")
         if options.store:

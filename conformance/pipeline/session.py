@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.base.faults import KitError
+from conformance.base.faults import UnusableError
 from conformance.base.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _ALONE: Final = {
 """Settings of a cluster on this machine."""
 
 
-class SparkMissingError(KitError):
+class SparkMissingError(UnusableError):
     """Something that Spark needs is not there; says what, and how to get it."""
 
 

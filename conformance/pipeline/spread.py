@@ -7,7 +7,7 @@ killed is done again: its answer is the same.
 
 from __future__ import annotations
 
-import importlib
+import argparse
 import json
 import multiprocessing
 import os
@@ -18,19 +18,31 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from conformance.base.commands import function_of
 from conformance.base.cores import cores
-from conformance.base.faults import KitError
-from conformance.pipeline.session import SparkOptions, spark_session
+from conformance.base.faults import UnusableError
+from conformance.base.options import IMPLEMENTATIONS
+from conformance.pipeline.session import SparkOptions, add_spark_options, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["HERE", "Run", "Spread", "SpreadError", "in_this_process", "spread_over"]
+__all__ = [
+    "HERE",
+    "Run",
+    "Spread",
+    "SpreadError",
+    "add_judging_options",
+    "count",
+    "in_this_process",
+    "spread_over",
+]
 
 HERE: Final = "none"
-"""The master that is none: processes of this machine, without Spark."""
+"""In place of a master of Spark: processes of this machine, without it."""
 
 _LIVES: Final = 8
 """Pools of processes that the work of one call may wear out."""
@@ -39,7 +51,7 @@ Unit: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[str, Sequence[Unit]], list[Unit]]
 
 
-class SpreadError(KitError):
+class SpreadError(UnusableError):
     """Work could not be done, however often it was tried."""
 
 
@@ -57,6 +69,32 @@ class Spread:
     slots: int
     run: Run
     session: SparkSession | None = None
+
+
+def add_judging_options(parser: argparse.ArgumentParser) -> None:
+    """Give the parser of a job that judges who is judged, who works, and where it is kept."""
+    names = ", ".join(IMPLEMENTATIONS)
+    parser.add_argument(
+        "--impl", action="append", required=True, help=f"{names}, python:… or cmd:…; repeatable"
+    )
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
+    parser.add_argument(
+        "--workers", type=count, help=f"processes, with --master={HERE} (default: the cores)"
+    )
+    add_spark_options(parser)
+
+
+def count(text: str) -> int:
+    """Read a number of things.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no whole number from 1.
+
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
 
 
 @contextmanager
@@ -107,8 +145,7 @@ def work(function: str, unit: str) -> str:
         unit: as JSON.
 
     """
-    module, _, name = function.partition(":")
-    answer: Unit = getattr(importlib.import_module(module), name)(json.loads(unit))
+    answer: Unit = function_of(function)(json.loads(unit))
     return json.dumps(answer)
 
 

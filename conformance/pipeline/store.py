@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.base.faults import KitError
+from conformance.base.faults import UnusableError
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import CommitConflict, NotFoundError
 from reference_impl.write.rows.rows import append
@@ -24,7 +24,7 @@ __all__ = ["StoreError", "StoredTable"]
 _ATTEMPTS: Final = 20
 
 
-class StoreError(KitError):
+class StoreError(UnusableError):
     """A table of a store cannot be read or written."""
 
 

@@ -7,7 +7,6 @@ the answers that lie beside them are for people and other programs, and never re
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from pyarrow import ipc
 
 from conformance.base.faults import CorpusError
 from conformance.base.untrusted import DocumentError, parse_json, read_bytes
-from conformance.golden.file_digests import digests
+from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
 from generators.histories.document import HistoryError, document_of, history_of, text_of
@@ -30,7 +29,7 @@ from generators.oracle.literals import encode
 from generators.oracle.operations import History, replay
 from schemas import errors
 
-__all__ = ["BundleError", "Contents", "read_bundle", "table_digest", "write_bundle"]
+__all__ = ["BundleError", "Contents", "read_bundle", "write_bundle"]
 
 DESCRIPTION: Final = "bundle.json"
 HISTORY: Final = "history.json"
@@ -61,14 +60,6 @@ class Contents:
     answer: pa.Table | None = None
 
 
-def table_digest(folder: Path) -> str:
-    """Return one digest of all files below a folder."""
-    found = hashlib.sha256()
-    for name, digest in sorted(digests(folder).items()):
-        found.update(name.encode() + b"\0" + digest)
-    return found.hexdigest()
-
-
 def write_bundle(folder: Path, contents: Contents) -> None:
     """Write a bundle; one that is there already is replaced.
 
@@ -92,7 +83,7 @@ def _fill(folder: Path, contents: Contents, target: Path) -> None:
     layout = next((each for each in LAYOUTS if each.name == description["layout"]), None)
     if layout is not None:
         lay_out(folder / TABLE, contents.history, layout)
-        description["table_sha256"] = table_digest(folder / TABLE)
+        description["table_sha256"] = digest_of(folder / TABLE)
     elif contents.left is not None and contents.left.is_dir():
         shutil.copytree(contents.left, folder / TABLE)
     if contents.answer is not None:

@@ -9,21 +9,21 @@ import argparse
 import tempfile
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from conformance.adapter import Adapter, Claims
-from conformance.base.faults import AdapterStartError, KitError
-from conformance.base.limits import InProcessLimit
+from conformance.base.faults import KitError
+from conformance.base.options import LIMITS, add_options, value_of
 from conformance.base.outcomes import Outcome, Verdict
-from conformance.base.status import Status, status_of_error
+from conformance.base.status import Status
 from conformance.base.terminal import say
+from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-from conformance.replay.bundle import read_bundle, table_digest
-from conformance.workers.process import ProcessAdapter
-from conformance.workers.resolve import Limits, resolve
+from conformance.replay.bundle import read_bundle
+from conformance.workers.resolve import Limits, alarm_of, resolve, starting
 from generators.materialise.layouts import lay_out
 
 __all__ = ["run_replay_cli"]
@@ -33,34 +33,29 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="delta-tck replay", description=__doc__)
     parser.add_argument("bundle", type=Path, help="folder of a failure on a drawn history")
     parser.add_argument("--impl", required=True, help="as for a run")
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a request")
-    parser.add_argument("--start-limit", type=float, default=180.0, help="seconds to come up")
-    parser.add_argument(
-        "--isolation", choices=("auto", "process", "none"), default="auto", help="as for a run"
-    )
+    add_options(parser, *LIMITS, "--tck-isolation")
     return parser
 
 
 def run_replay_cli(arguments: Sequence[str]) -> int:
-    """Replay a bundle; returns 0 when it passes, and otherwise the status of a run."""
+    """Replay a bundle; returns 0 when it passes, and otherwise the status of a run.
+
+    Raises:
+        KitError: the bundle or the implementation cannot be had.
+
+    """
     options = _parser().parse_args(list(arguments))
-    limits = Limits(options.time_limit, options.start_limit)
-    try:
-        description, about = read_bundle(options.bundle)
-        adapter = resolve(options.impl, limits, options.isolation)
-    except KitError as error:
-        say(f"delta-tck: {error}")
-        return status_of_error(error)
+    limits = Limits.of(partial(value_of, options))
+    description, about = read_bundle(options.bundle)
+    adapter = resolve(options.impl, limits, value_of(options, "--tck-isolation"))
     store = TableStore()
-    own_process = isinstance(adapter, ProcessAdapter)
     try:
-        claims = _claims(adapter)
-        limit = InProcessLimit(None if own_process else limits.request)
+        with starting():
+            claims = adapter.describe().claims
         note = _note(about, description.get("table_sha256"))
-        verdict = about.judge(Judge(adapter, claims, store, limit))
-    except KitError as error:
-        say(f"delta-tck: {error}")
-        return status_of_error(error)
+        verdict = about.judge(Judge(adapter, claims, store, alarm_of(adapter, limits)))
+    except KitError:
+        raise
     except Exception as error:  # noqa: BLE001  as in a run, a fault of the kit is no verdict
         details = tuple(traceback.format_exception(error))
         verdict, note = Verdict(Outcome.ERROR, f"kit fault: {error}", details=details), None
@@ -75,22 +70,13 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
 _STATUSES = {Outcome.FAIL: Status.NONCONFORMANT, Outcome.ERROR: Status.ERRORS}
 
 
-def _claims(adapter: Adapter) -> Claims:
-    try:
-        return adapter.describe().claims
-    except KitError:
-        raise
-    except Exception as error:
-        raise AdapterStartError(f"{type(error).__name__}: {error}") from error
-
-
 def _note(about: ReadHistory | WrittenHistory, digest: str | None) -> str | None:
     """Say where this kit lays the history out otherwise than the one that kept the bundle."""
     if digest is None or not isinstance(about, ReadHistory):
         return None
     with tempfile.TemporaryDirectory(prefix="delta-tck-") as folder:
         lay_out(Path(folder, "table"), about.drawn.load(), about.layout)
-        same = table_digest(Path(folder, "table")) == digest
+        same = digest_of(Path(folder, "table")) == digest
     return None if same else "this kit lays the history out otherwise than the bundle's table"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from conformance.base.faults import KitError
+from conformance.base.faults import UnusableError
 from conformance.base.outcomes import MEANINGS, Outcome
 from conformance.judging.claims import fewer_claims
 from conformance.judging.messages import alike
@@ -33,7 +33,7 @@ _STAMPS: Final = (
 )
 
 
-class DifferentRunsError(KitError):
+class DifferentRunsError(UnusableError):
     """Two results files say nothing about each other."""
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 import schemas
-from conformance.base.faults import KitError, OutputError
+from conformance.base.faults import OutputError, UnusableError
 from conformance.base.outcomes import Verdict
 from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
 from conformance.items.items import Item
@@ -30,6 +30,7 @@ __all__ = [
     "ResultsWriter",
     "read_results",
     "record_of",
+    "write_results",
 ]
 
 FORMAT: Final = 2
@@ -42,7 +43,7 @@ _MOST_VALUES: Final = 5_000_000
 """Values in all lines, which take more memory than bytes; that file has a tenth of them."""
 
 
-class ResultsError(KitError):
+class ResultsError(UnusableError):
     """A file is no results file, is of a run that did not end, or was altered."""
 
 
@@ -145,6 +146,20 @@ class ResultsWriter:
     def __exit__(self, *_: object) -> None:
         """Leave a file without a footer when the block raised."""
         self._file.close()
+
+
+def write_results(results: Results, path: Path) -> None:
+    """Write results that are there as a whole; of their footer the status and what is partial.
+
+    Raises:
+        OutputError: the file cannot be written.
+
+    """
+    writer = ResultsWriter(path)
+    writer.begin(results.header)
+    for record in results.records.values():
+        writer.add({key: value for key, value in record.items() if key != "line"})
+    writer.close(int(results.footer["status"]), results.partial)
 
 
 def _line(document: Mapping[str, Any]) -> bytes:

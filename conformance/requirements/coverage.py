@@ -80,22 +80,22 @@ class Coverage:
     Attributes:
         requirements: the requirements looked at, in registry order.
         cited: requirement id to the cases that judge it, by kind.
-        beside: ids that are named only by cases that judge another one.
+        named_only: ids that are named only by cases that judge another one.
         cases: how many cases of each kind there are.
         unknown: case and id, for ids that no requirement has.
         retired: case and id, for requirements that judge nobody any more.
-        mute: cases that name no requirement.
+        nameless: cases that name no requirement.
         proved: ids for which a wrong implementation or a planted fault made a case fail by name.
 
     """
 
     requirements: tuple[Requirement, ...]
     cited: Mapping[str, Mapping[Kind, tuple[str, ...]]]
-    beside: frozenset[str]
+    named_only: frozenset[str]
     cases: Mapping[Kind, int]
     unknown: tuple[tuple[str, str], ...]
     retired: tuple[tuple[str, str], ...]
-    mute: tuple[str, ...]
+    nameless: tuple[str, ...]
     proved: frozenset[str] = frozenset()
 
     def cases_of(self, requirement: str) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class Coverage:
     def faults(self) -> list[str]:
         """Sentences about cases that name nothing, nothing known, or nothing that binds."""
         return [
-            *(f"{case} names no requirement" for case in self.mute),
+            *(f"{case} names no requirement" for case in self.nameless),
             *(
                 f"{case} names {name}, which no requirement has as its id"
                 for case, name in self.unknown
@@ -161,12 +161,12 @@ def measure(
     cases: dict[Kind, int] = dict.fromkeys(_KINDS, 0)
     unknown: list[tuple[str, str]] = []
     retired: list[tuple[str, str]] = []
-    mute: list[str] = []
-    beside: set[str] = set()
+    nameless: list[str] = []
+    named: set[str] = set()
     for citation in citations:
         cases[citation.kind] += 1
         if not citation.requirements:
-            mute.append(citation.case)
+            nameless.append(citation.case)
         judged = citation.judges(registry, revision)
         for name in dict.fromkeys((*citation.requirements, *sorted(judged))):
             if name not in registry:
@@ -176,7 +176,7 @@ def measure(
             elif name not in looked_at:
                 continue
             elif name not in judged or citation.kind not in _JUDGED_BY[registry[name].role]:
-                beside.add(name)
+                named.add(name)
             else:
                 by_kind = cited.setdefault(name, defaultdict(list))
                 by_kind[citation.kind].append(citation.case)
@@ -184,15 +184,14 @@ def measure(
         name: {kind: tuple(found) for kind, found in by_kind.items()}
         for name, by_kind in cited.items()
     }
-    named_only = frozenset(beside - frozen.keys())
     return Coverage(
         rows,
         frozen,
-        named_only,
+        frozenset(named - frozen.keys()),
         cases,
         tuple(unknown),
         tuple(retired),
-        tuple(mute),
+        tuple(nameless),
         frozenset(proved) & looked_at,
     )
 
@@ -286,12 +285,12 @@ def _parser() -> argparse.ArgumentParser:
 def _summary(coverage: Coverage) -> str:
     cases = ", ".join(f"{count} {kind}" for kind, count in coverage.cases.items())
     must = coverage.tally(lambda row: row.level == "MUST")
-    beside = sum(row.id in coverage.beside for row in coverage.uncovered())
+    named = sum(row.id in coverage.named_only for row in coverage.uncovered())
     proved = len(coverage.proved_rows(None))
     return (
         f"{must.covered} of {must.total} MUST requirements are cited by what judges them, "
         f"{must.audit_only} of them by an audit check alone, and {proved} are proved by a wrong "
-        f"implementation or a planted fault; {beside} more are named by cases "
+        f"implementation or a planted fault; {named} more are named by cases "
         f"that judge another one ({cases})."
     )
 

@@ -13,7 +13,7 @@ from typing import Final
 from conformance.requirements.registry import Registry
 from schemas.features import FEATURES
 
-__all__ = ["general_rows", "wholes"]
+__all__ = ["general_of", "general_rows"]
 
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "CKPT-005": (
@@ -71,7 +71,7 @@ _LOWER: Final = "WVER-007"
 """Each version has the duties of the lower ones."""
 
 
-def wholes(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
+def general_of(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the general rows of what is broken, each with the first part that is.
 
     Args:

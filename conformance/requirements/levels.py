@@ -19,7 +19,7 @@ ROWS_READ: Final = "SNAP-007"
 """What a reader breaks that gives other rows."""
 
 METRICS: Final = "CRC-037"
-"""What a writer breaks whose checksum file tells anything wrong, optional fields included."""
+"""What a writer breaks whose checksum file has anything wrong, optional fields included."""
 
 ROWS_WRITTEN: Final = "SNAP-008"
 """What a writer breaks that leaves other rows, or none that can be read."""
@@ -45,7 +45,7 @@ def at_level(
         return replace(verdict, requirement=verdict.requirement or judged)
     broken = verdict.requirement or judged
     if broken in registry and registry[broken].level != "MUST":
-        broken = _more(broken, asked, verdict, registry) or broken
+        broken = _broken_must(broken, asked, verdict, registry) or broken
     level = registry[broken].level if broken in registry else "MUST"
     if level == "MUST":
         return replace(verdict, requirement=broken)
@@ -62,7 +62,7 @@ def at_level(
     )
 
 
-def _more(broken: str, asked: str, verdict: Verdict, registry: Registry) -> str | None:
+def _broken_must(broken: str, asked: str, verdict: Verdict, registry: Registry) -> str | None:
     """Name the MUST that is broken where a failure is more than the breach of a lesser row."""
     if asked == "reader":
         wrong = broken in SUPPORTED and verdict.hazard is not Hazard.WRONG_REFUSAL

@@ -13,15 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.base.faults import KitError
-from conformance.base.status import Status, status_of_error
-from conformance.base.terminal import say, warn
-from conformance.report.results import Results, ResultsError, ResultsWriter, read_results
+from conformance.base.options import add_options, value_of
+from conformance.base.status import Status
+from conformance.base.terminal import say
+from conformance.report.results import Results, ResultsError, read_results, write_results
 from conformance.report.share import share_of
 from conformance.run.run import decide_status
-from delta_tck_pytest import percent
 
-__all__ = ["merge", "run_merge_cli", "write_merged"]
+__all__ = ["merge", "run_merge_cli"]
 
 _NAMED: Final = 100
 """Parts that are missing and named."""
@@ -100,22 +99,14 @@ def _status(
     return next((each for each in parts if each not in own), status)
 
 
-def write_merged(results: Results, path: Path) -> None:
-    """Write merged results.
+def run_merge_cli(arguments: Sequence[str]) -> int:
+    """Merge results files of parts; returns the status of the whole run.
 
     Raises:
+        ResultsError: they are no results files of the parts of one run.
         OutputError: the file cannot be written.
 
     """
-    writer = ResultsWriter(path)
-    writer.begin(results.header)
-    for record in results.records.values():
-        writer.add({key: value for key, value in record.items() if key != "line"})
-    writer.close(int(results.footer["status"]), results.partial)
-
-
-def run_merge_cli(arguments: Sequence[str]) -> int:
-    """Merge results files of parts; returns the status of the whole run."""
     parser = argparse.ArgumentParser(
         prog="delta-tck merge",
         description="Make one results file out of those of --tck-shard=K/N. "
@@ -123,21 +114,11 @@ def run_merge_cli(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
-    parser.add_argument(
-        "--min-judged",
-        type=percent,
-        metavar="PERCENT",
-        help="fail where less of the selected cases was judged",
-    )
+    add_options(parser, "--tck-min-judged")
     options = parser.parse_args(list(arguments))
-    try:
-        parts = {str(path): read_results(path) for path in options.results}
-        merged = merge(parts, options.min_judged)
-        write_merged(merged, options.output)
-    except KitError as error:
-        warn(f"delta-tck merge: {error}")
-        status = status_of_error(error)
-        return Status.USAGE if status is Status.INTERNAL else status
+    parts = {str(path): read_results(path) for path in options.results}
+    merged = merge(parts, value_of(options, "--tck-min-judged"))
+    write_results(merged, options.output)
     share = share_of(merged.records.values(), merged.header["selected"])
     say(f"{options.output}: {len(merged.records)} of {merged.header['selected']} cases; {share}")
     for reason in merged.partial:

@@ -7,15 +7,13 @@ run is here, so that the plugin only translates.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from conformance.adapter import Adapter, Description
-from conformance.base.faults import AdapterStartError, KitError
-from conformance.base.limits import InProcessLimit
+from conformance.base.faults import AdapterStartError
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
 from conformance.base.terminal import printable
@@ -38,8 +36,7 @@ from conformance.requirements.levels import at_level
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import select
 from conformance.run.settings import Settings
-from conformance.workers.process import ProcessAdapter
-from conformance.workers.resolve import resolve
+from conformance.workers.resolve import alarm_of, resolve, starting
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
 
@@ -125,7 +122,7 @@ class Run:
             AdapterStartError: the adapter does not come up.
 
         """
-        with _starting():
+        with starting():
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
             found = self._adapter.describe()
@@ -150,7 +147,7 @@ class Run:
         name = self.settings.witness
         if name is None:
             return None
-        with _starting():
+        with starting():
             return Witness(self._resolve(name))
 
     def _resolve(self, name: str) -> Adapter:
@@ -162,15 +159,12 @@ class Run:
         if self._judge is None:
             claims = self.description.claims
             assert self._adapter is not None
-            # A process of its own is killed; only what runs here needs the alarm.
-            own_process = isinstance(self._adapter, ProcessAdapter)
-            limit = InProcessLimit(None if own_process else self.settings.limits.request)
             ids = frozenset(item.id for item in self.selected)
             self._judge = Judge(
                 self._adapter,
                 claims,
                 TableStore(),
-                limit,
+                alarm_of(self._adapter, self.settings.limits),
                 ids,
                 self.witness,
                 self.settings.selection.revision,
@@ -202,9 +196,9 @@ class Run:
     def decide(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
         verdict = verdict_of(item, self.judge, self.registry)
-        return self._kept(item, verdict, self._hold(item, verdict))
+        return self._with_bundle(item, verdict, self._against_baseline(item, verdict))
 
-    def _kept(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
+    def _with_bundle(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
         """Keep a bundle of a new failure on a drawn history, and say where it is."""
         new = verdict.outcome in self.failing and judgement.record["standing"] == "new"
         if not new or item.history is None or self.settings.bundles is None:
@@ -215,7 +209,7 @@ class Run:
         judgement.record["details"].insert(0, where)
         return judgement
 
-    def _hold(self, item: Item, verdict: Verdict) -> Judgement:
+    def _against_baseline(self, item: Item, verdict: Verdict) -> Judgement:
         entries = self.baseline.about(item.id)
         failed = verdict.outcome in self.failing
         if not entries:
@@ -306,18 +300,6 @@ def _printable(verdict: Verdict) -> Verdict:
         actual=printable(verdict.actual),
         details=tuple(map(printable, verdict.details)),
     )
-
-
-@contextmanager
-def _starting() -> Iterator[None]:
-    """Turn whatever an adapter raises at first into one kind of error."""
-    try:
-        yield
-    except KitError:
-        raise
-    except Exception as error:
-        details = "".join(traceback.format_exception(error))
-        raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
 
 
 def _disagreement(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +16,12 @@ from conformance.items.shards import Shard
 from conformance.run.selection import Selection
 from conformance.workers.resolve import Isolation, Limits
 
-__all__ = ["SEED", "Settings", "read_settings"]
+__all__ = ["SEED", "Settings", "read_settings", "settings_of"]
 
 SEED: Final = "delta_tck_seed"
 """Under which name a test process of xdist gets the seed."""
+
+_BUNDLES: Final = "delta-tck-bundles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,11 @@ class Settings:
     limits: Limits
     isolation: Isolation
     plan: Plan
-    witness: str | None = None
-    bundles: Path | None = None
-    min_judged: float | None = None
-    strict: str | None = None
-    shard: Shard | None = None
+    witness: str | None
+    bundles: Path | None
+    min_judged: float | None
+    strict: str | None
+    shard: Shard | None
 
     def repeat_options(self) -> list[str]:
         """Return the options that a command needs to repeat one item."""
@@ -96,18 +99,34 @@ def read_settings(config: pytest.Config) -> Settings:
         pytest.UsageError: an option has an empty value.
 
     """
+    # A test process of xdist gets the seed of the run.
+    given = getattr(config, "workerinput", {})
 
     def value(name: str) -> Any:
         found = config.getoption(destination(name))
         if found == "":
             # As of a variable of CI that is not set: what it stands for would be left out unseen.
             raise pytest.UsageError(f"{name}: an empty value asks for nothing")
-        return found
+        return given.get(SEED, found) if name == "--tck-seed" else found
+
+    return settings_of(value, config.invocation_params.dir)
+
+
+def settings_of(value: Callable[[str], Any], folder: Path) -> Settings:
+    """Return the options of a run.
+
+    Args:
+        value: of each option of ``conformance.base.options`` by its name.
+        folder: from which relative paths lead.
+
+    """
 
     def path(name: str) -> Path | None:
         text = value(name)
-        return Path(config.invocation_params.dir, text) if text else None
+        return Path(folder, text) if text else None
 
+    explores = value("--tck-generate") == "explore"
+    seed = value("--tck-seed")
     return Settings(
         impl=value("--impl"),
         selection=Selection(
@@ -121,33 +140,15 @@ def read_settings(config: pytest.Config) -> Settings:
         baseline=path("--tck-baseline"),
         write_baseline=path("--tck-write-baseline"),
         results=path("--tck-results"),
-        limits=Limits(
-            value("--tck-time-limit"),
-            value("--tck-start-limit"),
-            int(value("--tck-memory-limit") * 1024**3),
-            int(value("--tck-disk-limit") * 1024**3),
-        ),
+        limits=Limits.of(value),
         isolation=value("--tck-isolation"),
-        plan=_plan(config),
+        plan=Plan("explore", secrets.randbelow(2**31) if seed is None else seed)
+        if explores
+        else Plan(),
         witness=value("--tck-witness"),
-        bundles=path("--tck-bundles") or _bundles(config),
+        # Whoever explores wants to keep what is found.
+        bundles=path("--tck-bundles") or (Path(folder, _BUNDLES) if explores else None),
         min_judged=value("--tck-min-judged"),
         strict=value("--tck-strict"),
         shard=Shard(*value("--tck-shard")) if value("--tck-shard") else None,
     )
-
-
-def _bundles(config: pytest.Config) -> Path | None:
-    """Return where bundles go when nobody says: whoever explores wants to keep what is found."""
-    explores = config.getoption(destination("--tck-generate")) == "explore"
-    return Path(config.invocation_params.dir, "delta-tck-bundles") if explores else None
-
-
-def _plan(config: pytest.Config) -> Plan:
-    profile = config.getoption(destination("--tck-generate"))
-    if profile == "gate":
-        return Plan()
-    seed = config.getoption(destination("--tck-seed"))
-    # A test process gets the seed of the run.
-    seed = getattr(config, "workerinput", {}).get(SEED, seed)
-    return Plan(profile, secrets.randbelow(2**31) if seed is None else seed)

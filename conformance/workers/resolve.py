@@ -11,18 +11,29 @@ import importlib.util
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from conformance.adapter import Adapter
-from conformance.base.faults import ResolveError
-from conformance.base.options import IMPLEMENTATIONS
+from conformance.base.faults import AdapterStartError, KitError, ResolveError
+from conformance.base.limits import InProcessLimit
+from conformance.base.options import IMPLEMENTATIONS, LIMITS
 from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
 
-__all__ = ["BUILT_IN", "Isolation", "Limits", "load_factory", "resolve"]
+__all__ = [
+    "BUILT_IN",
+    "Isolation",
+    "Limits",
+    "alarm_of",
+    "load_factory",
+    "resolve",
+    "starting",
+]
 
 BUILT_IN: Final[Mapping[str, str]] = {
     name: f"conformance.adapters.{name}:create" for name in IMPLEMENTATIONS
@@ -65,14 +76,21 @@ class Limits:
     memory: int = LARGEST_MEMORY
     disk: int = LARGEST_DISK
 
+    @classmethod
+    def of(cls, value: Callable[[str], Any]) -> Limits:
+        """Return what the options of a run say, each given by its name."""
+        time, start, memory, disk = map(value, LIMITS)
+        return cls(time, start, int(memory * 1024**3), int(disk * 1024**3))
 
-def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]:
+
+def load_factory(name: str) -> Callable[[], Adapter]:
     """Import the factory of a Python adapter.
+
+    The working directory is the last place where its module is looked for, so that a file in it
+    (a ``json.py``) shadows nothing.
 
     Args:
         name: ``python:package.module:factory``, the prefix being optional.
-        folder: where modules are looked for that are nowhere else; the working directory when
-            ``None``. It is the last place, so that a file in it (a ``json.py``) shadows nothing.
 
     Raises:
         ResolveError: the module or the factory cannot be had.
@@ -81,7 +99,7 @@ def load_factory(name: str, folder: Path | None = None) -> Callable[[], Adapter]
     module_name, _, attribute = name.removeprefix("python:").partition(":")
     if not module_name or not attribute:
         raise ResolveError(f"{name!r} is not python:package.module:factory")
-    place = str(Path.cwd() if folder is None else folder)
+    place = str(Path.cwd())
     if place not in sys.path:
         sys.path.append(place)
     try:
@@ -120,6 +138,28 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
         memory_limit=limits.memory,
         disk_limit=limits.disk,
     )
+
+
+def alarm_of(adapter: Adapter, limits: Limits) -> InProcessLimit:
+    """Return what ends a request to an adapter that runs here; a process of its own is killed."""
+    return InProcessLimit(None if isinstance(adapter, ProcessAdapter) else limits.request)
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Turn whatever an adapter raises at first into one kind of error.
+
+    Raises:
+        AdapterStartError: the adapter raised.
+
+    """
+    try:
+        yield
+    except KitError:
+        raise
+    except Exception as error:
+        details = "".join(traceback.format_exception(error))
+        raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
 
 
 def _check_packages(name: str) -> None:

@@ -64,7 +64,7 @@ def read_rows(path: Path) -> pa.Table:
         content = _content(path)
         decompressed = sum(_decompressed(content))
         if decompressed > _LARGEST:
-            raise RowsError(f"rows at {path} unfold to {decompressed} bytes, over {_LARGEST}")
+            raise RowsError(f"rows at {path} decode to {decompressed} bytes, over {_LARGEST}")
         with pa.BufferReader(content) as source:
             table = pa.ipc.open_file(source).read_all()
         if table.num_rows > _MOST_ROWS:
@@ -75,9 +75,9 @@ def read_rows(path: Path) -> pa.Table:
         values = sum(map(_values, chunks))
         if values > _MOST_VALUES:
             raise RowsError(f"rows at {path} have {values} values, over {_MOST_VALUES}")
-        whole = sum(map(_spelled_out, chunks))
+        whole = sum(map(_decoded_bytes, chunks))
         if whole > _LARGEST:
-            raise RowsError(f"rows at {path} unfold to {whole} bytes, over {_LARGEST}")
+            raise RowsError(f"rows at {path} decode to {whole} bytes, over {_LARGEST}")
     except (OSError, ValueError, MemoryError, pa.ArrowException, struct.error) as error:
         raise RowsError(f"rows at {path} cannot be read: {printable(str(error))}") from error
     return table
@@ -112,11 +112,11 @@ def _values(array: pa.Array) -> int:
     return len(array)
 
 
-def _spelled_out(array: pa.Array) -> int:  # noqa: PLR0911  one return per kind of layout
+def _decoded_bytes(array: pa.Array) -> int:  # noqa: PLR0911  one return per kind of layout
     """Return about how many bytes values take once each has its own."""
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
-        return _spelled_out(array.storage)
+        return _decoded_bytes(array.storage)
     if pa.types.is_dictionary(kind):
         return len(array) + _repeated(array.dictionary, array.indices, None)
     if pa.types.is_run_end_encoded(kind):
@@ -125,18 +125,18 @@ def _spelled_out(array: pa.Array) -> int:  # noqa: PLR0911  one return per kind 
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return int(_lengths(array).sum())
     if _is_list_view(kind):
-        return _shared(array, _spelled_out(array.values))
+        return _shared(array, _decoded_bytes(array.values))
     if pa.types.is_struct(kind) or pa.types.is_union(kind):
-        return sum(_spelled_out(array.field(i)) for i in range(kind.num_fields))
+        return sum(_decoded_bytes(array.field(i)) for i in range(kind.num_fields))
     if pa.types.is_map(kind):
-        return _spelled_out(array.keys) + _spelled_out(array.items)
-    return _spelled_out(array.values) if pa.types.is_nested(kind) else len(array) + array.nbytes
+        return _decoded_bytes(array.keys) + _decoded_bytes(array.items)
+    return _decoded_bytes(array.values) if pa.types.is_nested(kind) else len(array) + array.nbytes
 
 
 def _repeated(values: pa.Array, chosen: pa.Array | None, times: Any) -> int:
     """Return about how many bytes values take that are chosen, or repeated some times."""
     if pa.types.is_nested(values.type) or isinstance(values, pa.ExtensionArray):
-        return (len(chosen) if chosen is not None else int(times.sum())) * _spelled_out(values)
+        return (len(chosen) if chosen is not None else int(times.sum())) * _decoded_bytes(values)
     sizes = _lengths(values)
     if chosen is not None:
         places = chosen.drop_null().to_numpy().astype(np.int64)
@@ -155,7 +155,7 @@ def _lengths(values: pa.Array) -> Any:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return pc.fill_null(pc.binary_length(values), 0).to_numpy().astype(np.int64)
-    return np.full(len(values), _spelled_out(values) // max(len(values), 1), np.int64)
+    return np.full(len(values), _decoded_bytes(values) // max(len(values), 1), np.int64)
 
 
 def _is_list_view(kind: pa.DataType) -> bool:

@@ -43,7 +43,7 @@ _FOR_GOOD: Final = (
     "delta.inCommitTimestampEnablementVersion",
     "delta.inCommitTimestampEnablementTimestamp",
 )
-"""Properties that no restore takes back: what they tell of stays true."""
+"""Properties that no restore takes back: what they record stays true."""
 
 
 class TableBuilder(FileStage):

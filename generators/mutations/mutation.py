@@ -29,7 +29,7 @@ NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
 """Who has to notice: a reader by refusing, an audit by a finding, or nobody at all."""
 
 Expectation: TypeAlias = Literal["refused", "same_rows", "contested"]
-"""What a reader must do: refuse, give the rows of before, or either by a ruling."""
+"""What a reader must do: refuse, give the original rows, or either by a ruling."""
 
 Outcome: TypeAlias = Literal["refused", "same_rows"]
 """What a reader is seen to do, when it does not give other rows."""

@@ -16,7 +16,7 @@ from reference_impl.log.file_lines import known_actions, parse_body
 from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
 from reference_impl.model.file_actions import FILE_ACTIONS, from_objects
 from reference_impl.model.protocol import validate_protocol
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.untrusted import too_deep
 
 __all__ = ["Commit", "parse_commit", "parse_line"]
@@ -44,7 +44,7 @@ class Commit:
 
     """
 
-    place: Place
+    place: LogPlace
     actions: list[Action] = field(default_factory=list)
     lines: dict[str, Lines] = field(default_factory=lambda: dict.fromkeys(FILE_ACTIONS, Lines()))
 
@@ -66,7 +66,7 @@ class Commit:
         return next((item for item in self.actions if isinstance(item, CommitInfo)), None)
 
 
-def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
+def parse_commit(data: bytes, place: LogPlace, *, files: bool = True) -> Commit:
     """Parse the content of a commit or compaction.
 
     Args:
@@ -95,7 +95,9 @@ def parse_commit(data: bytes, place: Place, *, files: bool = True) -> Commit:
     return Commit(place, actions, group_lines(data, other, files=files))
 
 
-def _decode_small_action(name: str, value: Any, place: Place, seen: set[tuple[str, str]]) -> Action:
+def _decode_small_action(
+    name: str, value: Any, place: LogPlace, seen: set[tuple[str, str]]
+) -> Action:
     """Decode an action of a commit; ``seen`` holds the keys of actions that must be unique."""
     if name in _V2_ONLY:
         raise InvalidAction(
@@ -122,7 +124,7 @@ def _decode_small_action(name: str, value: Any, place: Place, seen: set[tuple[st
     return action
 
 
-def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
+def parse_line(line: bytes, number: int, place: LogPlace) -> list[tuple[str, Any]]:
     """Return name and JSON value of the known action on a line, if there is one.
 
     Raises:
@@ -147,5 +149,5 @@ def parse_line(line: bytes, number: int, place: Place) -> list[tuple[str, Any]]:
     return found
 
 
-def _malformed(message: str, place: Place) -> MalformedCommit:
+def _malformed(message: str, place: LogPlace) -> MalformedCommit:
     return MalformedCommit(message, path=place.path, version=place.version)

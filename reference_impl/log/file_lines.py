@@ -23,7 +23,7 @@ from reference_impl.log.commit_lines import Lines
 from reference_impl.model.actions import SMALL_ACTIONS
 from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.model.file_actions import STRING_MAP as _MAP
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.untrusted import too_deep
 
 __all__ = ["Run", "from_lines", "known_actions", "parse_body"]
@@ -38,11 +38,11 @@ _MAX_KEYS: Final = 32
 """Map keys at most: each becomes a column."""
 _KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
-_NOWHERE: Final = Place("", 0)
+_NOWHERE: Final = LogPlace("", 0)
 
 _Rows: TypeAlias = npt.NDArray[np.int64]
 
-Run: TypeAlias = tuple[Place, Lines]
+Run: TypeAlias = tuple[LogPlace, Lines]
 """Lines of one commit, with its place."""
 
 
@@ -74,7 +74,7 @@ def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
 
 
-def parse_body(action: str, line: bytes, place: Place) -> Any:
+def parse_body(action: str, line: bytes, place: LogPlace) -> Any:
     """Return the JSON value of the one action on a line.
 
     Raises:

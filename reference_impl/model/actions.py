@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import (
-    Place,
+    LogPlace,
     boolean,
     decode,
     encode,
@@ -72,7 +72,7 @@ class Format(_WireAction):
 
 
 def _format(value: object) -> Format:
-    return decode(Format, "metaData.format", value, Place("", 0))
+    return decode(Format, "metaData.format", value, LogPlace("", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ SMALL_ACTIONS: Final[Mapping[str, type[Any]]] = {
 """Wire name of every action that is not a file action, with its class."""
 
 
-def decode_action(name: str, value: object, place: Place) -> Action:
+def decode_action(name: str, value: object, place: LogPlace) -> Action:
     """Decode the action of a wire name out of :data:`SMALL_ACTIONS`.
 
     Raises:

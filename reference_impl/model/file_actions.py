@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from reference_impl.errors import InvalidAction
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 
 __all__ = [
     "ADD_SCHEMA",
@@ -141,7 +141,7 @@ class _WrongColumn(Exception):  # noqa: N818  a signal between two functions of 
 
 
 def from_objects(
-    action: str, objects: Sequence[Any], place: Place, versions: Sequence[int] | None = None
+    action: str, objects: Sequence[Any], place: LogPlace, versions: Sequence[int] | None = None
 ) -> pa.Table:
     """Turn the JSON objects of one kind of file action into a table of its columns.
 

@@ -17,7 +17,7 @@ from reference_impl.errors import (
 )
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.features import WRITTEN, supported
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from schemas.features import find
 
 __all__ = [
@@ -39,7 +39,7 @@ _CATALOG_WRITES: Final = "commits and upkeep of a catalog-managed table are its 
 _UPGRADE: Final = "use a newer client for this table"
 
 
-def validate_protocol(protocol: Protocol, place: Place) -> Protocol:
+def validate_protocol(protocol: Protocol, place: LogPlace) -> Protocol:
     """Check that versions and feature lists fit together, and return the normalised protocol.
 
     An empty list where a version has none is read as absent: it asks for nothing, writers of

@@ -16,7 +16,7 @@ from reference_impl.model.ranges import INT64
 
 __all__ = [
     "Decoder",
-    "Place",
+    "LogPlace",
     "boolean",
     "decode",
     "encode",
@@ -34,8 +34,8 @@ Decoder = Callable[[object], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where an action was read.
+class LogPlace:
+    """Where in the log an action was read.
 
     Attributes:
         path: the log file, relative to the table root.
@@ -58,7 +58,7 @@ def wire(name: str, decoder: Decoder, requirement: str = "") -> Any:
     return field(metadata=metadata) if requirement else field(default=None, metadata=metadata)
 
 
-def decode(cls: type[_T], action: str, value: object, place: Place) -> _T:
+def decode(cls: type[_T], action: str, value: object, place: LogPlace) -> _T:
     """Decode a JSON object as an instance of a class whose fields are declared by :func:`wire`.
 
     Raises:

@@ -20,7 +20,7 @@ from reference_impl.log.checkpoints.reader import FileBatches
 from reference_impl.log.commits import Commit
 from reference_impl.log.file_lines import from_lines
 from reference_impl.model.file_actions import FILE_ACTIONS
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.snapshot.paths import Paths, PathSet, logical_keys
 from reference_impl.storage.threads import in_order
 
@@ -45,7 +45,7 @@ class CommittedFiles:
 
     tables: dict[str, pa.Table]
     orders: dict[str, pa.Array]
-    places: tuple[Place, ...]
+    places: tuple[LogPlace, ...]
     compacted: frozenset[int]
 
     @classmethod
@@ -78,7 +78,7 @@ class CommittedFiles:
             return given[0]
         tables = {kind: [FILE_ACTIONS[kind].schema.empty_table()] for kind in _KINDS}
         orders = {kind: [pa.array([], pa.int64())] for kind in _KINDS}
-        places: list[Place] = []
+        places: list[LogPlace] = []
         compacted: set[int] = set()
         for part in given:
             for kind in _KINDS:

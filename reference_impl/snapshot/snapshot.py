@@ -37,7 +37,7 @@ from reference_impl.model.column_mapping import check_annotations, column_mappin
 from reference_impl.model.features import active, supported
 from reference_impl.model.metadata import validate_metadata
 from reference_impl.model.protocol import check_readable
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.snapshot.live_files import typed_files
 from reference_impl.snapshot.replay import CommittedFiles, Reconciled, reconcile
 from reference_impl.snapshot.segment import Listing, Segment, commit_groups, list_log, segments
@@ -96,7 +96,7 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
     if file.kind == "compaction" and not data.strip():
         # Reconciled commits leave at least their metadata or files; the commits know better.
         raise MalformedCommit("a compaction is empty", path=path, version=file.end)
-    return parse_commit(data, Place(path, file.end), files=files)
+    return parse_commit(data, LogPlace(path, file.end), files=files)
 
 
 def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:

@@ -15,7 +15,7 @@ from conformance.adapter import Answer, Description, Ok, Refused, Request, Scan
 from conformance.adapters import ours
 
 Lie = Callable[[Callable[[Request], Answer], Request, int], Answer]
-"""Gets who tells the truth, the request, and how many there were before."""
+"""Gets the honest adapter, the request, and how many there were before."""
 
 
 class Lying:

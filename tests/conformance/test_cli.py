@@ -26,7 +26,7 @@ def test_bad_usage_says_what_there_is(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == Status.USAGE
-    assert capsys.readouterr().out
+    assert capsys.readouterr().err
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def test_smoke_finds_an_adapter_that_cannot_be_judged(
     corpus: Path, capsys: pytest.CaptureFixture[str], impl: str, words: str
 ) -> None:
     assert main(["smoke", impl, f"--corpus={corpus}"]) == Status.ADAPTER
-    assert words in capsys.readouterr().out
+    assert words in "".join(capsys.readouterr())
 
 
 def test_smoke_needs_a_corpus(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_missing_extra_is_named_in_one_line(
     monkeypatch.delenv("DELTA_TCK_DUCKDB_EXTENSION", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["smoke", "duckdb", f"--corpus={corpus}"]) == Status.ADAPTER
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("which is not installed: pip install 'delta-tck[duckdb]'")
 
 

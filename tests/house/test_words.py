@@ -68,10 +68,12 @@ GUIDES = [n for n in _tracked("*.md") if n not in ("CHANGELOG.md", "docs/api.md"
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Yield the docstrings and comments of a module."""
+    """Yield the docstrings and comments of a module, those of its constants among them."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
     yield from (ast.get_docstring(node) or "" for node in nodes)
+    lone = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+    yield from (str(node.value) for node in lone if isinstance(node, ast.Constant))
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     yield from (token.string for token in tokens if token.type == tokenize.COMMENT)
 
@@ -111,6 +113,14 @@ def test_code_is_in_the_words_of_the_field(package: str) -> None:
     most = TOLERATED[package]
     assert len(prose) <= most[0], f"see FORBIDDEN for what to write: {prose[:9]}"
     assert len(names) <= most[1], f"see FORBIDDEN for what to write: {names}"
+
+
+@pytest.mark.parametrize("package", ["conformance", "reference_impl", "schemas"])
+def test_messages_are_in_the_words_of_the_field(package: str) -> None:
+    for name in _tracked(f"{package}/*.py"):
+        for node in ast.walk(ast.parse((ROOT / name).read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert " " not in node.value or not TURNS.findall(node.value), (name, node.lineno)
 
 
 def test_every_package_is_counted() -> None:

@@ -29,7 +29,7 @@ from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, checksum_name
 from reference_impl.model import partition_values
 from reference_impl.model.actions import DomainMetadata, Sidecar
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.scan import cdf, conform, data_file, reader, skipping
 from reference_impl.scan.row_tracking import RowTracking
 from reference_impl.snapshot import paths, segment, snapshot, table_schema
@@ -126,7 +126,7 @@ def _passed_over(right: Any, storage: Any, file: Any, **options: Any) -> Any:
     except MalformedCommit:
         if not _has_checksum(storage, file.version):
             raise
-        return parse_commit(b"", Place(file.name, file.version))
+        return parse_commit(b"", LogPlace(file.name, file.version))
 
 
 _replace("hides-a-broken-commit-behind-its-checksum", snapshot, "read_commit", _passed_over)

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.base.status import Status
 from conformance.cli import main
-from conformance.pipeline.explore.job import Job, Kept, explore
+from conformance.pipeline.explore.job import ExploreStore, Job, explore
 from conformance.pipeline.explore.unit import COUNTS, explore_unit, unpack
 from conformance.pipeline.session import SparkOptions
 from conformance.pipeline.spread import Spread, SpreadError, spread_over
@@ -56,12 +56,12 @@ def alone(_work: str, units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [answer(unit) for unit in units]
 
 
-def finish(job: Job, kept: Kept, wave: int) -> None:
+def finish(job: Job, kept: ExploreStore, wave: int) -> None:
     for _ in explore(job, kept, Spread(1, alone), wave):
         pass
 
 
-def facts(kept: Kept) -> tuple[list[int], list[tuple[int, str]]]:
+def facts(kept: ExploreStore) -> tuple[list[int], list[tuple[int, str]]]:
     """Return the units of a job, and the defects of its failures."""
     units = kept.table("units").read(["unit"]).column("unit").to_pylist()
     failures = kept.table("failures").read(["unit", "defect"]).to_pylist()
@@ -69,7 +69,7 @@ def facts(kept: Kept) -> tuple[list[int], list[tuple[int, str]]]:
 
 
 def test_progress_counts_what_this_run_has_judged(tmp_path: Path) -> None:
-    lines = list(explore(JOB, Kept(tmp_path, JOB), Spread(1, alone), 16))
+    lines = list(explore(JOB, ExploreStore(tmp_path, JOB), Spread(1, alone), 16))
     judged = [int(line.split("; ")[1].split()[0]) for line in lines]
     tables = sum(sum(answer(JOB.unit(number))["outcomes"].values()) for number in range(JOB.size))
     assert len(judged) == 3
@@ -78,7 +78,7 @@ def test_progress_counts_what_this_run_has_judged(tmp_path: Path) -> None:
 
 
 def test_every_unit_is_done_once(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, JOB)
+    kept = ExploreStore(tmp_path, JOB)
     finish(JOB, kept, 7)
     units, failures = facts(kept)
     assert units == list(range(JOB.size))
@@ -94,9 +94,9 @@ def test_a_driver_that_is_killed_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, *, after: bool
 ) -> None:
     """Whichever commit of the second wave is the last, the job ends as if nothing had been."""
-    whole = Kept(tmp_path / "whole", JOB)
+    whole = ExploreStore(tmp_path / "whole", JOB)
     finish(JOB, whole, 7)
-    kept = Kept(tmp_path / "killed", JOB)
+    kept = ExploreStore(tmp_path / "killed", JOB)
     add, seen = StoredTable.add, 0
 
     def killed(self: StoredTable, *given: Any) -> bool:
@@ -121,11 +121,11 @@ def test_a_driver_that_is_killed_goes_on(
 
 
 def test_more_seeds_go_on_with_the_same_job(tmp_path: Path) -> None:
-    finish(JOB, Kept(tmp_path, JOB), 100)
+    finish(JOB, ExploreStore(tmp_path, JOB), 100)
     more = Job(JOB.implementations, JOB.first, 5)
     assert more.id == JOB.id
-    finish(more, Kept(tmp_path, more), 100)
-    assert facts(Kept(tmp_path, more))[0] == list(range(more.size))
+    finish(more, ExploreStore(tmp_path, more), 100)
+    assert facts(ExploreStore(tmp_path, more))[0] == list(range(more.size))
     assert Job(("mine",), 5, 3).id != JOB.id
 
 

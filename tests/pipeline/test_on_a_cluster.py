@@ -26,7 +26,7 @@ from conformance.cli import main
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.table import outcomes_of
-from conformance.pipeline.explore.job import Job, Kept, explore
+from conformance.pipeline.explore.job import ExploreStore, Job, explore
 from conformance.pipeline.session import SparkOptions
 from conformance.pipeline.spread import Spread, spread_over
 from conformance.report.results import read_results
@@ -135,7 +135,7 @@ def test_an_executor_that_is_killed_changes_no_result_of_explore(
     cluster: Spread, tmp_path: Path
 ) -> None:
     job = Job(("ours",), 3, 1, ("write",))
-    whole, other = Kept(tmp_path / "whole", job), Kept(tmp_path / "killed", job)
+    whole, other = ExploreStore(tmp_path / "whole", job), ExploreStore(tmp_path / "killed", job)
     for _ in explore(job, whole, cluster):
         pass
     with killing(cluster):

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from breaches import cli, proving, table
 from breaches.proving import Task
+from breaches.records import faults_of_proofs, render_proofs
 
 from conformance.requirements.documents import RegistryError
 from conformance.requirements.proofs import (
     PROVED,
     Proof,
     Proofs,
-    faults_of_proofs,
     load_proofs,
     proofs_of,
     read_proofs,
-    render_proofs,
 )
 from conformance.requirements.registry import load_registry
 

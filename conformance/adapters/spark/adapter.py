@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped,import-not-found,unused-ignore]
 from pyspark.errors import PySparkException
@@ -22,7 +23,7 @@ from conformance.adapters.spark.writing import SparkWriter
 from conformance.adapters.sql.refusals import Refusals, Rule
 from generators.golden.spark.session import open_session
 
-__all__ = ["create"]
+__all__ = ["adapter_of", "create"]
 
 _FEATURES: Final = frozenset(
     {
@@ -134,6 +135,11 @@ def create() -> EngineAdapter:
         spark.stop()
         warehouse.cleanup()
 
+    return adapter_of(spark, release)
+
+
+def adapter_of(spark: Any, release: Callable[[], None] = lambda: None) -> EngineAdapter:
+    """Return the adapter of a session of Spark; ``release`` ends what is the adapter's alone."""
     reader = SparkReader(spark)
 
     def renew(error: BaseException) -> bool:

@@ -133,7 +133,7 @@ _LIKE: Final = tuple(
         ),
     )
 )
-"""Names that look like log files and are none, most specific first."""
+"""Names that look like those of log files, most specific first."""
 
 
 def misnamed(view: LogView) -> Findings:

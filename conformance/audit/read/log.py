@@ -75,14 +75,12 @@ class Commit:
     Attributes:
         version: from its name.
         path: relative to the table root.
-        mtime: modification time, ms since the epoch.
         content: its actions.
 
     """
 
     version: int
     path: str
-    mtime: int
     content: Lines
 
 
@@ -293,7 +291,7 @@ def read_log(
     return Log(
         entries=listing.entries,
         commits={
-            file.version: Commit(file.version, entry.path, entry.mtime, lines(entry.path))
+            file.version: Commit(file.version, entry.path, lines(entry.path))
             for file, entry in listing.of("commit")
         },
         checkpoints=_checkpoints(storage, listing.files, checkpoints),

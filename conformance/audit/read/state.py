@@ -20,7 +20,7 @@ __all__ = ["Body", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
 
 
 IdRange: TypeAlias = tuple[int, int, str, int, int]
-"""First and last row id of a file, its path, the version that brought it, and the one that
+"""First and last row id of a file, its path, the version that added it, and the one that
 removed it."""
 
 

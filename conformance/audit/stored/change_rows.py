@@ -25,7 +25,7 @@ from conformance.audit.read.state import file_key
 from conformance.audit.sql.errors import Uncertain
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.columns import read_columns
-from conformance.audit.stored.places import Place, places_of
+from conformance.audit.stored.places import SchemaPlace, places_of
 from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name
 from conformance.audit.subjects import Step
@@ -199,7 +199,7 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
             yield blake2b(row.encode(), digest_size=16).hexdigest(), kinds[number]
 
 
-def _column(table: pa.Table, place: Place, count: int) -> list[Any]:
+def _column(table: pa.Table, place: SchemaPlace, count: int) -> list[Any]:
     if place.stored is None:
         return [None] * count
     values = plain(table.column(place.stored.name))
@@ -211,7 +211,7 @@ def _column(table: pa.Table, place: Place, count: int) -> list[Any]:
     return values.cast(arrow_of(declared)).to_pylist()  # type: ignore[no-any-return]
 
 
-def _whole(place: Place) -> bool:
+def _whole(place: SchemaPlace) -> bool:
     """Return whether a file has a place as every other file would have it."""
     if place.stored is None or place.changes:
         return False

@@ -39,7 +39,7 @@ def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] |
         rows += batch.num_rows
         decompressed += batch.nbytes + batch.num_rows
         if decompressed > limit:
-            found = f"{size} bytes unfold to {decompressed} and more"
+            found = f"{size} bytes decompress to {decompressed} and more"
             raise exceeded("data_file", found, error=DataFileTooLarge)
     if rows != promised:
         raise ValueError(f"the footer promises {promised} rows, not {rows}")

@@ -36,7 +36,7 @@ from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.columns import read_columns
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.audit.stored.nulls import forbidden_nulls
-from conformance.audit.stored.places import Place, field_id, places_of
+from conformance.audit.stored.places import SchemaPlace, field_id, places_of
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
 from conformance.audit.stored.statistics import Judged, describes, plain, wrong_statistics
@@ -322,7 +322,7 @@ def _held_columns(opened: _LiveFile) -> Findings:
         yield from opened.whole[1].judge(opened.path, opened.body, places, access)
 
 
-def _absent(opened: _LiveFile, column: Place) -> Findings:
+def _absent(opened: _LiveFile, column: SchemaPlace) -> Findings:
     """Report a column that must not be null and is not in the file, so that it is all null."""
     for place in column.walk():
         if place.required and place.stored is None and opened.file.metadata.num_rows:
@@ -330,7 +330,7 @@ def _absent(opened: _LiveFile, column: Place) -> Findings:
             yield finding(place.forbids, opened.path, message)
 
 
-def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
+def _ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
     """Report field ids that are not those of column mapping, at any depth."""
     mode = opened.view.layout.mode
     # A table that was mapped by name later on keeps the files that it had.
@@ -349,7 +349,7 @@ def _ids(opened: _LiveFile, column: Place, *, numbered: bool) -> Findings:
             yield finding("CM-015", opened.path, message, severity=severity)
 
 
-def _astray(opened: _LiveFile, place: Place, stray: pa.Field) -> Findings:
+def _astray(opened: _LiveFile, place: SchemaPlace, stray: pa.Field) -> Findings:
     """Report a column that is under its logical name, or that its id does not lead to."""
     layout, given = opened.view.layout, field_id(stray)
     if stray.name == place.key:

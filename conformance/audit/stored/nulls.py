@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.types as at
 
-from conformance.audit.stored.places import Place
+from conformance.audit.stored.places import SchemaPlace
 
 __all__ = ["forbidden_nulls", "inner_values"]
 
 
-def forbidden_nulls(column: Place, values: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
+def forbidden_nulls(column: SchemaPlace, values: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for nulls in a column or inside of it.
 
     Args:
@@ -20,7 +20,7 @@ def forbidden_nulls(column: Place, values: pa.ChunkedArray) -> Iterator[tuple[st
         values: of the rows that are in the table.
 
     """
-    counts: dict[Place, int] = {}
+    counts: dict[SchemaPlace, int] = {}
     for chunk in values.chunks:
         _count(column, chunk, counts)
     for place, count in counts.items():
@@ -28,7 +28,7 @@ def forbidden_nulls(column: Place, values: pa.ChunkedArray) -> Iterator[tuple[st
             yield place.forbids, f"{place.name} is not nullable and has {count} nulls"
 
 
-def _count(place: Place, values: pa.Array, counts: dict[Place, int]) -> None:
+def _count(place: SchemaPlace, values: pa.Array, counts: dict[SchemaPlace, int]) -> None:
     if place.required:
         counts[place] = counts.get(place, 0) + values.null_count
     if not any(each.forbids_nulls for each in place.inner):
@@ -38,7 +38,7 @@ def _count(place: Place, values: pa.Array, counts: dict[Place, int]) -> None:
             _count(inner, below, counts)
 
 
-def inner_values(place: Place, values: pa.Array) -> Iterator[pa.Array | None]:
+def inner_values(place: SchemaPlace, values: pa.Array) -> Iterator[pa.Array | None]:
     """Yield what is in each place inside; nothing of a null is there."""
     valid = values.filter(values.is_valid())
     if at.is_struct(values.type):

@@ -12,7 +12,7 @@ import pyarrow.types as at
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list, mapping_in
 
-__all__ = ["Place", "field_id", "places_of"]
+__all__ = ["SchemaPlace", "field_id", "places_of"]
 
 _ID: Final = "delta.columnMapping.id"
 _NAME: Final = "delta.columnMapping.physicalName"
@@ -20,7 +20,7 @@ _CHANGES: Final = "delta.typeChanges"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class SchemaPlace:
     """A field of the schema, an array element, or a key or value of a map, beside its storage.
 
     Attributes:
@@ -47,7 +47,7 @@ class Place:
     column_id: int | None
     changes: tuple[tuple[str, str], ...]
     stored: pa.Field | None
-    inner: tuple[Place, ...]
+    inner: tuple[SchemaPlace, ...]
     stray: pa.Field | None = None
 
     @property
@@ -61,7 +61,7 @@ class Place:
         here = self.required and self.stored is not None and self.stored.nullable
         return here or any(each.forbids_nulls for each in self.inner)
 
-    def walk(self) -> Iterator[Place]:
+    def walk(self) -> Iterator[SchemaPlace]:
         """Yield the place itself and all places inside."""
         yield self
         for each in self.inner:
@@ -74,7 +74,7 @@ def field_id(field: pa.Field) -> int | None:
     return int(found) if found is not None else None
 
 
-def places_of(layout: Layout, schema: pa.Schema) -> tuple[Place, ...]:
+def places_of(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
     """Return the top-level columns that data files have, partition columns left out."""
     finder = _PlaceFinder(layout.mode)
     fields = layout.schema.get("fields") if layout.schema else None
@@ -108,7 +108,7 @@ class _PlaceFinder:
 
     def fields(
         self, fields: Any, stored: Sequence[pa.Field], above: tuple[str, ...]
-    ) -> Iterator[Place]:
+    ) -> Iterator[SchemaPlace]:
         listed = fields if isinstance(fields, list) else ()
         known = [
             each
@@ -157,12 +157,12 @@ class _PlaceFinder:
         number: int | None,
         enclosing: tuple[Mapping[str, Any], str],
         stored: pa.Field | None,
-    ) -> Place:
-        inner: tuple[Place, ...] = ()
+    ) -> SchemaPlace:
+        inner: tuple[SchemaPlace, ...] = ()
         if stored is not None:
             inner = tuple(self._inner(named[0], declared, enclosing, stored.type))
         changes = _changes(*enclosing)
-        return Place(*named, declared, *required, number, changes, stored, inner)
+        return SchemaPlace(*named, declared, *required, number, changes, stored, inner)
 
     def _inner(
         self,
@@ -170,7 +170,7 @@ class _PlaceFinder:
         declared: Any,
         enclosing: tuple[Mapping[str, Any], str],
         stored: pa.DataType,
-    ) -> Iterator[Place]:
+    ) -> Iterator[SchemaPlace]:
         """Go into a nested type where the file has the same kind."""
         kind = declared.get("type") if isinstance(declared, Mapping) else None
         if kind == "struct" and at.is_struct(stored):
@@ -188,7 +188,7 @@ class _PlaceFinder:
         declared: Mapping[str, Any],
         enclosing: tuple[Mapping[str, Any], str],
         stored: pa.Field,
-    ) -> Place:
+    ) -> SchemaPlace:
         metadata, within = enclosing
         flag, requirement = _FLAGS[part]
         here = f"{within}.{part}" if within else part

@@ -21,7 +21,7 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
 from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain
 from conformance.audit.sql.values import arrow_of
-from conformance.audit.stored.places import Place
+from conformance.audit.stored.places import SchemaPlace
 from conformance.audit.stored.statistics import plain
 from reference_impl.errors import LimitExceeded
 
@@ -86,7 +86,7 @@ class _RuledFile:
     path: str
     body: Body
     count: int
-    places: Mapping[str, Place]
+    places: Mapping[str, SchemaPlace]
     read: Callable[[str], pa.ChunkedArray]
     live: Callable[[pa.ChunkedArray], pa.ChunkedArray]
 
@@ -136,7 +136,7 @@ class Rules:
         self,
         path: str,
         body: Body,
-        places: tuple[Place, ...],
+        places: tuple[SchemaPlace, ...],
         read: tuple[Callable[[str], pa.ChunkedArray], Callable[[pa.ChunkedArray], pa.ChunkedArray]],
     ) -> Iterator[Finding]:
         """Hold the live rows of a data file against the rules.

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from conformance.audit.findings import Finding, Severity, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.types import decimal_of
-from conformance.audit.stored.places import Place
+from conformance.audit.stored.places import SchemaPlace
 
 __all__ = ["Judged", "describes", "plain", "wrong_statistics"]
 
@@ -64,12 +64,14 @@ class Judged:
         return values if kept is None else values.filter(kept)
 
 
-def describes(stats: Mapping[str, Any], column: Place) -> bool:
+def describes(stats: Mapping[str, Any], column: SchemaPlace) -> bool:
     """Return whether statistics say anything of a top-level column."""
     return any(value is not None for value in _nodes(stats, column))
 
 
-def wrong_statistics(judged: Judged, column: Place, values: pa.ChunkedArray) -> Iterator[Finding]:
+def wrong_statistics(
+    judged: Judged, column: SchemaPlace, values: pa.ChunkedArray
+) -> Iterator[Finding]:
     """Yield findings about bounds that do not bind and counts that do not count.
 
     Args:
@@ -81,7 +83,7 @@ def wrong_statistics(judged: Judged, column: Place, values: pa.ChunkedArray) -> 
     yield from _node(judged, column, values, _nodes(judged.stats, column))
 
 
-def _nodes(stats: Mapping[str, Any], column: Place) -> tuple[Any, Any, Any]:
+def _nodes(stats: Mapping[str, Any], column: SchemaPlace) -> tuple[Any, Any, Any]:
     low, high, nulls = (_get(stats.get(kind), column.key) for kind in _KINDS)
     return low, high, nulls
 
@@ -91,7 +93,7 @@ def _get(node: Any, key: str) -> Any:
 
 
 def _node(
-    judged: Judged, place: Place, values: pa.ChunkedArray, stated: tuple[Any, Any, Any]
+    judged: Judged, place: SchemaPlace, values: pa.ChunkedArray, stated: tuple[Any, Any, Any]
 ) -> Iterator[Finding]:
     if all(value is None for value in stated):
         return
@@ -108,7 +110,9 @@ def _node(
         yield from _bounds(judged, place, judged.live(plain(values)), stated[:2])
 
 
-def _nulls(judged: Judged, place: Place, values: pa.ChunkedArray, stated: Any) -> Iterator[Finding]:
+def _nulls(
+    judged: Judged, place: SchemaPlace, values: pa.ChunkedArray, stated: Any
+) -> Iterator[Finding]:
     """Compare a count of nulls; with a vector it may count the deleted rows as well."""
     if type(stated) is not int:
         return
@@ -147,7 +151,7 @@ _KINDS: Final = ("minValues", "maxValues", "nullCount")
 
 
 def _bounds(
-    judged: Judged, column: Place, values: pa.ChunkedArray, bounds: tuple[Any, Any]
+    judged: Judged, column: SchemaPlace, values: pa.ChunkedArray, bounds: tuple[Any, Any]
 ) -> Iterator[Finding]:
     ordered = column.declared in _ORDERED or decimal_of(column.declared) is not None
     if not ordered or bounds == (None, None):

@@ -15,7 +15,7 @@ from conformance.audit.findings import Severity
 from conformance.audit.grammar.types import decimal_of, is_primitive, widens
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list
-from conformance.audit.stored.places import Place
+from conformance.audit.stored.places import SchemaPlace
 
 __all__ = ["Unfit", "type_name", "unfit"]
 
@@ -57,7 +57,7 @@ def type_name(stored: pa.DataType) -> str:
     return _NAMES.get(stored, str(stored))
 
 
-def unfit(column: Place, layout: Layout, *, int96: bool) -> Iterator[Unfit]:
+def unfit(column: SchemaPlace, layout: Layout, *, int96: bool) -> Iterator[Unfit]:
     """Yield what does not fit in a top-level column, at any depth.
 
     Args:
@@ -71,7 +71,9 @@ def unfit(column: Place, layout: Layout, *, int96: bool) -> Iterator[Unfit]:
             yield from _unfit(place, place.stored.type, layout, int96=int96)
 
 
-def _unfit(place: Place, stored: pa.DataType, layout: Layout, *, int96: bool) -> Iterator[Unfit]:
+def _unfit(
+    place: SchemaPlace, stored: pa.DataType, layout: Layout, *, int96: bool
+) -> Iterator[Unfit]:
     declared = place.declared
     if isinstance(declared, Mapping):
         kind = str(declared.get("type"))
@@ -123,7 +125,7 @@ def _moments(name: str, declared: str, stored: pa.DataType, *, int96: bool) -> I
         yield unit, message, "warning"
 
 
-def _another(place: Place, held: str, layout: Layout) -> Iterator[Unfit]:
+def _another(place: SchemaPlace, held: str, layout: Layout) -> Iterator[Unfit]:
     """Judge a stored type that is another than the declared one."""
     what = f"column {place.name} is {place.declared} in the schema and {held} in the file"
     if (held, place.declared) in _UNANNOTATED:

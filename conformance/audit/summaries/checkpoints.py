@@ -209,7 +209,7 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         message = f"the checkpoint has {path}{_with(vector)}, which is not live"
         yield finding("CKPT-006", place, message, "readers that start here return deleted rows")
     for path, vector in sorted(have.removed.keys() - want.removed.keys(), key=str):
-        message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which is none"
+        message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
         yield finding("CKPT-006", place, message)
     yield from _stale(subject)
     horizon = subject.view.now - retention(subject.view.layout.properties)

@@ -212,7 +212,7 @@ def _same(
     lost = want.removed.keys() - have.removed.keys()
     older = lost - _added(lost, commits, want.store)
     for file in sorted(map(str, older)):
-        message = f"the compaction lacks the tombstone of {file}, a file of before"
+        message = f"the compaction lacks the tombstone of {file}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
     txns, domains = (
         [_frozen(items.items()) for items in pair]

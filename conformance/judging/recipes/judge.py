@@ -23,6 +23,7 @@ from conformance.audit.read.log import open_log
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.judging.compare import compare_rows
+from conformance.judging.messages import describe_refusal
 from conformance.judging.recipes.identity import without_identities
 from conformance.judging.recipes.replay import Replay, Run
 from conformance.judging.recipes.state import described
@@ -38,7 +39,6 @@ from conformance.judging.recipes.table import (
     wrong_rows,
 )
 from conformance.judging.recipes.traces import Traces
-from conformance.judging.verify import describe_refusal
 from conformance.requirements.general import general_rows
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry

@@ -25,16 +25,22 @@ from conformance.audit.stored.change_rows import Moved, unlike_changes
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
-from conformance.pipeline.audit.split import Piece, Small, bucket_of, checkpoint_maker, put_together
+from conformance.pipeline.audit.split import (
+    OtherActions,
+    Piece,
+    bucket_of,
+    checkpoint_maker,
+    put_together,
+)
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
 __all__ = [
+    "BucketResult",
+    "FileBatch",
     "Latest",
-    "Live",
     "Options",
-    "Parted",
     "audit_bucket",
     "audit_files",
     "audit_whole",
@@ -83,7 +89,7 @@ class Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class FileBatch:
     """Live files whose data one task looks at: their adds, and the versions that had them first."""
 
     size: int
@@ -92,7 +98,7 @@ class Live:
 
 
 @dataclass(slots=True)
-class Parted:
+class BucketResult:
     """What the audit of a bucket leaves to others.
 
     Attributes:
@@ -113,11 +119,11 @@ class Parted:
     ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
-    live: list[Live] = field(default_factory=list)
+    live: list[FileBatch] = field(default_factory=list)
     tasks: int = 0
 
 
-def latest_of(left: Iterable[Parted]) -> Latest | None:
+def latest_of(left: Iterable[BucketResult]) -> Latest | None:
     """Return the latest version, which every bucket that knows it gives; ``None`` for none."""
     return next((each.latest for each in left if each.latest is not None), None)
 
@@ -125,7 +131,7 @@ def latest_of(left: Iterable[Parted]) -> Latest | None:
 def _log(
     storage: Storage,
     listing: Listing,
-    small: Mapping[str, Small],
+    small: Mapping[str, OtherActions],
     found: Mapping[str, Sequence[Piece]],
     mine: Mapping[str, int],
 ) -> Log:
@@ -158,13 +164,13 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
     location: str,
     options: Options,
     listing: Listing,
-    small: Mapping[str, Small],
+    small: Mapping[str, OtherActions],
     found: Iterable[Piece],
     *,
     bucket: int,
     buckets: int,
     now: int,
-) -> Iterator[Finding | Parted]:
+) -> Iterator[Finding | BucketResult]:
     """Audit a table by the file actions of one bucket; at last give what is left to others."""
     by_path: dict[str, list[Piece]] = {}
     for piece in found:
@@ -177,8 +183,8 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
         yield _left(run, data=options.data)
 
 
-def _left(run: Run, *, data: bool) -> Parted:
-    left = Parted(run.measures, run.balances, run.moved)
+def _left(run: Run, *, data: bool) -> BucketResult:
+    left = BucketResult(run.measures, run.balances, run.moved)
     view = run.latest
     if view is None:
         return left
@@ -198,13 +204,13 @@ def _left(run: Run, *, data: bool) -> Parted:
     return left
 
 
-def _live(view: VersionView) -> Iterator[Live]:
+def _live(view: VersionView) -> Iterator[FileBatch]:
     adds: list[str] = []
     born: dict[str, int] = {}
     size, last = 0, None
     for (path, _), body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
         if path != last and (size >= _BYTES or len(adds) >= _FILES):
-            yield Live(size, tuple(adds), born)
+            yield FileBatch(size, tuple(adds), born)
             adds, born, size = [], {}, 0
         last = path
         adds.append(json.dumps({"add": {key: body[key] for key in _ADD if key in body}}))
@@ -213,11 +219,11 @@ def _live(view: VersionView) -> Iterator[Live]:
             born[path] = first
         size += body["size"] if type(body.get("size")) is int and body["size"] > 0 else 0
     if adds:
-        yield Live(size, tuple(adds), born)
+        yield FileBatch(size, tuple(adds), born)
 
 
 def audit_files(
-    location: str, options: Options, latest: Latest, lives: Iterable[Live], now: int
+    location: str, options: Options, latest: Latest, lives: Iterable[FileBatch], now: int
 ) -> Iterator[Finding]:
     """Hold some live data files against what the log says of them."""
     texts: list[str] = []
@@ -249,8 +255,8 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     location: str,
     options: Options,
     listing: Listing,
-    small: Mapping[str, Small],
-    left: Sequence[Parted],
+    small: Mapping[str, OtherActions],
+    left: Sequence[BucketResult],
     now: int,
 ) -> Iterator[Finding]:
     """Run the checks that need all files of a version, over what the buckets left."""

@@ -19,10 +19,10 @@ from conformance.base.cores import cores
 from conformance.base.faults import OutputError, SelectionError
 from conformance.base.terminal import warn
 from conformance.pipeline.audit.buckets import Options
-from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
 from conformance.pipeline.audit.sizes import Size
+from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.audit.table import outcomes_of, sizes_of
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
@@ -62,7 +62,7 @@ def run_audit_job(arguments: Sequence[str]) -> int:
         revision=options.revision,
     )
     run = options.run or _name(tables, options)
-    kept = Kept(options.store, run) if options.store else None
+    kept = AuditStore(options.store, run) if options.store else None
     parts = kept.planned() if kept else []
     with _spread(options, tables, dry=options.dry_run) as spread:
         if not parts:
@@ -128,14 +128,14 @@ def _spread(options: argparse.Namespace, tables: Sequence[str], *, dry: bool) ->
         yield spread
 
 
-def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> Outcome:
+def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> TableAudit:
     """Audit one table by all that there are."""
     if spread.session is None:
         return outcomes_of(in_this_process, asked, [table])[0]
     try:
-        return Outcome(table, on_spark(spread.session, table, asked, buckets))
+        return TableAudit(table, on_spark(spread.session, table, asked, buckets))
     except (AuditError, DeltaError) as error:
-        return Outcome(table, fault=str(error))
+        return TableAudit(table, fault=str(error))
 
 
 def _parts(
@@ -171,15 +171,15 @@ def _say_plan(
 
 def _audit(
     parts: Sequence[Sequence[tuple[str, Size]]],
-    kept: Kept | None,
+    kept: AuditStore | None,
     spread: Spread,
     asked: Options,
     options: argparse.Namespace,
-) -> list[Outcome]:
+) -> list[TableAudit]:
     done = kept.done() if kept else 0
     if done:
         warn(f"{done} parts are done already")
-    found: list[Outcome] = []
+    found: list[TableAudit] = []
     for number, part in enumerate(parts):
         if number < done:
             continue
@@ -198,7 +198,7 @@ def _audit(
     return found
 
 
-def _report(outcomes: Sequence[Outcome], options: argparse.Namespace) -> None:
+def _report(outcomes: Sequence[TableAudit], options: argparse.Namespace) -> None:
     for each in outcomes:
         if each.fault:
             warn(f"delta-tck pipeline audit: {each.fault}")

@@ -19,17 +19,24 @@ import pyarrow as pa
 from conformance.audit.findings import PLACES, Finding, gathered
 from conformance.audit.read.log import Listing, list_log, sidecar_path
 from conformance.pipeline.audit.buckets import (
+    BucketResult,
+    FileBatch,
     Latest,
-    Live,
     Options,
-    Parted,
     audit_bucket,
     audit_files,
     audit_whole,
     latest_of,
 )
 from conformance.pipeline.audit.sizes import buckets_for, size_of
-from conformance.pipeline.audit.split import Piece, Small, packed, pieces, read_file, unpacked
+from conformance.pipeline.audit.split import (
+    OtherActions,
+    Piece,
+    packed,
+    pieces,
+    read_file,
+    unpacked,
+)
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
 
@@ -56,7 +63,7 @@ def _units(listing: Listing) -> list[_Unit]:
     ]
 
 
-def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_Unit]:
+def _sidecars(location: str, options: Options, small: Iterable[OtherActions]) -> list[_Unit]:
     """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
     lines = (line for each in small for _, line in each.small if line.action == "sidecar")
@@ -69,7 +76,9 @@ def _sidecars(location: str, options: Options, small: Iterable[Small]) -> list[_
     return list(found.values())
 
 
-def _read(location: str, options: Options, buckets: int, unit: _Unit) -> Iterator[Small | Piece]:
+def _read(
+    location: str, options: Options, buckets: int, unit: _Unit
+) -> Iterator[OtherActions | Piece]:
     with within_limits(options.limits, "audit"):
         lines = read_file(options.storage(location), unit.path, sidecar=unit.sidecar)
         yield from pieces(unit.path, lines, buckets)
@@ -84,12 +93,12 @@ def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
     """
     listing, now = list_log(options.storage(location)), int(time.time() * 1000)
     held: list[Piece] = []
-    small: dict[str, Small] = {}
+    small: dict[str, OtherActions] = {}
 
     def read(units: Iterable[_Unit]) -> None:
         for unit in units:
             for each in _read(location, options, buckets, unit):
-                if isinstance(each, Small):
+                if isinstance(each, OtherActions):
                     small[each.path] = each
                 else:
                     held.append(each)
@@ -97,14 +106,14 @@ def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
     read(_units(listing))
     read(_sidecars(location, options, list(small.values())))
     found: list[Finding] = []
-    left: list[Parted] = []
+    left: list[BucketResult] = []
     for bucket in range(buckets):
         mine = [piece for piece in held if piece.bucket == bucket]
         run = audit_bucket(
             location, options, listing, small, mine, bucket=bucket, buckets=buckets, now=now
         )
         for each in run:
-            (left if isinstance(each, Parted) else found).append(each)  # type: ignore[arg-type]
+            (left if isinstance(each, BucketResult) else found).append(each)  # type: ignore[arg-type]
     found += audit_whole(location, options, listing, small, left, now)
     latest = latest_of(left)
     if latest is not None:
@@ -113,7 +122,7 @@ def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
     return gathered(dict.fromkeys(found), options.revision)
 
 
-def _tasks(latest: Latest, lives: Sequence[Live]) -> list[Sequence[Live]]:
+def _tasks(latest: Latest, lives: Sequence[FileBatch]) -> list[Sequence[FileBatch]]:
     """Return what tasks look at: all files in one where rows of all of them are compared."""
     return [lives] if _ids_are_stored(latest) else [[live] for live in lives]
 
@@ -185,7 +194,7 @@ def _split(
         for batch in batches:
             for given in batch.column(0).to_pylist():
                 for each in _read(location, options, buckets, pickle.loads(given)):  # noqa: S301  of this job
-                    if isinstance(each, Small):
+                    if isinstance(each, OtherActions):
                         yield {
                             "bucket": _SMALL, "path": each.path, "start": 0, "numbers": b"",
                             "data": packed(each),
@@ -209,7 +218,7 @@ def _text(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _bucket(audit: Callable[..., Iterator[Finding | Parted]], table: pa.Table) -> pa.Table:
+def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Table) -> pa.Table:
     """Audit the pieces of one bucket."""
     bucket = table.column("bucket")[0].as_py()
     found = (
@@ -233,7 +242,7 @@ def _bucket(audit: Callable[..., Iterator[Finding | Parted]], table: pa.Table) -
 
 
 def _files(
-    audit: Callable[[Iterable[Live]], Iterator[Finding]],
+    audit: Callable[[Iterable[FileBatch]], Iterator[Finding]],
     together: bool,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
@@ -276,7 +285,7 @@ def on_spark(
         frame = given.mapInArrow(partial(_split, location, options, count), _ddl(_SPLIT))
         return frame.persist(StorageLevel.DISK_ONLY)
 
-    def collected(frame: DataFrame) -> list[Small]:
+    def collected(frame: DataFrame) -> list[OtherActions]:
         chosen = frame.where(f"bucket = {_SMALL}").select("data")
         return [unpacked(bytes(row[0])) for row in chosen.toLocalIterator()]
 
@@ -323,7 +332,7 @@ def _audit_shared(  # noqa: PLR0913, PLR0917  what all buckets share, and what i
     *,
     found: Iterable[Piece],
     bucket: int,
-) -> Iterator[Finding | Parted]:
+) -> Iterator[Finding | BucketResult]:
     return audit_bucket(
         location, options, listing, shared.value, found, bucket=bucket, buckets=buckets, now=now
     )
@@ -333,12 +342,12 @@ def _gathered(
     session: SparkSession,
     location: str,
     options: Options,
-    parts: tuple[Listing, dict[str, Small], DataFrame],
+    parts: tuple[Listing, dict[str, OtherActions], DataFrame],
     now: int,
 ) -> list[Finding]:
     """Put together what buckets, data files and the whole say."""
     listing, small, out = parts
-    left: list[Parted] = [
+    left: list[BucketResult] = [
         pickle.loads(bytes(row[0]))  # noqa: S301  of this job
         for row in out.where("kind = 'left'").select("data").toLocalIterator()
     ]
@@ -349,8 +358,8 @@ def _gathered(
         lives = out.where("kind = 'live'").select("data")
         tasks = sum(part.tasks for part in left)
         lives = lives.coalesce(1) if together else lives.repartition(max(1, tasks))
-        look = partial(audit_files, location, options, latest)
-        files = lives.mapInArrow(partial(_files, _Look(look, now), together), _ddl(_OUT))
+        look = partial(audit_files, location, options, latest, now=now)
+        files = lives.mapInArrow(partial(_files, look, together), _ddl(_OUT))
         found = found.unionByName(files)
     whole = [
         tuple(row.get(name) for name in _OUT.names)
@@ -359,15 +368,6 @@ def _gathered(
     if whole:
         found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))
     return gathered(dict.fromkeys(_counted(found)), options.revision)
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    audit: Callable[..., Iterator[Finding]]
-    now: int
-
-    def __call__(self, lives: Iterable[Live]) -> Iterator[Finding]:
-        return self.audit(lives, self.now)
 
 
 def _counted(found: DataFrame) -> Iterator[Finding]:

@@ -33,8 +33,8 @@ from conformance.audit.read.raw import (
 from reference_impl.storage import Storage
 
 __all__ = [
+    "OtherActions",
     "Piece",
-    "Small",
     "bucket_of",
     "checkpoint_maker",
     "packed",
@@ -49,7 +49,7 @@ _STREAM: Final = b"\xff\xff\xff\xff"
 
 
 @dataclass(frozen=True, slots=True)
-class Small:
+class OtherActions:
     """What a file of a log holds but for its file actions, and how many there are of those.
 
     Attributes:
@@ -107,7 +107,7 @@ def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
-def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Small | Piece]:
+def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherActions | Piece]:
     """Take a file apart: its file actions by bucket, and at last what is small."""
     counts: Counter[str | None] = Counter()
     small: list[tuple[int, Line]] = []
@@ -124,7 +124,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Small | 
         added = added or lines.first_add
         yield from _pieces(path, lines.rows, buckets)
     facts = {"counts": dict(counts), "highest": highest, "added": added}
-    yield Small(path, small, tuple(faults), facts)
+    yield OtherActions(path, small, tuple(faults), facts)
 
 
 def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
@@ -147,7 +147,7 @@ def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
                 )
 
 
-def put_together(small: Small, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+def put_together(small: OtherActions, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
     """Make the lines of a file of a bucket's pieces of it.
 
     Args:
@@ -191,12 +191,12 @@ def checkpoint_maker(contents: Mapping[str, Any]) -> type[Checkpoint]:
     return Held
 
 
-def packed(small: Small) -> bytes:
+def packed(small: OtherActions) -> bytes:
     """Return what is small as bytes, for the processes of one job."""
     return pickle.dumps(small)
 
 
-def unpacked(data: bytes) -> Small:
+def unpacked(data: bytes) -> OtherActions:
     """Undo :func:`packed`."""
-    found: Small = pickle.loads(data)  # noqa: S301  made by another process of the same job
+    found: OtherActions = pickle.loads(data)  # noqa: S301  made by another process of the same job
     return found

@@ -13,8 +13,8 @@ from conformance.audit import AuditError, audit
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import list_log
 from conformance.pipeline.audit.buckets import Options
-from conformance.pipeline.audit.kept import Outcome
 from conformance.pipeline.audit.sizes import Size, size_of
+from conformance.pipeline.audit.store import TableAudit
 from conformance.pipeline.spread import Run
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
@@ -30,10 +30,10 @@ def sizes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[Size]:
     return [Size(**answer) for answer in run(_SIZE, _units(asked, tables))]
 
 
-def outcomes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[Outcome]:
+def outcomes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[TableAudit]:
     """Audit tables, each by one process."""
     return [
-        Outcome(
+        TableAudit(
             table,
             [Finding(**{**each, "places": tuple(each["places"])}) for each in answer["findings"]],
             answer["fault"],

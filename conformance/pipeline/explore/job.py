@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.base.faults import OutputError
-from conformance.base.options import IMPLEMENTATIONS
 from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.base.version import kit_version
 from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
 from conformance.pipeline.progress import hours
-from conformance.pipeline.session import add_spark_options, spark_options
-from conformance.pipeline.spread import HERE, Spread, spread_over
+from conformance.pipeline.session import spark_options
+from conformance.pipeline.spread import Spread, add_judging_options, count, spread_over
 from conformance.pipeline.store import StoredTable
 from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind
@@ -111,7 +110,7 @@ def run_explore_job(arguments: Sequence[str]) -> int:
     job = Job(tuple(options.impl), options.first_seed, options.seeds, kinds)
     for name in job.implementations:
         resolve(name, isolation="process").close()
-    kept = Kept(options.output, job)
+    kept = ExploreStore(options.output, job)
     done = kept.done
     _plan(job, done)
     if options.dry_run:
@@ -134,28 +133,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Judge implementations by histories that nobody has seen. "
         "The same command goes on where it was stopped.",
     )
-    names = ", ".join(IMPLEMENTATIONS)
-    parser.add_argument(
-        "--impl", action="append", required=True, help=f"{names}, python:… or cmd:…; repeatable"
-    )
-    parser.add_argument("--seeds", type=_count, required=True, help="how many seeds")
+    add_judging_options(parser)
+    parser.add_argument("--seeds", type=count, required=True, help="how many seeds")
     parser.add_argument("--first-seed", type=int, default=0, help="(default: 0)")
     parser.add_argument("--kind", choices=("read", "write", "both"), default="both")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--wave", type=_count, metavar="UNITS", help="units between two commits")
-    parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
-    parser.add_argument(
-        "--workers", type=_count, help=f"processes, with --master={HERE} (default: the cores)"
-    )
-    add_spark_options(parser)
+    parser.add_argument("--wave", type=count, metavar="UNITS", help="units between two commits")
     return parser
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
-    return number
 
 
 def _plan(job: Job, done: int) -> None:
@@ -167,7 +150,7 @@ def _plan(job: Job, done: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ExploreStore:
     """What a job has kept.
 
     Attributes:
@@ -238,7 +221,7 @@ class Kept:
             raise OutputError(f"the bundle {folder} cannot be written: {error}") from error
 
 
-def explore(job: Job, kept: Kept, spread: Spread, wave: int | None = None) -> Iterator[str]:
+def explore(job: Job, kept: ExploreStore, spread: Spread, wave: int | None = None) -> Iterator[str]:
     """Do what is left of a job, wave by wave; returns a line for each.
 
     Args:

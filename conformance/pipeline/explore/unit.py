@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.adapter import Description
-from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import FAILING, Outcome, Verdict
 from conformance.items.generated import read_items
 from conformance.items.items import Item
@@ -33,8 +32,7 @@ from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.run import verdict_of
-from conformance.workers.process import ProcessAdapter
-from conformance.workers.resolve import Limits, resolve
+from conformance.workers.resolve import Limits, alarm_of, resolve
 from generators.histories.groups import GROUPS, Drawn, Kind
 from generators.oracle.operations import History
 
@@ -61,10 +59,8 @@ def _bench(implementation: str) -> _Bench:
     limits = Limits()
     adapter = resolve(implementation, limits)
     atexit.register(adapter.close)
-    store = TableStore()
-    limit = InProcessLimit(None if isinstance(adapter, ProcessAdapter) else limits.request)
     description = adapter.describe()
-    judge = Judge(adapter, description.claims, store, limit)
+    judge = Judge(adapter, description.claims, TableStore(), alarm_of(adapter, limits))
     return _Bench(description, judge, load_registry())
 
 

@@ -1,1 +1,1 @@
-"""The data pipeline on Spark: tables that Spark writes, and what Spark reads of the corpus."""
+"""Golden tables that Spark writes."""

@@ -207,7 +207,7 @@ COLUMNS: Final = Argument(
     seen="judge",
 )
 STORED: Final = Argument(
-    _of_rows("The rows that land, where the table completes those that are brought."),
+    _of_rows("The rows that land, where the table completes the input rows."),
     required=False,
     seen="judge",
 )

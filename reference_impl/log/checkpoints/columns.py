@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidAction
 from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.types.text import refuse_bad_text
 
 __all__ = ["conform"]
@@ -35,7 +35,7 @@ def _is_view(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_string_view(data_type))
 
 
-def conform(column: pa.Array, action: str, place: Place) -> pa.RecordBatch:
+def conform(column: pa.Array, action: str, place: LogPlace) -> pa.RecordBatch:
     """Return the non-null rows of an action's struct column in the columns of its schema.
 
     Raises:
@@ -66,7 +66,7 @@ def conform(column: pa.Array, action: str, place: Place) -> pa.RecordBatch:
 
 
 def _field(
-    array: pa.Array | None, field: pa.Field, action: str, length: int, place: Place
+    array: pa.Array | None, field: pa.Field, action: str, length: int, place: LogPlace
 ) -> pa.Array:
     if array is None or pa.types.is_null(array.type):
         return pa.nulls(length, field.type)
@@ -96,7 +96,7 @@ def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
     )
 
 
-def _vectors(array: pa.StructArray, action: str, place: Place) -> pa.Array:
+def _vectors(array: pa.StructArray, action: str, place: LogPlace) -> pa.Array:
     array = _without_empty(array)
     given = dict(zip((f.name for f in array.type), array.flatten(), strict=True))
     children = []
@@ -166,7 +166,7 @@ def _text(value: object) -> object:
             raise TypeError(type(value).__name__)
 
 
-def _invalid(message: str, action: str, requirement: str | None, place: Place) -> InvalidAction:
+def _invalid(message: str, action: str, requirement: str | None, place: LogPlace) -> InvalidAction:
     return InvalidAction(
         message, path=place.path, version=place.version, action=action, requirement=requirement
     )

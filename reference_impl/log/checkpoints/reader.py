@@ -47,7 +47,7 @@ from reference_impl.model.actions import (
 )
 from reference_impl.model.file_actions import FILE_ACTIONS
 from reference_impl.model.protocol import validate_protocol
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage, is_failure
 from reference_impl.storage.threads import MAX_THREADS
@@ -150,8 +150,8 @@ class CheckpointReader:
     def _path(self, file: LogFile) -> str:
         return f"{LOG_DIR}/{file.name}"
 
-    def _place(self, path: str) -> Place:
-        return Place(path, self._checkpoint.version)
+    def _place(self, path: str) -> LogPlace:
+        return LogPlace(path, self._checkpoint.version)
 
     def _small_actions(self, file: LogFile) -> Iterator[Action]:
         path = self._path(file)

@@ -13,7 +13,7 @@ from reference_impl.errors import FileTooLarge, InvalidAction, InvalidTableError
 from reference_impl.limits import budget, exceeded
 from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
-from reference_impl.model.wire import Place, json_text
+from reference_impl.model.wire import LogPlace, json_text
 
 __all__ = ["encode_commit", "encode_text", "require_text"]
 
@@ -71,7 +71,7 @@ def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:
         error.version, error.stage, error.hint = version, "commit", "change fewer files at a time"
         raise error
     try:
-        parse_commit(data, Place(path, version), files=False)
+        parse_commit(data, LogPlace(path, version), files=False)
     except InvalidTableError as error:
         error.stage = "commit"
         raise

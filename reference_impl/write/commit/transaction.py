@@ -32,7 +32,7 @@ from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.ranges import INT64
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 from reference_impl.places import decode_path
 from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.segment import list_log
@@ -301,7 +301,7 @@ class Transaction:
         path = f"{LOG_DIR}/{commit_name(version)}"
         try:
             data = self.storage.get(path)
-            info = parse_commit(data, Place(path, version), files=False).info
+            info = parse_commit(data, LogPlace(path, version), files=False).info
         except (FileNotFoundError, InvalidTableError):
             return False  # what is malformed is another writer's
         return info is not None and info.raw.get("txnId") == self._id

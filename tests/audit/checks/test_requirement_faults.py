@@ -171,7 +171,7 @@ HINT: dict[str, Any] = {
 
 
 ORDER = ('"version"', '"size"', "checksum", "Gr", '+"a"', '"list"+0', '"list"+1')
-"""What tells the members of the hint, as they stand in it."""
+"""How the members of the hint stand in it."""
 
 
 def _hint(form: Callable[[str], str]) -> Plant:

@@ -12,7 +12,7 @@ import pytest
 from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.explain import run_explain_cli
-from conformance.explain.places import Place, named_in
+from conformance.explain.sources import SourceLine, named_in
 
 
 @pytest.fixture
@@ -96,6 +96,9 @@ def test_a_place_is_the_line_and_the_function_around_it(tmp_path: Path) -> None:
     source = 'class A:\n    def b(self):\n        return "TOY-001 TOY-002"\n\n\nC = 1  # TOY-001\n'
     (folder / "toys.py").write_text(source)
     found = named_in("code", tmp_path)
-    assert found["TOY-001"] == (Place("code/toys.py", 3, "A.b"), Place("code/toys.py", 6, ""))
+    assert found["TOY-001"] == (
+        SourceLine("code/toys.py", 3, "A.b"),
+        SourceLine("code/toys.py", 6, ""),
+    )
     assert str(found["TOY-002"][0]) == "code/toys.py:3 (A.b)"
     assert named_in("none", tmp_path) == {}

@@ -217,6 +217,6 @@ def test_a_hostile_corpus_is_refused_and_touches_nothing(
     case = write_case(corpus, "table-features/one", {"read": READ})
     spoil(case)
     assert main(["smoke", "--impl=ours", f"--corpus={corpus}"]) == Status.CORPUS
-    assert "corpus" in capsys.readouterr().out
+    assert "corpus" in capsys.readouterr().err
     assert state(tmp_path / "victim") == before
     assert not list(scratch.iterdir())

@@ -294,7 +294,7 @@ def test_what_is_no_bundle_is_refused_by_name(
     with pytest.raises(BundleError, match=name):
         read_bundle(path)
     assert main(["replay", str(path), "--impl=ours"]) == Status.CORPUS
-    assert name in capsys.readouterr().out
+    assert name in capsys.readouterr().err
 
 
 ODD: dict[str, Callable[[Path], object]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.explain.places import named_in
+from conformance.explain.sources import named_in
 from conformance.requirements.registry import load_registry
 
 NOT_OBEYED = {

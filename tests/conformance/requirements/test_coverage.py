@@ -93,7 +93,7 @@ def test_a_case_covers_only_whom_it_can_judge(
 ) -> None:
     coverage = measure(registry, [Citation("toys/case/spec", (name,), kind)])
     assert (name in coverage.cited) is judges
-    assert (name in coverage.beside) is not judges
+    assert (name in coverage.named_only) is not judges
     assert coverage.faults == []
 
 

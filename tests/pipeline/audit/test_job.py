@@ -16,9 +16,9 @@ import pytest
 from conformance.base.faults import SelectionError
 from conformance.pipeline.audit import job, run_audit_job
 from conformance.pipeline.audit.buckets import Options
-from conformance.pipeline.audit.kept import Kept, Outcome
 from conformance.pipeline.audit.places import tables_of
 from conformance.pipeline.audit.sizes import Size, buckets_for
+from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.audit.table import sizes_of
 from conformance.pipeline.spread import in_this_process
 
@@ -101,7 +101,7 @@ def test_findings_are_kept_once_however_often_the_job_is_run(fleet: Path, tmp_pa
     store = str(tmp_path / "store")
     for _ in range(2):
         assert _run("--below", str(fleet), "--store", store, "--run=one") == 1
-    outcomes = {each.table: each for each in Kept(store, "one").outcomes()}
+    outcomes = {each.table: each for each in AuditStore(store, "one").outcomes()}
     assert {Path(table).name: each.status for table, each in outcomes.items()} == {
         "a": "clean",
         "c": "nonconforming",
@@ -114,7 +114,7 @@ def test_a_part_that_was_kept_by_half_is_kept_once(
     fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = str(tmp_path / "store")
-    kept = Kept(store, "one")
+    kept = AuditStore(store, "one")
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
@@ -146,7 +146,7 @@ def test_a_place_without_a_table_is_reported_and_the_rest_audited(
 ) -> None:
     store = str(tmp_path / "store")
     assert _run(f"{fleet}/a", f"{fleet}/b", "--store", store, "--run=one") == 2
-    outcomes = {each.table: each.status for each in Kept(store, "one").outcomes()}
+    outcomes = {each.table: each.status for each in AuditStore(store, "one").outcomes()}
     assert outcomes == {f"{fleet}/a": "clean", f"{fleet}/b": "unusable"}
 
 
@@ -176,5 +176,5 @@ def test_sidecars_count_for_the_size_of_a_log(tmp_path: Path) -> None:
 
 
 def test_an_outcome_has_the_status_of_its_gravest_finding() -> None:
-    assert Outcome("t").status == "clean"
-    assert Outcome("t", fault="gone").status == "unusable"
+    assert TableAudit("t").status == "clean"
+    assert TableAudit("t", fault="gone").status == "unusable"

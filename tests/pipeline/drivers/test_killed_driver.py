@@ -17,8 +17,8 @@ import pytest
 from conformance.base.cores import cores
 from conformance.base.status import Status
 from conformance.cli import main
-from conformance.pipeline.audit.kept import Kept as KeptAudit
-from conformance.pipeline.explore.job import Job, Kept
+from conformance.pipeline.audit.store import AuditStore
+from conformance.pipeline.explore.job import ExploreStore, Job
 from reference_impl import read_table
 
 CASE = Path(__file__).parents[3] / "golden-tables" / "transaction-identifiers"
@@ -84,7 +84,7 @@ def test_an_audit_of_a_fleet(tmp_path: Path) -> None:
         arguments = (*asked, "--store", str(tmp_path / name))
         if name == "killed":
             _run_and_kill(arguments, "[1/3]")
-            assert 0 < KeptAudit(str(tmp_path / name), "one").done() < 3
+            assert 0 < AuditStore(str(tmp_path / name), "one").done() < 3
         assert main(["pipeline", *arguments]) == Status.OK
     for table_, columns in {
         "plan": ("table", "part"),
@@ -115,7 +115,7 @@ def test_an_exploration(tmp_path: Path) -> None:
         arguments = (*asked, "--output", str(tmp_path / name))
         if name == "killed":
             _run_and_kill(arguments, f"2 of {job.size} units")
-            assert 0 < Kept(tmp_path / name, job).done < job.size
+            assert 0 < ExploreStore(tmp_path / name, job).done < job.size
         assert main(["pipeline", *arguments]) == Status.OK
     rows = [
         _rows("unit", "seed", "group", "tables", "passed")(tmp_path / x / "units")

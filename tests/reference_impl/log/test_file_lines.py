@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from reference_impl.errors import DeltaError
 from reference_impl.log.commit_lines import Lines
 from reference_impl.log.file_lines import from_lines
-from reference_impl.model.wire import Place
+from reference_impl.model.wire import LogPlace
 
-PLACE = Place("_delta_log/0.json", 0)
+PLACE = LogPlace("_delta_log/0.json", 0)
 LONGS = st.integers(-(2**63), 2**63 - 1)
 TEXTS = st.text(max_size=12)
 VALUES = st.dictionaries(TEXTS, st.none() | TEXTS, max_size=3)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from generators.golden.spark.recipe import Recipe
+from generators.golden.spark.definition import SparkCase
 from generators.golden.spark.tables import changes, columns, layouts, rewrites, settings, values
 
-__all__ = ["RECIPES"]
+__all__ = ["CASES"]
 
-RECIPES: Final[tuple[Recipe, ...]] = (
+CASES: Final[tuple[SparkCase, ...]] = (
     *values.TABLES,
     *changes.TABLES,
     *columns.TABLES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.recipe import Recipe
+from generators.golden.spark.definition import SparkCase
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -121,26 +121,26 @@ def _restored(_case: CaseWriter, table: SparkTable) -> None:
 
 
 TABLES = (
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-delete-update-merge",
         "Rows that Spark's deletion vectors mark never come back",
         "DVDESC-020 DVDESC-016",
         _vectors,
         ("deletionVectors",),
     ),
-    Recipe(
+    SparkCase(
         "change-data-files/spark-feed",
         "Spark's change files and inferred changes give each change once",
         "CDC-003 CDC-004 CDC-014",
         _feed,
     ),
-    Recipe(
+    SparkCase(
         "row-tracking/spark-update-delete",
         "Spark's row ids survive an update and a delete",
         "RT-023 RT-024 RT-025 RT-026",
         _tracking,
     ),
-    Recipe(
+    SparkCase(
         "action-reconciliation/spark-restore-optimize",
         "Files that Spark removes and adds again are live once",
         "REC-006 REC-018",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.recipe import Recipe, Write
+from generators.golden.spark.definition import SparkCase, Write
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -98,21 +98,21 @@ def _writer_features(_case: CaseWriter, table: SparkTable) -> None:
 
 
 TABLES = (
-    Recipe(
+    SparkCase(
         "column-mapping/spark-name-rename-drop-readd",
         "In mode name a column added again does not show the old data",
         "CM-029 CM-030 CM-031",
         _mapped("name"),
         ("columnMapping",),
     ),
-    Recipe(
+    SparkCase(
         "column-mapping/spark-id-rename-drop-readd",
         "In mode id a column added again does not show the old data",
         "CM-025 CM-026 CM-028",
         _mapped("id"),
         ("columnMapping",),
     ),
-    Recipe(
+    SparkCase(
         "type-widening/spark-integers",
         "Files that Spark wrote before a widening read in the wide type",
         "TW-012",
@@ -120,13 +120,13 @@ TABLES = (
         ("typeWidening",),
         ("upstream",),
     ),
-    Recipe(
+    SparkCase(
         "data-files/spark-evolved-schema",
         "Columns and nested fields that old Spark files lack read as null",
         "WCON-004",
         _evolved,
     ),
-    Recipe(
+    SparkCase(
         "table-features/spark-writer-features",
         "Generated, default, identity and checked columns read plainly",
         "DFT-004",

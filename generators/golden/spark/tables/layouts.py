@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.recipe import Recipe, Write
+from generators.golden.spark.definition import SparkCase, Write
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import field, struct
 
@@ -50,13 +50,13 @@ def _stamped(_case: CaseWriter, table: SparkTable) -> None:
 _EVERY_TWO = "'delta.checkpointInterval' = '2'"
 
 TABLES = (
-    Recipe(
+    SparkCase(
         "checkpoints/spark-classic",
         "Spark's classic checkpoints give the versions they stand for",
         "CKPT-003 CKPT-004",
         _checkpointed(_EVERY_TWO),
     ),
-    Recipe(
+    SparkCase(
         "checkpoints/spark-struct-statistics",
         "Checkpoints with statistics as a struct only give every file",
         "CKPT-003 CKC-011",
@@ -65,20 +65,20 @@ TABLES = (
             "'delta.checkpoint.writeStatsAsStruct' = 'true'"
         ),
     ),
-    Recipe(
+    SparkCase(
         "checkpoints/spark-v2",
         "Spark's V2 checkpoints give the versions they stand for",
         "CKPT-003 V2F-001",
         _checkpointed(f"{_EVERY_TWO}, 'delta.checkpointPolicy' = 'v2'"),
         ("v2Checkpoint",),
     ),
-    Recipe(
+    SparkCase(
         "clustered-table/spark-clustered",
         "A table that Spark clusters reads as if it were not",
         "CLUS-001",
         _clustered,
     ),
-    Recipe(
+    SparkCase(
         "in-commit-timestamps/spark-enabled-at-creation",
         "A table with in-commit timestamps reads at every version",
         "ICT-014",

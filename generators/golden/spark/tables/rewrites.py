@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.recipe import Recipe
+from generators.golden.spark.definition import SparkCase
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -187,66 +187,66 @@ def _z_ordered(_case: CaseWriter, table: SparkTable) -> None:
 _DV = ("deletionVectors",)
 
 TABLES = (
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-merge-every-clause",
         "A merge with every kind of clause leaves the rows that it says",
         "DVDESC-020 REC-006",
         _merged,
         _DV,
     ),
-    Recipe(
+    SparkCase(
         "data-files/spark-merge-evolves-schema",
         "A merge that adds a column leaves null in the files before it",
         "WCON-004 META-002",
         _merge_evolves,
     ),
-    Recipe(
+    SparkCase(
         "action-reconciliation/spark-overwrites",
         "Overwriting by predicate, by partition and whole replaces those files",
         "REC-006 REC-008",
         _overwritten,
     ),
-    Recipe(
+    SparkCase(
         "change-metadata/spark-replaced-table",
         "A replaced table has the new schema, and its past the old one",
         "META-002 REC-013",
         _replaced,
     ),
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-purge-restore",
         "A purge drops the vectors and a restore brings them back",
         "DVDESC-020 REC-010",
         _purged,
         _DV,
     ),
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-random-prefixes",
         "Vectors and files under random prefixes are found",
         "DVDESC-002 DVDESC-003 DVDESC-016",
         _prefixed,
         _DV,
     ),
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-many-row-groups",
         "A vector counts rows over all row groups of a file",
         "DVDESC-020 DVDESC-021",
         _many_row_groups,
         _DV,
     ),
-    Recipe(
+    SparkCase(
         "partition-value-serialization/spark-converted",
         "A converted Parquet directory has its partition values in the log",
         "DATA-003 PART-002",
         _converted,
     ),
-    Recipe(
+    SparkCase(
         "table-features/spark-dropped-feature",
         "A table that dropped deletion vectors reads at every version",
         "TF-001 REC-012",
         _dropped_feature,
         _DV,
     ),
-    Recipe(
+    SparkCase(
         "action-reconciliation/spark-zorder",
         "Files that are rearranged without data change hold the same rows",
         "REC-006 CKC-027",

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.recipe import Recipe, Write
+from generators.golden.spark.definition import SparkCase, Write
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -241,27 +241,27 @@ _PART_SIZE = "checkpoint.partSize"
 _FILE_FORMAT = "checkpointV2.topLevelFileFormat"
 
 TABLES = (
-    Recipe(
+    SparkCase(
         "in-commit-timestamps/spark-enabled-late",
         "In-commit timestamps may begin in mid-life",
         "ICT-010 ICT-011",
         _enabled_late("'delta.enableInCommitTimestamps' = 'true'"),
     ),
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-enabled-late",
         "Files of before and after the switch to deletion vectors read alike",
         "DV-003 DVDESC-020",
         _enabled_late("'delta.enableDeletionVectors' = 'true'"),
         ("deletionVectors",),
     ),
-    Recipe(
+    SparkCase(
         "deletion-vectors/spark-disabled-again",
         "Vectors count although the property is off again",
         "DV-004 DVDESC-020",
         _disabled_again,
         ("deletionVectors",),
     ),
-    Recipe(
+    SparkCase(
         "column-mapping/spark-enabled-late",
         "Files of before the column mapping read by their physical names",
         "CM-029 CM-023",
@@ -271,20 +271,20 @@ TABLES = (
         ),
         ("columnMapping",),
     ),
-    Recipe(
+    SparkCase(
         "column-mapping/spark-nested-rearranged",
         "Nested columns renamed, moved, dropped and added stay apart",
         "CM-008 CM-029 CM-031",
         _columns_rearranged,
         ("columnMapping",),
     ),
-    Recipe(
+    SparkCase(
         "row-tracking/spark-enabled-late",
         "Rows of before the switch to row tracking have ids after the backfill",
         "RT-005 RT-024",
         _tracked_late,
     ),
-    Recipe(
+    SparkCase(
         "iceberg-compatibility-v2/spark-enabled",
         "A table for Iceberg readers reads as any other",
         "ICE2-001 ICE2-004",
@@ -295,52 +295,52 @@ TABLES = (
         ),
         ("columnMapping",),
     ),
-    Recipe(
+    SparkCase(
         "protocol-evolution/spark-upgraded-stepwise",
         "A table upgraded step by step reads at every version",
         "REC-012 PROTO-003 PROTO-004",
         _upgraded,
         ("columnMapping", "deletionVectors"),
     ),
-    Recipe(
+    SparkCase(
         "type-widening/spark-many-types",
         "Values, partition values and statistics of narrower types are widened",
         "TW-004 TW-005 TW-012",
         _widened,
         ("typeWidening",),
     ),
-    Recipe(
+    SparkCase(
         "schema-serialization-format/spark-char-varchar",
         "Strings of bounded length are strings",
         "SCH-002 SCH-026",
         _padded,
     ),
-    Recipe(
+    SparkCase(
         "transaction-identifiers/spark-idempotent",
         "The transaction versions of a writer are those it gave",
         "TXN-001 TXN-002 TXN-005",
         _appended_once,
     ),
-    Recipe(
+    SparkCase(
         "clustered-table/spark-reclustered",
         "Changing and dropping the clustering columns changes no row",
         "CLUS-001",
         _reclustered,
     ),
-    Recipe(
+    SparkCase(
         "checkpoints/spark-multi-part",
         "Spark's multi-part checkpoints give the versions they stand for",
         "CKPT-003 CKPT-021 CKPT-025",
         _checkpointed(_EVERY_TWO, **{_PART_SIZE: "2"}),
     ),
-    Recipe(
+    SparkCase(
         "sidecar-files/spark-v2-json",
         "Spark's JSON V2 checkpoints with sidecars give their versions",
         "SIDE-005 CKPT-016",
         _checkpointed(_V2, **{_FILE_FORMAT: "json", _PART_SIZE: "2"}),
         ("v2Checkpoint",),
     ),
-    Recipe(
+    SparkCase(
         "sidecar-files/spark-v2-parquet",
         "Spark's Parquet V2 checkpoints with sidecars give their versions",
         "SIDE-005 CKPT-016",

@@ -8,7 +8,7 @@ from decimal import Decimal as DecimalValue
 from typing import Any
 
 from generators.golden.cases.case import REVISIONS, CaseWriter
-from generators.golden.spark.recipe import Recipe
+from generators.golden.spark.definition import SparkCase
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import array, decimal, field, map_of, struct
 
@@ -140,28 +140,28 @@ def _partitions(_case: CaseWriter, table: SparkTable) -> None:
 
 
 TABLES = (
-    Recipe(
+    SparkCase(
         "parquet-type-mappings/spark-primitives",
         "Spark's files of every primitive read as the values put in",
         "PQ-001",
         _types,
         revisions=REVISIONS,
     ),
-    Recipe(
+    SparkCase(
         "parquet-type-mappings/spark-nested",
         "Spark's nested columns keep nulls apart from empty values",
         "PQ-001",
         _nested,
         revisions=REVISIONS,
     ),
-    Recipe(
+    SparkCase(
         "timestamp-ntz/spark-partitioned",
         "Spark's zone-less partition values show the same in every zone",
         "NTZ-001 SCH-018",
         _ntz,
         ("timestampNtz",),
     ),
-    Recipe(
+    SparkCase(
         "partition-value-serialization/spark-many-columns",
         "Spark's partition values and encoded paths read as put in",
         "PART-001 ADD-003",

@@ -47,10 +47,6 @@ def _without_nulls_columns(table: pa.Table) -> pa.Table:
     )
 
 
-def _encoded(body: dict[str, Any]) -> dict[str, Any]:
-    return {**body, "path": body["path"].replace("%", "")}
-
-
 def _in_two_commits(ask: Ask) -> Ask:
     """Record the progress in a commit of its own, before that of its rows."""
 

@@ -16,13 +16,13 @@ from typing import Final
 
 from conformance.base.home import PROJECT
 
-__all__ = ["Place", "named_in"]
+__all__ = ["SourceLine", "named_in"]
 
 _ID: Final = re.compile(r"(?<![A-Z0-9-])[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLine:
     """A line of a source.
 
     Attributes:
@@ -42,7 +42,7 @@ class Place:
 
 
 @cache
-def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[Place, ...]]:
+def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[SourceLine, ...]]:
     """Return where the Python modules of a folder name which requirement.
 
     Args:
@@ -50,7 +50,7 @@ def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[Place, ...
         root: the folder of the packages.
 
     """
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[SourceLine]] = {}
     for path in sorted((root / folder).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         lines = [(number, _ID.findall(line)) for number, line in enumerate(text.splitlines(), 1)]
@@ -61,7 +61,7 @@ def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[Place, ...
         for number, ids in lines:
             within = next((s for first, last, s in scopes if first <= number <= last), "")
             for each in dict.fromkeys(ids):
-                found.setdefault(each, []).append(Place(name, number, within))
+                found.setdefault(each, []).append(SourceLine(name, number, within))
     return {name: tuple(places) for name, places in found.items()}
 
 

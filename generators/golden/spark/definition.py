@@ -14,7 +14,7 @@ from generators.golden.cases.catalog import Definition
 from generators.golden.spark.session import tool_versions
 from generators.golden.spark.table import SparkTable
 
-__all__ = ["Recipe", "Write"]
+__all__ = ["SparkCase", "Write"]
 
 Write: TypeAlias = Callable[[CaseWriter, SparkTable], None]
 
@@ -22,7 +22,7 @@ _SINCE_2025: Final = REVISIONS[1:]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class SparkCase:
     """One table that Spark writes.
 
     Attributes:

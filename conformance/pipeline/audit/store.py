@@ -18,7 +18,7 @@ from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.store import StoredTable
 from conformance.requirements.registry import load_registry
 
-__all__ = ["Kept", "Outcome"]
+__all__ = ["AuditStore", "TableAudit"]
 
 _PLAN: Final = pa.schema(
     {
@@ -58,10 +58,11 @@ _FINDINGS: Final = pa.schema(
 
 
 _FIELDS: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
+"""Of a finding, kept as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TableAudit:
     """What came of one table.
 
     Attributes:
@@ -85,7 +86,7 @@ class Outcome:
         return "limited" if any(each.limit for each in self.findings) else "clean"
 
 
-class Kept:
+class AuditStore:
     """The store of a run."""
 
     def __init__(self, location: str, run: str) -> None:
@@ -130,21 +131,15 @@ class Kept:
         """Return how many parts are done."""
         return self._audits.progress().get(self._app, 0)
 
-    def add(self, part: int, outcomes: Sequence[Outcome]) -> None:
+    def add(self, part: int, outcomes: Sequence[TableAudit]) -> None:
         """Keep the outcomes of a part, once."""
         registry = load_registry()
         findings: list[Mapping[str, Any]] = [
-            {
+            {name: getattr(each, name) for name in _FIELDS}
+            | {
                 "run": self.run,
                 "table": outcome.table,
-                "requirement": each.requirement,
                 "section": registry[each.requirement].section,
-                "severity": each.severity,
-                "place": each.place,
-                "message": each.message,
-                "hint": each.hint,
-                "limit": each.limit,
-                "count": each.count,
                 "places": list(each.places or (each.place,)),
             }
             for outcome in outcomes
@@ -167,7 +162,7 @@ class Kept:
             )
         self._audits.add(audits, self._app, part + 1)
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[TableAudit]:
         """Return the outcomes of the run, by table."""
         found: dict[str, list[Finding]] = {}
         for row in self._findings.read().to_pylist():
@@ -177,4 +172,4 @@ class Kept:
                 found.setdefault(row["table"], []).append(Finding(**fields, places=places))
         for row in self._audits.read().to_pylist():
             if row["run"] == self.run:
-                yield Outcome(row["table"], found.get(row["table"], []), row["message"])
+                yield TableAudit(row["table"], found.get(row["table"], []), row["message"])

@@ -1,0 +1,26 @@
+"""The command ``delta-tck run``: ``pytest`` with the kit's options under shorter names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from conformance.base.options import IMPLEMENTATIONS, long_names, options_help
+from conformance.base.status import Status
+from conformance.base.terminal import say, warn
+
+__all__ = ["run_judging_cli"]
+
+
+def run_judging_cli(arguments: Sequence[str]) -> int:
+    """Judge an implementation; returns the status of the run."""
+    if any(argument in ("-h", "--help") for argument in arguments):
+        say("usage: delta-tck run --impl=NAME …\n")
+        say("\n".join(options_help()))
+        return Status.OK
+    given = long_names(arguments)
+    if not any(argument.partition("=")[0] == "--impl" for argument in given):
+        warn(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
+        return Status.USAGE
+    return int(pytest.main(given))
