@@ -150,6 +150,21 @@ def test_a_writer_that_lies_is_caught(
     assert re.search(message, verdict.message)
 
 
+def _escape_twice(request: Write) -> Answer | None:
+    if request.operation != "append":
+        return None
+    version = Table(request.table).append(request.rows)
+    path = Path(request.table) / "_delta_log" / f"{version:020d}.json"
+    path.write_text(path.read_text().replace('"path":"p', '"path":"%2570'))
+    return Ok({"version": version})
+
+
+def test_the_clause_that_stops_a_reader_is_named(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, recipe(CREATE, APPEND), _escape_twice)
+    assert "the table cannot be read" in verdict.message
+    assert verdict.requirement == "ADD-004"
+
+
 def _declare_no_change(request: Write) -> Answer | None:
     if request.operation != "append":
         return None
