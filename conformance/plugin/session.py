@@ -21,7 +21,7 @@ from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
 from conformance.items.items import Item
 from conformance.judging.claims import as_document
-from conformance.plugin.partial import partial_reasons
+from conformance.plugin.partial import FOREIGN, partial_reasons
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
@@ -283,6 +283,8 @@ class _MainPlugin(_WorkerPlugin):
             self._shortfalls,
             self.run.settings.strict,
         )
+        if self._status is Status.OK and FOREIGN in self._partial:
+            self._status = Status.INTERRUPTED
         if exitstatus in _KEPT:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
         session.exitstatus = self._status
