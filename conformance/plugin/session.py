@@ -177,6 +177,9 @@ class _MainPlugin(_WorkerPlugin):
     def pytest_unconfigure(self) -> None:
         """Remove what test processes left that were killed; those of xdist have ended by now."""
         super().pytest_unconfigure()
+        if self._session is not None and self._session.exitstatus == Status.OK:
+            # Another plugin may have set it at the end; no run that failed is a success for that.
+            self._session.exitstatus = self._status
         sweep()
 
     @pytest.hookimpl(optionalhook=True)

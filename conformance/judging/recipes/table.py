@@ -183,7 +183,7 @@ def cleared(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | N
     left = [
         path
         for path in step.get("gone", ())
-        if (folder / path).exists() and row_of_file(path, lost=False, vectors=False)
+        if (folder / path).exists() and row_of_file(path, folder, lost=False, vectors=False)
     ]
     if not lost and not left:
         return None
@@ -196,7 +196,7 @@ def cleared(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | N
         Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
         "the files that versions need, and no others",
         wrong,
-        row_of_file((lost or left)[0], lost=bool(lost), vectors=vectors),
+        row_of_file((lost or left)[0], folder, lost=bool(lost), vectors=vectors),
         details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
     )
 
