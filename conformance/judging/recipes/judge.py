@@ -85,7 +85,10 @@ def replay_recipe(
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            verdict = _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
+            verdict = _completed(replayed, expected)
+            if verdict is None or (advises(verdict) and replayed.advice is not None):
+                # The step shows the cause, and the audit what follows from it.
+                verdict = replayed.advice or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)
