@@ -85,10 +85,11 @@ def replay_recipe(
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            verdict = _completed(replayed, expected)
-            if verdict is None or (advises(verdict) and replayed.advice is not None):
+            found = _completed(replayed, expected)
+            if found is not None and advises(found):
                 # The step shows the cause, and the audit what follows from it.
-                verdict = replayed.advice or Verdict(Outcome.PASS)
+                found = replayed.advice or found
+            verdict = found or replayed.advice or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)
