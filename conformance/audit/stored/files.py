@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +27,7 @@ from conformance.audit.findings import (
 )
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.roaring import Rows, VectorFault
-from conformance.audit.grammar.uris import is_absolute
+from conformance.audit.grammar.uris import is_absolute, lenient_path
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.state import Body, Key, State, file_key, row_count
@@ -215,7 +214,7 @@ def _misspelled(view: _Version, body: Body, path: str) -> Findings:
     if body["path"] != path and _is_there(view, body["path"]):
         message = f"{body['path']} is the name of the file as it is, without escapes"
         yield finding("ADD-004", path, message, "write % as %25")
-    elif unquote(path) != path and _is_there(view, unquote(path)):
+    elif lenient_path(path) != path and _is_there(view, lenient_path(path)):
         message = f"{body['path']} is the name of the file, escaped twice"
         yield finding("ADD-004", path, message, "escape each character once")
 
