@@ -47,6 +47,9 @@ CAPABILITIES: Final = frozenset(
 )
 """Every word that ``capabilities`` may hold."""
 
+_HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
+"""The versions of the text that has the most."""
+
 _SPELLINGS: Final[Mapping[str, str]] = {
     spelling: feature.kind
     for feature in FEATURES.values()
@@ -65,6 +68,9 @@ WORDS: Final[Mapping[str, Collection[str]]] = {
 
 def claims_faults(claims: Claims) -> Iterator[str]:
     """Name each claim that is no word of the contract, with the nearest word that is."""
+    for name, highest in _HIGHEST.items():
+        if getattr(claims, name) > highest:
+            yield f"{name}: {getattr(claims, name)} is no version of the protocol, but {highest} is"
     for name, words in WORDS.items():
         for word in sorted(map(str, getattr(claims, name) - frozenset(words))):
             if name == "reader_features" and word in _SPELLINGS:

@@ -7,10 +7,14 @@ plugin, a ``conftest.py``, an end before the end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
-__all__ = ["partial_reasons"]
+__all__ = ["FOREIGN", "partial_reasons"]
+
+FOREIGN: Final = "another plugin or a conftest.py left cases out"
+"""Why a run is partial that no option cut short: no success, as nobody asked for less."""
 
 _OPTIONS: dict[str, str] = {
     "keyword": "-k",
@@ -41,7 +45,7 @@ def partial_reasons(
     found = [*_ends(session, status, unrecorded)]
     if missing:
         found += _narrowings(session.config, suite)
-        found = found or ["another plugin or a conftest.py left cases out"]
+        found = found or [FOREIGN]
         found.append(f"{missing} selected case{'s have' if missing > 1 else ' has'} no record")
     return found
 

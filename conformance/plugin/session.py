@@ -21,7 +21,7 @@ from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
 from conformance.items.items import Item
 from conformance.judging.claims import as_document
-from conformance.plugin.partial import partial_reasons
+from conformance.plugin.partial import FOREIGN, partial_reasons
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
@@ -177,6 +177,9 @@ class _MainPlugin(_WorkerPlugin):
     def pytest_unconfigure(self) -> None:
         """Remove what test processes left that were killed; those of xdist have ended by now."""
         super().pytest_unconfigure()
+        if self._session is not None and self._session.exitstatus == Status.OK:
+            # Another plugin may have set it at the end; no run that failed is a success for that.
+            self._session.exitstatus = self._status
         sweep()
 
     @pytest.hookimpl(optionalhook=True)
@@ -283,6 +286,8 @@ class _MainPlugin(_WorkerPlugin):
             self._shortfalls,
             self.run.settings.strict,
         )
+        if self._status is Status.OK and FOREIGN in self._partial:
+            self._status = Status.INTERRUPTED
         if exitstatus in _KEPT:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
         session.exitstatus = self._status

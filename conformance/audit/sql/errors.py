@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Malformed", "NoColumn", "Uncertain"]
+__all__ = ["Malformed", "NoColumn", "Uncertain", "Unfinished"]
 
 
 class Uncertain(Exception):  # noqa: N818  it is no fault of the table
@@ -11,6 +11,10 @@ class Uncertain(Exception):  # noqa: N818  it is no fault of the table
 
 class Malformed(ValueError):  # noqa: N818  as above
     """The text is no SQL, as far as this audit knows."""
+
+
+class Unfinished(Malformed):
+    """The text is no SQL of any dialect: a bracket or an operand is missing."""
 
 
 class NoColumn(LookupError):  # noqa: N818  as above

@@ -13,7 +13,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
-from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain
+from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
 
 __all__ = ["absent", "name_of", "tree_of", "used"]
 
@@ -39,6 +39,17 @@ _PARTING: Final = frozenset({
 })  # fmt: skip
 """Tokens between which a single predicate has one meaning for every parser."""
 
+_INFIX: Final = _COMPARISONS | {
+    TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.SLASH, TokenType.LIKE,
+    TokenType.BETWEEN,
+}  # fmt: skip
+"""Tokens that no expression of any dialect begins or ends with."""
+
+_PAIRS: Final = {
+    TokenType.L_PAREN: TokenType.R_PAREN,
+    TokenType.L_BRACKET: TokenType.R_BRACKET,
+}
+
 _WITHOUT_BRACKETS: Final = frozenset({
     "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "USER", "SESSION_USER",
     "LOCALTIMESTAMP", "LOCALTIME",
@@ -57,7 +68,7 @@ def tree_of(text: str) -> exp.Expression:
     """Parse an expression.
 
     Raises:
-        Malformed: the text is no SQL.
+        Malformed: the text is no SQL; Unfinished where no dialect has it.
         Uncertain: it is too long or too deep, or means different things to different parsers.
 
     """
@@ -69,6 +80,7 @@ def tree_of(text: str) -> exp.Expression:
     try:
         tokens = dialect.tokenize(text)
         _bound(tokens)
+        _finished(tokens)
         _one_predicate_each(tokens)
         found = dialect.parser().parse_into(exp.Condition, tokens, text)
     except SqlglotError as error:
@@ -100,6 +112,22 @@ def _bound(tokens: Sequence[Token]) -> None:
         apart = token.end + 1 < after.start
         if kind in _COMPARISONS and after.token_type in _COMPARISONS and apart:
             raise Malformed(f"{after.text} follows {token.text}")
+
+
+def _finished(tokens: Sequence[Token]) -> None:
+    """Refuse brackets that are not closed, and operators without an operand on one side."""
+    open_: list[TokenType] = []
+    for token in tokens:
+        if token.token_type in _PAIRS:
+            open_.append(_PAIRS[token.token_type])
+        elif token.token_type in _PAIRS.values() and (not open_ or open_.pop() != token.token_type):
+            raise Unfinished(f"nothing opens the {token.text} that it has")
+    if open_:
+        raise Unfinished(f"{len(open_)} brackets are not closed")
+    ends = (tokens[0], tokens[-1]) if tokens else ()
+    lone = next((each.text for each in ends if each.token_type in _INFIX), None)
+    if lone is not None:
+        raise Unfinished(f"an operand of {lone} is missing")
 
 
 def _one_predicate_each(tokens: Sequence[Token]) -> None:

@@ -27,7 +27,7 @@ from conformance.audit.findings import (
 )
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.roaring import Rows, VectorFault
-from conformance.audit.grammar.uris import is_absolute
+from conformance.audit.grammar.uris import is_absolute, lenient_path
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.state import Body, Key, State, file_key, row_count
@@ -185,9 +185,7 @@ def _file(
     except (OSError, ValueError):
         message = "the file is live in the latest version and does not exist"
         yield finding("SNAP-004", path, message, "restore the file or remove it from the table")
-        if _as_written(view, body, path):
-            message = f"{body['path']} is the name of the file as it is, without escapes"
-            yield finding("ADD-004", path, message, "write % as %25")
+        yield from _misspelled(view, body, path)
         return
     if type(body.get("size")) is int and body["size"] != size:
         yield finding("ADD-006", path, f"the file has {size} bytes, add.size says {body['size']}")
@@ -211,10 +209,19 @@ def _file(
         yield finding("META-012", path, message)
 
 
-def _as_written(view: _Version, body: Body, path: str) -> bool:
-    """Return whether a file is called as the log has it, where that should be decoded."""
+def _misspelled(view: _Version, body: Body, path: str) -> Findings:
+    """Report a path that would name a file if it were escaped once more, or once less."""
+    if body["path"] != path and _is_there(view, body["path"]):
+        message = f"{body['path']} is the name of the file as it is, without escapes"
+        yield finding("ADD-004", path, message, "write % as %25")
+    elif lenient_path(path) != path and _is_there(view, lenient_path(path)):
+        message = f"{body['path']} is the name of the file, escaped twice"
+        yield finding("ADD-004", path, message, "escape each character once")
+
+
+def _is_there(view: _Version, path: str) -> bool:
     try:
-        return body["path"] != path and view.storage.head(body["path"]).size >= 0
+        return view.storage.head(path).size >= 0
     except (OSError, ValueError, PlaceRefused):
         return False
 

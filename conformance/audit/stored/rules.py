@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.findings import Finding, finding, unchecked
+from conformance.audit.findings import Finding, Severity, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
-from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain
+from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.places import SchemaPlace
 from conformance.audit.stored.statistics import plain
@@ -36,6 +36,8 @@ _GENERATION: Final = "delta.generationExpression"
 _IDENTITY: Final = "delta.identity."
 _BATCH: Final = 1 << 16
 _FARTHEST: Final = 1 << 61
+_UNKNOWN: Final = (pa.ArrowException, ValueError, KeyError, OverflowError)
+"""What evaluation of untrusted SQL raises beside its own errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,12 @@ class Rules:
             try:
                 expression = Expression.of(rule.text, names)
                 _fields_exist(expression.names, self._layout)
-                self._parsed.append((rule, expression))
+                given = None if rule.column is not None else self._given(expression)
+                if given is None or pa.types.is_null(given) or pa.types.is_boolean(given):
+                    self._parsed.append((rule, expression))
+                else:
+                    message = f"{rule.what} gives {given}, and not a boolean"
+                    yield finding("CHK-003" if constraint else "INV-003", place, message)
             except NoColumn as error:
                 message = f"{rule.what}: {error}"
                 if constraint:
@@ -128,9 +135,21 @@ class Rules:
                 message = f"{rule.what} is not checked: {error}"
                 if constraint and isinstance(error, Malformed):
                     # It may be SQL that this audit does not know.
-                    yield finding("CHK-003", place, message, severity="warning")
+                    severity: Severity = "error" if isinstance(error, Unfinished) else "warning"
+                    yield finding("CHK-003", place, message, severity=severity)
                 else:
                     yield finding(rule.requirement, place, message, severity="info")
+
+    def _given(self, expression: Expression) -> pa.DataType | None:
+        """Return the type that an expression gives, rows or none; ``None`` where it is unknown."""
+        by_path = self._layout.by_path
+        try:
+            columns = {
+                name: pa.nulls(0, arrow_of(by_path[name,].type)) for name in expression.columns
+            }
+            return expression.evaluate(pa.table(columns or {"": pa.nulls(0)})).type
+        except (Uncertain, LimitExceeded, *_UNKNOWN):
+            return None
 
     def judge(
         self,
@@ -160,7 +179,7 @@ class Rules:
                 yield from self._broken(held, rule, expression)
             except LimitExceeded as error:
                 yield unchecked(rule.requirement, path, error)
-            except (Uncertain, pa.ArrowException, ValueError, KeyError, OverflowError) as error:
+            except (Uncertain, *_UNKNOWN) as error:
                 message = f"{rule.what} is not checked: {str(error)[:200]}"
                 yield finding(rule.requirement, path, message, severity="info")
         for column in self._identities:
@@ -219,10 +238,6 @@ def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout) -> None:
 def _conditions(path: str, rule: _Rule, values: pa.Array, _: pa.Table) -> Iterator[Finding]:
     if pa.types.is_null(values.type):
         values = values.cast(pa.bool_())
-    if not pa.types.is_boolean(values.type):
-        message = f"{rule.what} gives {values.type}, and not a boolean"
-        yield finding("CHK-003" if rule.requirement == "CHK-005" else "INV-003", path, message)
-        return
     wrong = pc.sum(pc.invert(values)).as_py() or 0
     if wrong:
         yield finding(rule.requirement, path, f"{rule.what} is false for {wrong} rows")

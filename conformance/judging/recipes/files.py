@@ -94,17 +94,20 @@ def _added(table: Path, version: int) -> Iterator[str]:
             yield decode_path(json.loads(line)["add"]["path"])
 
 
-def row_of_file(path: str, *, lost: bool, vectors: bool) -> str | None:
+def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:
     """Name what a step breaks that deletes a file that it must keep, or keeps one that has to go.
 
     Args:
         path: the file, below the table root.
+        table: the root.
         lost: it is gone and has to be there; otherwise it is the other way about.
         vectors: files of the table have deletion vectors.
 
     """
     if path.endswith(_VECTOR):
         return "DVD-003" if lost else "DVD-002"
+    if lost and _COMMIT.fullmatch(path) and any(table.glob(f"{path[:-5]}.checkpoint*")):
+        return "CLEAN-012"
     return "DVD-004" if lost and vectors and not path.startswith(LOG_DIR) else None
 
 

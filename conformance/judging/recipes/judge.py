@@ -29,6 +29,7 @@ from conformance.judging.recipes.replay import Replay, Run
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.table import (
     AUDITED,
+    UNREADABLE,
     advises,
     asked_for,
     audited,
@@ -84,7 +85,11 @@ def replay_recipe(
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            verdict = _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
+            found = _completed(replayed, expected)
+            if found is not None and advises(found):
+                # The step shows the cause, and the audit what follows from it.
+                found = replayed.advice or found
+            verdict = found or replayed.advice or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)
@@ -94,7 +99,8 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
     """Add what the audit finds in a table that failed before it was audited.
 
     Rows that are wrong, or cannot be read, are what a clause that was broken leads to: it is the
-    one that is named. What says in general what that clause says is named after it.
+    one that is named, unless the audit finds what stopped the reader as well. What says in general
+    what that clause says is named after it.
     """
     if verdict.outcome is not Outcome.FAIL:
         return verdict
@@ -102,7 +108,13 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
     with suppress(AuditError):
         found = None if verdict.message.startswith(AUDITED) else audited(replayed)
     if found is not None:
-        cause = verdict.requirement == ROWS_WRITTEN and not advises(found)
+        led = verdict.requirement == ROWS_WRITTEN or (
+            # The audit does not find what the reader says, and finds another clause broken.
+            UNREADABLE in verdict.message
+            and str(verdict.requirement) not in found.message
+            and load_registry()[str(found.requirement)].level == "MUST"
+        )
+        cause = led and not advises(found)
         verdict = replace(
             verdict,
             requirement=found.requirement if cause else verdict.requirement,

@@ -32,6 +32,7 @@ from reference_impl.scan import scan
 
 __all__ = [
     "AUDITED",
+    "UNREADABLE",
     "advises",
     "asked_for",
     "audited",
@@ -44,6 +45,9 @@ __all__ = [
 
 AUDITED: Final = "the audit finds"
 """How the message of a verdict begins that the audit took."""
+
+UNREADABLE: Final = "the table cannot be read"
+"""What the message of a verdict says whose row is that of a reader's error."""
 
 _SHOWN: Final = 10
 
@@ -156,9 +160,11 @@ def travelled(replayed: Replay) -> Verdict | None:
             found = compare_rows(seen.rows, read_table(replayed.table, version=seen.version))
         except DeltaError as error:
             verdict = _unreadable(place, error)
+            lost = _DELETED.get(error.requirement or "")
+            if lost is None:
+                return verdict
             # It could be read once: a file that it needs was deleted since.
-            lost = _DELETED.get(error.requirement or "", verdict.requirement)
-            return replace(verdict, requirement=lost)
+            return replace(verdict, message=f"{place}: {error}", requirement=lost)
         if found is not None:
             return wrong_rows(place, found)
     return None
@@ -177,7 +183,7 @@ def cleared(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | N
     left = [
         path
         for path in step.get("gone", ())
-        if (folder / path).exists() and row_of_file(path, lost=False, vectors=False)
+        if (folder / path).exists() and row_of_file(path, folder, lost=False, vectors=False)
     ]
     if not lost and not left:
         return None
@@ -190,7 +196,7 @@ def cleared(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | N
         Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
         "the files that versions need, and no others",
         wrong,
-        row_of_file((lost or left)[0], lost=bool(lost), vectors=vectors),
+        row_of_file((lost or left)[0], folder, lost=bool(lost), vectors=vectors),
         details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
     )
 
@@ -280,7 +286,7 @@ def _unreadable(place: str, error: DeltaError) -> Verdict:
     binds = broken in rows and rows[broken].level == "MUST" and rows[broken].role != "reader"
     return Verdict(
         Outcome.FAIL,
-        f"{place}: the table cannot be read: {error}",
+        f"{place}: {UNREADABLE}: {error}",
         Hazard.CORRUPTING_WRITE,
         "a table that can be read",
         str(error),

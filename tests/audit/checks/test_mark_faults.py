@@ -101,6 +101,11 @@ def _generated(lake: Any, text: str, rows: Any, **file: Any) -> None:
 LONGS = pa.array([7, None], pa.int64())
 IDS = {"id": [1, 2], "name": ["a", None]}
 
+NO_CONDITIONS = (
+    "1 + 1", "id + 1", "'yes'", "CASE WHEN id > 1 THEN 1 ELSE 0 END", "id >", "(id > 1", "id > 1)",
+    "AND id > 1", "f(id] > 1",
+)  # fmt: skip
+
 FAULTS: dict[str, tuple[set[str], Plant]] = {
     "row ids are materialised as text": ({"RT-050"}, lambda x: _ids(x, pa.array(["0", "1"]))),
     "row ids are materialised in 32 bits": (
@@ -170,6 +175,13 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "a row breaks a constraint": ({"CHK-005"}, lambda x: _ruled(x, "id > 1", IDS)),
     "a constraint is null": ({"CHK-005"}, lambda x: _ruled(x, "name > ''", IDS)),
     "a constraint names no column": ({"CHK-004"}, lambda x: _ruled(x, "ghost > 1", IDS)),
+    **{
+        f"a constraint on no rows is {text!r}": (
+            {"CHK-003"},
+            lambda x, text=text: _ruled(x, text, pa.table(IDS).slice(0, 0)),
+        )
+        for text in NO_CONDITIONS
+    },
     "a row breaks an invariant": (
         {"INV-005"},
         lambda x: _ruled(x, "id < 2", IDS, feature="invariants"),

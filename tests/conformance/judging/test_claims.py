@@ -127,3 +127,10 @@ def test_a_step_asks_for_features(step: dict[str, Any], features: set[str]) -> N
 def test_a_step_asks_for_capabilities(step: dict[str, Any], capabilities: set[str]) -> None:
     assert capabilities_of(step) == capabilities
     assert capabilities <= CAPABILITIES
+
+
+@pytest.mark.parametrize(("name", "highest"), [("reader_version", 3), ("writer_version", 7)])
+def test_a_version_that_no_text_has_is_no_claim(name: str, highest: int) -> None:
+    assert [*claims_faults(replace(PLAIN, **{name: highest}))] == []
+    (fault,) = claims_faults(replace(PLAIN, **{name: highest + 1}))
+    assert fault.startswith(f"{name}: {highest + 1} is no version")

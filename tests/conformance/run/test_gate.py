@@ -158,6 +158,30 @@ def test_a_run_that_lacks_cases_is_partial_and_says_why(
     assert f"judged {len(results.records)} of 3" in kit.output
 
 
+def test_cases_that_a_plugin_leaves_out_are_no_success(kit: Kit) -> None:
+    kit.case("one")
+    kit.case("two", WRONG)
+    (kit.folder / "leaves_two.py").write_text(
+        "def pytest_collection_modifyitems(items):\n"
+        "    items[:] = [item for item in items if '/one/' in item.nodeid]\n"
+    )
+    kit.pytester.syspathinsert()
+    assert kit("-pleaves_two") is Status.INTERRUPTED
+    assert kit("-pleaves_two", "-kone") is Status.OK
+
+
+def test_no_plugin_makes_a_success_of_a_failed_run(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    (kit.folder / "ends_well.py").write_text(
+        "import pytest\n\n\n"
+        "@pytest.hookimpl(trylast=True)\n"
+        "def pytest_sessionfinish(session):\n"
+        "    session.exitstatus = 0\n"
+    )
+    kit.pytester.syspathinsert()
+    assert kit("-pends_well") is Status.NONCONFORMANT
+
+
 def test_a_test_that_ends_without_a_record_is_no_success(kit: Kit) -> None:
     kit.case("one")
     kit.case("two")

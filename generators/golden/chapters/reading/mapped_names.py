@@ -101,6 +101,10 @@ _FLAT_PROBES: Mapping[str, Filter] = {
 }
 
 
+_BY_NAME: Final = {"name": "CM-030", "id": "CM-026"}
+"""Mode to what says by which names partition values and statistics are found."""
+
+
 def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
     structs = {"delta.checkpoint.writeStatsAsStruct": "true"}
     more = {**structs, "delta.checkpoint.writeStatsAsJson": "false"} if parsed else {}
@@ -117,9 +121,11 @@ def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
         write_classic(table.root, 3, table.states[3], style)
     publish(case, table, versions=[], log_info={"lastCheckpointVersion": 3} if parsed else None)
     for slug, probe in _FLAT_PROBES.items():
-        filtered(case, table, f"filter-{slug}", probe, "Another column's bounds skip no file")
+        title = "Another column's bounds skip no file"
+        filtered(case, table, f"filter-{slug}", probe, title, requirement=_BY_NAME[mode])
     projected(case, table, "project-b", ["b"], "A column is read by its physical name alone")
-    projected(case, table, "project-q", ["q"], "So is a partition column")
+    title = "So is a partition column"
+    projected(case, table, "project-q", ["q"], title, requirement=_BY_NAME[mode])
 
 
 _NAMES: Final = ("xyz", "uvw", "klm")
@@ -150,7 +156,8 @@ def _deep(case: CaseWriter, mode: str) -> None:
         "c": is_null("a.z"),
     }
     for slug, probe in probes.items():
-        filtered(case, table, f"filter-{slug}", probe, "A nested field has bounds of its own")
+        title = "A nested field has bounds of its own"
+        filtered(case, table, f"filter-{slug}", probe, title, requirement=_BY_NAME[mode])
 
 
 def _define() -> None:

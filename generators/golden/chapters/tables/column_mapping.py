@@ -515,6 +515,35 @@ def _upgraded(case: CaseWriter) -> None:
 
 
 @MAPPING.case(
+    "upgraded-and-re-added",
+    "A re-added column gets nothing of files from before the mapping",
+    "CM-018 CM-019 CM-031 CM-008",
+)
+def _upgraded_and_re_added(case: CaseWriter) -> None:
+    columns = struct(field("id", "long"), field("c", "string"), field("d", "long"))
+    table = GoldenTable(case.delta, columns, seed=case.info.id)
+    table.create(add(table.file([{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}])))
+    table.protocol = dict(MAPPED_PROTOCOL)
+    table.schema, highest = assign_column_mapping(columns, case.info.id, keep_names=True)
+    table.properties = {
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+    table.commit(table.protocol_action(), table.metadata(), operation="SET TBLPROPERTIES")
+    table.schema = table.schema.without("c")
+    table.commit(table.metadata(), operation="DROP COLUMN")
+    table.schema, highest = assign_column_mapping(
+        table.schema.with_fields(field("c", "string")), case.info.id, start=highest + 1
+    )
+    table.properties["delta.columnMapping.maxColumnId"] = str(highest)
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    table.commit(add(table.file([{"id": 3, "c": "new", "d": 7}])))
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
+    projected(case, table, "project-c", ["c"], "Nor where its column alone is read")
+
+
+@MAPPING.case(
     "feature-for-writers-only",
     "The feature listed for writers alone is contested",
     "TF-018 CM-006",

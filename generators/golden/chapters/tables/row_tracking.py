@@ -67,6 +67,7 @@ class Tracked:
         *,
         ids: Sequence[int | None] | None = None,
         versions: Sequence[int | None] | None = None,
+        row_group_rows: int | None = None,
     ) -> DataFile:
         """Write a file with fresh ids, and materialised ones where given."""
         extra = []
@@ -76,7 +77,7 @@ class Tracked:
             extra.append(ExtraColumn(_COMMIT_VERSION, pa.array(versions, pa.int64())))
         file = self.table.file(
             rows,
-            layout=FileLayout(extra=tuple(extra)),
+            layout=FileLayout(extra=tuple(extra), row_group_rows=row_group_rows),
             baseRowId=self.next_id,
             defaultRowCommitVersion=self.table.version + 1,
         )
@@ -184,6 +185,24 @@ def _materialised(case: CaseWriter) -> None:
     title = "A filtered read shows no hidden column"
     filtered(case, table, "filter-id", compare("id", ">", 0, "long"), title)
     tracked.ask(case, [0, 1])
+
+
+@TRACKING.case(
+    "row-groups",
+    "Default ids count through all row groups of a file",
+    "RT-024 RT-023 RT-026",
+)
+def _row_groups(case: CaseWriter) -> None:
+    tracked = Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 17), row_group_rows=5)
+    table.create(add(first), tracked.mark())
+    table.commit(add(tracked.file(_numbered(50, 3))), tracked.mark())
+    ids = [None if number % 4 else number for number in range(17)]
+    moved = tracked.file(_numbered(0, 17), ids=ids, row_group_rows=7)
+    table.commit(remove(first), add(moved), tracked.mark())
+    publish(case, table)
+    tracked.ask(case, [0, 1, 2])
 
 
 @TRACKING.case(

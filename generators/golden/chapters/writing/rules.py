@@ -149,15 +149,21 @@ def _identity_6(case: CaseWriter) -> None:
     recipe.given().append_numbered("k", *_ids(3)).publish(case)
 
 
-@VERSIONS.case(
-    "write-generated-4", "Writer version 4 refuses values that are not as generated", "WVER-003"
-)
-def _generated_4(case: CaseWriter) -> None:
+def _generated(version: int, row: str, case: CaseWriter) -> None:
     metadata = {"delta.generationExpression": "x * 2"}
     schema = struct(field("x", "long"), field("y", "long", metadata=metadata))
-    recipe = Recipe(schema, protocol=Protocol(1, 4)).append([{"x": 1, "y": 2}]).given()
+    recipe = Recipe(schema, protocol=Protocol(1, version)).append([{"x": 1, "y": 2}]).given()
     recipe.append([{"x": 2, "y": 4}]).append([{"x": 3, "y": 5}])
-    recipe.publish(case, refusal=_constraint("WVER-003"))
+    recipe.publish(case, refusal=_constraint(row))
+
+
+for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
+    VERSIONS.define(
+        f"write-generated-{_version}",
+        f"Writer version {_version} refuses values that are not as generated",
+        _row if _version == 4 else f"{_row} WVER-003 GEN-004",
+        partial(_generated, _version, _row),
+    )
 
 
 def _mapped(version: int, case: CaseWriter) -> None:

@@ -178,6 +178,27 @@ for _name, _title, _struct, _json, _ids in (
     STRUCTS.define(f"write-{_name}", _title, _ids, partial(_statistics, _struct, _json))
 
 
+@STRUCTS.case(
+    "write-mapped-statistics",
+    "Parsed values have physical names and the types of columns",
+    "CKSCH-012 CKSCH-013 CKC-015 CKC-016 CKC-021",
+    features=("columnMapping",),
+)
+def _mapped_statistics(case: CaseWriter) -> None:
+    properties = {
+        "delta.checkpoint.writeStatsAsStruct": "true",
+        "delta.columnMapping.mode": "name",
+    }
+    schema = struct(
+        field("id", "long"), field("s", struct(field("a", "integer"))), field("p", "integer")
+    )
+    rows = [{"id": n, "s": {"a": -n}, "p": n % 2} for n in range(4)]
+    recipe = Recipe(schema, ("p",), properties, ("columnMapping", "checkConstraints"))
+    recipe.append(rows).append([{"id": None, "s": None, "p": None}]).checkpoint()
+    recipe.rename_column("id", "key").rename_column("p", "part")
+    recipe.append([{"key": 9, "s": {"a": 9}, "part": 9}]).checkpoint().publish(case)
+
+
 @COMPACTION.case(
     "write-compaction-removes",
     "A log compaction keeps tombstones, progress and domains",

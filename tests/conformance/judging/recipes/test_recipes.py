@@ -36,6 +36,7 @@ from conformance.judging.recipes.replay import AdapterFaultError
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import field, struct
 from reference_impl import Snapshot, Table
+from reference_impl.write.rows.rules import Identity
 
 
 def test_what_an_honest_writer_leaves_passes(tmp_path: Path) -> None:
@@ -148,6 +149,37 @@ def test_a_writer_that_lies_is_caught(
     verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE), lie)
     assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.CORRUPTING_WRITE)
     assert re.search(message, verdict.message)
+
+
+def _escape_twice(request: Write) -> Answer | None:
+    if request.operation != "append":
+        return None
+    version = Table(request.table).append(request.rows)
+    path = Path(request.table) / "_delta_log" / f"{version:020d}.json"
+    path.write_text(path.read_text().replace('"path":"p', '"path":"%2570'))
+    return Ok({"version": version})
+
+
+def test_the_clause_that_stops_a_reader_is_named(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, recipe(CREATE, APPEND), _escape_twice)
+    assert "the table cannot be read" in verdict.message
+    assert verdict.requirement == "ADD-004"
+
+
+def test_the_step_that_shows_advice_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Identity, "following", lambda self: self.start)
+    metadata = {"delta.identity.start": 1, "delta.identity.step": 1}
+    schema = struct(field("k", "long", metadata=metadata), field("id", "long"))
+    create = {"operation": "create", "schema": schema.to_json(), "features": ["identityColumns"]}
+    numbered = {"operation": "append", "columns": ["id"], "identity": "k"}
+    steps = [{**numbered, "rows": [{"id": number} for number in ids]} for ids in ("12", "3")]
+    rows = [{"k": number, "id": number} for number in (1, 2, 3)]
+    left = Expected({"versions": 3}, partial(arrow_table, schema, rows))
+    verdict = judged(tmp_path, recipe(create, *steps, expectation=left))
+    assert verdict.requirement == "IDN-012"
+    assert any(detail.startswith("IDN-016") for detail in verdict.details)
 
 
 def _declare_no_change(request: Write) -> Answer | None:
