@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
+import re
 import resource
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 from coverage import Coverage
@@ -128,8 +131,9 @@ class Executed:
     def candidates(self, mutant: Mutant) -> list[int]:
         """Give the numbers of the items that may notice a mutant, the likeliest first.
 
-        Those that execute it; all items, where it is executed on import alone. Chapters take
-        turns, each beginning with its shortest items.
+        Those that execute it. Where it is executed on import alone, all items, and first those
+        that execute a line which says the name that it defines. Chapters take turns, each
+        beginning with its shortest items.
         """
         near: set[int] = set()
         for line in mutant.executed:
@@ -140,7 +144,14 @@ class Executed:
         for (module, _), numbers in self.lines.items():
             if module == mutant.module:
                 near |= numbers
-        return [*self._in_turns(near), *self._in_turns(self.seconds.keys() - near)]
+        rest = [*self._in_turns(near), *self._in_turns(self.seconds.keys() - near)]
+        return list(dict.fromkeys([*self._users(mutant), *rest]))
+
+    def _users(self, mutant: Mutant) -> list[int]:
+        """Give the items that execute a line which says what a mutant defines, rare lines first."""
+        found = [self.lines[place] for place in _mentions(_defined_at(mutant)) & self.lines.keys()]
+        turns = zip_longest(*(self._in_turns(numbers) for numbers in sorted(found, key=len)))
+        return [number for turn in turns for number in turn if number is not None]
 
     def _in_turns(self, numbers: Iterable[int]) -> list[int]:
         turns: defaultdict[str, list[int]] = defaultdict(list)
@@ -148,6 +159,38 @@ class Executed:
             turns[items()[number].chapter].append(number)
         ranked = [(turn, name, n) for name, found in turns.items() for turn, n in enumerate(found)]
         return [number for _, _, number in sorted(ranked)]
+
+
+def _defined_at(mutant: Mutant) -> frozenset[str]:
+    """Give the names that the statement of a mutant binds in its module or class."""
+    statements = ast.parse((PACKAGE / mutant.module).read_text()).body
+    names: set[str] = set()
+    while statements:
+        at = next((s for s in statements if s.lineno <= mutant.line <= (s.end_lineno or 0)), None)
+        match at:
+            case ast.ClassDef(name=name, body=inner):
+                names, statements = {name}, inner
+                continue
+            case ast.Assign(targets=bound):
+                names = {n.id for each in bound for n in ast.walk(each) if isinstance(n, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(name)):
+                names = {name}
+            case _:
+                pass
+        statements = []
+    return frozenset(names)
+
+
+@cache
+def _mentions(names: frozenset[str]) -> frozenset[tuple[str, int]]:
+    """Give the lines of the package, by module, that say one of some names."""
+    says = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
+    return frozenset(
+        (path.relative_to(PACKAGE).as_posix(), number)
+        for path in (PACKAGE.rglob("*.py") if says else ())
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if says and says.search(line)
+    )
 
 
 def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None]) -> Executed:
