@@ -11,10 +11,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 from coverage import Coverage
 
 from conformance.adapter import Adapter
@@ -132,8 +133,9 @@ class Executed:
         """Give the numbers of the items that may notice a mutant, the likeliest first.
 
         Those that execute it. Where it is executed on import alone, all items, and first those
-        that execute a line which says the name that it defines. Chapters take turns, each
-        beginning with its shortest items.
+        that execute a line which says the name that it defines. The shortest items of each chapter
+        alternate with those that together execute everything, as lines that many items execute
+        are noticed by few.
         """
         near: set[int] = set()
         for line in mutant.executed:
@@ -144,53 +146,89 @@ class Executed:
         for (module, _), numbers in self.lines.items():
             if module == mutant.module:
                 near |= numbers
-        rest = [*self._in_turns(near), *self._in_turns(self.seconds.keys() - near)]
-        return list(dict.fromkeys([*self._users(mutant), *rest]))
+        rest = [self._in_turns(numbers) for numbers in (near, self.seconds.keys() - near)]
+        return list(dict.fromkeys([*self._users(mutant), *rest[0], *rest[1]]))
 
     def _users(self, mutant: Mutant) -> list[int]:
         """Give the items that execute a line which says what a mutant defines, rare lines first."""
-        found = [self.lines[place] for place in _mentions(_defined_at(mutant)) & self.lines.keys()]
-        turns = zip_longest(*(self._in_turns(numbers) for numbers in sorted(found, key=len)))
-        return [number for turn in turns for number in turn if number is not None]
+        places = _mentions(_defined_at(mutant.module, mutant.line)) & self.lines.keys()
+        found = sorted((self.lines[place] for place in places), key=len)
+        return _alternately(*(self._in_turns(numbers) for numbers in found))
 
     def _in_turns(self, numbers: Iterable[int]) -> list[int]:
         turns: defaultdict[str, list[int]] = defaultdict(list)
         for number in sorted(numbers, key=lambda n: (self.seconds[n], n)):
             turns[items()[number].chapter].append(number)
         ranked = [(turn, name, n) for name, found in turns.items() for turn, n in enumerate(found)]
-        return [number for _, _, number in sorted(ranked)]
+        short = [number for _, _, number in sorted(ranked)]
+        wanted = set(short)
+        return _alternately(short, [number for number in self._together if number in wanted])
+
+    @cached_property
+    def _together(self) -> list[int]:
+        """Items that execute every line, each the most of those that none before it executes."""
+        executed = np.zeros((len(items()), len(self.lines)), np.bool_)
+        for at, numbers in enumerate(self.lines.values()):
+            executed[list(numbers), at] = True
+        packed = np.packbits(executed, axis=1)
+        left, found = np.packbits(executed.any(axis=0)), []
+        while left.any():
+            found.append(int(np.bitwise_count(packed & left).sum(axis=1, dtype=np.int64).argmax()))
+            left &= ~packed[found[-1]]
+        return found
 
 
-def _defined_at(mutant: Mutant) -> frozenset[str]:
-    """Give the names that the statement of a mutant binds in its module or class."""
-    statements = ast.parse((PACKAGE / mutant.module).read_text()).body
-    names: set[str] = set()
-    while statements:
-        at = next((s for s in statements if s.lineno <= mutant.line <= (s.end_lineno or 0)), None)
-        match at:
-            case ast.ClassDef(name=name, body=inner):
-                names, statements = {name}, inner
-                continue
-            case ast.Assign(targets=bound):
-                names = {n.id for each in bound for n in ast.walk(each) if isinstance(n, ast.Name)}
-            case ast.AnnAssign(target=ast.Name(name)):
-                names = {name}
-            case _:
-                pass
-        statements = []
-    return frozenset(names)
+def _alternately(*parts: list[int]) -> list[int]:
+    """Take numbers from each part in turn, each number once."""
+    turns = zip_longest(*parts)
+    return list(dict.fromkeys(n for turn in turns for n in turn if n is not None))
+
+
+@cache
+def _statements(module: str) -> tuple[ast.stmt, ...]:
+    """Give the statements of a module and of its classes, the inner ones first."""
+    body = ast.parse((PACKAGE / module).read_text()).body
+    inner = (part for each in body if isinstance(each, ast.ClassDef) for part in each.body)
+    return (*inner, *body)
+
+
+def _defined_at(module: str, line: int) -> frozenset[str]:
+    """Give the names that the statement of a line binds in its module or class."""
+    for each in _statements(module):
+        if each.lineno <= line <= (each.end_lineno or each.lineno):
+            match each:
+                case ast.Assign(targets=bound):
+                    found = (node for target in bound for node in ast.walk(target))
+                    return frozenset(node.id for node in found if isinstance(node, ast.Name))
+                case ast.AnnAssign(target=ast.Name(name)) | ast.ClassDef(name=name):
+                    return frozenset((name,))
+            break
+    return frozenset()
 
 
 @cache
 def _mentions(names: frozenset[str]) -> frozenset[tuple[str, int]]:
-    """Give the lines of the package, by module, that say one of some names."""
-    says = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
-    return frozenset(
-        (path.relative_to(PACKAGE).as_posix(), number)
-        for path in (PACKAGE.rglob("*.py") if says else ())
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if says and says.search(line)
-    )
+    """Give the lines of the package, by module, that say names or constants made of them."""
+    places: set[tuple[str, int]] = set()
+    known: frozenset[str] = frozenset()
+    while names - known:
+        says = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names - known)))})\b")
+        known |= names
+        found = {
+            (module, number)
+            for module, text in _texts().items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if says.search(line)
+        }
+        places |= found
+        names = known.union(*(_defined_at(*place) for place in found))
+    return frozenset(places)
+
+
+@cache
+def _texts() -> dict[str, str]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in paths}
 
 
 def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None]) -> Executed:

@@ -33,12 +33,17 @@ _CALLERS = "a listing for callers in Python, which no request asks for"
 _FUNCTIONS = "which functions and types of SQL there are; a writer may refuse any other"
 _SPARK = "the SQL of Spark, of which no clause speaks"
 _ARROW = "a schema of Arrow types; a request gives that of the table"
+_EXPECTED = "which lines Arrow's reader takes; all others are parsed one by one, more slowly"
+_SCHEMAS = "a range of changes over a change of schema, which may be refused"
 _MANIFESTS = "manifests for other engines, of which the protocol says nothing"
 
 LEFT_OUT = {
     "__init__.py": "public names, loaded when they are asked for",
     "deletion_vectors/bitmap.py:Bitmap.rows": _CALLERS,
+    "deletion_vectors/payload.py:_LEAST": _MEMORY,
+    "deletion_vectors/payload.py:_RUNS": _MEMORY,
     "deletion_vectors/payload.py:_native": "an older layout, which by DVDESC-019 may be refused",
+    "deletion_vectors/payload.py:_refuse_many": _MEMORY,
     "errors.py": "names and messages of refusals; no clause says how to word one",
     "expressions/engine.py:_BATCH": _MEMORY,
     "expressions/engine.py:_GROWTH": _MEMORY,
@@ -75,6 +80,10 @@ LEFT_OUT = {
     "log/file_lines.py:_LIMIT": _MEMORY,
     "log/file_lines.py:_MAX_KEYS": _MEMORY,
     "log/file_lines.py:_SAMPLES": _MEMORY,
+    "log/file_lines.py:_line_at": _EXPECTED,
+    "log/file_lines.py:_samples": _EXPECTED,
+    "log/file_lines.py:_schema": _EXPECTED,
+    "model/protocol.py:_unsupported": "part of a message",
     "model/ranges.py:_shown": "part of a message",
     "model/wire.py:_kind": "part of a message",
     "parquet/": "bounds on what a damaged Parquet file makes a decoder allocate",
@@ -91,6 +100,8 @@ LEFT_OUT = {
     "places/policy.py:opened_as": _STORES,
     "places/spelling.py:_shown": "part of a message",
     "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
+    "scan/cdf.py:_incompatible": _SCHEMAS,
+    "scan/cdf.py:_nullable": _SCHEMAS,
     "scan/conform.py:_is_pair": _PAIRS,
     "scan/conform.py:_list_of_pairs": _PAIRS,
     "scan/reader.py:threads_for": _MEMORY,
@@ -106,7 +117,9 @@ LEFT_OUT = {
     "snapshot/stats.py:_BATCH": _MEMORY,
     "snapshot/stats.py:to_struct": "serves snapshot/live_files.py alone",
     "storage/": "disks and object stores; tests/crashes and tests/races let them fail",
+    "types/schema.py:_at": "part of a message",
     "types/schema.py:_deep_json": "schemas that nest more deeply than a serializer takes",
+    "types/schema.py:_shown": "part of a message",
     "types/temporal.py:_offset_seconds": "zones in which no clause lets a value be spelled",
     "untrusted.py": "bounds on numbers and nesting in hostile text",
     "write/alter/columns.py:_begin": "operationParameters are free",
