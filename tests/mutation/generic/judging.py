@@ -1,4 +1,4 @@
-"""Judge a mutant by the cases of the gate, as ``pytest --impl`` does."""
+"""Judge a mutant by the cases of the gate, as ``pytest --impl --tck-strict=should`` does."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ from generic.tree import adapter_of
 __all__ = ["Executed", "executed_by", "executed_on_import", "items", "killer", "prepare"]
 
 REVISION = Selection().revision
+STRICT = "should"
+"""The implementation follows every SHOULD as well: what breaks one is noticed."""
+
 REQUEST_SECONDS = 20.0
 """A request takes a fraction of a second; a mutant that takes this long goes round in circles."""
 
@@ -89,7 +92,7 @@ def killer(copy: Path, mutant: Mutant, asked: Iterable[Item]) -> str | None:
     if faults:
         return "start: claims"
     for item, verdict in _verdicts(adapter, asked):
-        if verdict.outcome in failing(None):
+        if verdict.outcome in failing(STRICT):
             return item.id
     return None
 
@@ -254,7 +257,7 @@ def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None])
         began = time.process_time()
         for number, (item, verdict) in zip(numbers, judging, strict=True):
             found.seconds[number] = time.process_time() - began
-            if verdict.outcome in failing(None):
+            if verdict.outcome in failing(STRICT):
                 found.failed.append(f"{item.id}: {verdict.message}")
             done(number)
             began = time.process_time()

@@ -64,6 +64,7 @@ LEFT_OUT = {
     "expressions/sql.py:conjuncts": _SQL,
     "expressions/tokens.py:_ESCAPED": _SPARK,
     "expressions/tokens.py:_character": _SPARK,
+    "filters/evaluate.py:_unknown": "nulls without a type; those of a request have one",
     "filters/sql.py": _SQL,
     "filters/tree.py:_type_of": "literals without a type; those of a request have one",
     "limits.py": "bounds on memory and time",
@@ -83,6 +84,7 @@ LEFT_OUT = {
     "log/file_lines.py:_line_at": _EXPECTED,
     "log/file_lines.py:_samples": _EXPECTED,
     "log/file_lines.py:_schema": _EXPECTED,
+    "model/file_actions.py:_unfit_row": "part of a message",
     "model/protocol.py:_unsupported": "part of a message",
     "model/ranges.py:_shown": "part of a message",
     "model/wire.py:_kind": "part of a message",
@@ -100,10 +102,13 @@ LEFT_OUT = {
     "places/policy.py:opened_as": _STORES,
     "places/spelling.py:_shown": "part of a message",
     "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
+    "scan/__init__.py:_without_columns": "a read of no columns; every request names some",
     "scan/cdf.py:_incompatible": _SCHEMAS,
     "scan/cdf.py:_nullable": _SCHEMAS,
     "scan/conform.py:_is_pair": _PAIRS,
     "scan/conform.py:_list_of_pairs": _PAIRS,
+    "scan/data_file.py:_COSTS": _MEMORY,
+    "scan/data_file.py:_refuse_lost_ids": "by CM-027 such a file is refused or gives nulls",
     "scan/reader.py:threads_for": _MEMORY,
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
     "snapshot/live_files.py": _CALLERS,
@@ -112,11 +117,15 @@ LEFT_OUT = {
     "snapshot/segment.py:_GROUP_BYTES": _MEMORY,
     "snapshot/segment.py:_PROBES": _MEMORY,
     "snapshot/snapshot.py:Snapshot._is_small": _MEMORY,
+    "snapshot/snapshot.py:Snapshot.files": _CALLERS,
     "snapshot/snapshot.py:_KEPT": _MEMORY,
     "snapshot/snapshot.py:_LISTINGS": _MEMORY,
     "snapshot/stats.py:_BATCH": _MEMORY,
     "snapshot/stats.py:to_struct": "serves snapshot/live_files.py alone",
     "storage/": "disks and object stores; tests/crashes and tests/races let them fail",
+    "types/arrow.py:_delta_type": _ARROW,
+    "types/arrow.py:_struct": _ARROW,
+    "types/arrow.py:from_arrow": _ARROW,
     "types/schema.py:_at": "part of a message",
     "types/schema.py:_deep_json": "schemas that nest more deeply than a serializer takes",
     "types/schema.py:_shown": "part of a message",
@@ -165,8 +174,8 @@ after a colon, functions, classes and constants of others."""
 _UNTOUCHED = frozenset({"len", "isinstance", "cast", "TypeVar", "NewType", "getLogger"})
 """Calls that stay: the first two mutmut leaves alone as well, the others only name types."""
 
-_NAMING = frozenset({"Transaction", "exceeded", "require", "require_text"})
-"""Calls that name an operation in commitInfo, or a value in a message."""
+_NAMING = frozenset({"Transaction", "exceeded", "hold", "require", "require_text", "reserve"})
+"""Calls that name an operation in commitInfo, or a value in a message, or count memory."""
 
 _TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
 """Methods of a logger."""

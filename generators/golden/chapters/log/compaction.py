@@ -135,7 +135,8 @@ def _in_a_long_log(case: CaseWriter) -> None:
     table.commit(add(back), txn("app", 4))
     table.commit(*with_vector(marked, two, one))
     table.commit(remove(brief))
-    table.commit(add(late))
+    # A commit of more than some kilobytes.
+    table.commit(add(late, tags={"note": "n" * 20_000}))
     table.commit(*with_vector(back, store(table, [0, 3])[0]), txn("app", 8))
     table.commit(remove(late))
     table.commit(add(last))
