@@ -241,10 +241,8 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
 
 def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter | None:
     target = arrow_type(wanted)
-    if pa.types.is_list(stored) and _is_pair(stored.value_type):
-        return _list_of_pairs(stored.value_type, wanted, mode, place)
     if not pa.types.is_map(stored):
-        raise _unreadable(stored, wanted, place)
+        return _list_of_pairs(stored, wanted, mode, place)
     key = _convert(stored.key_type, wanted.key, mode, f"{place}.key")
     value = _convert(stored.item_type, wanted.value, mode, f"{place}.value")
     if key is None and value is None and stored == target and wanted.value_contains_null:
@@ -263,8 +261,11 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
     return convert
 
 
-def _list_of_pairs(pair: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
+def _list_of_pairs(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
     """Build the converter of a map group without its annotation."""
+    if not pa.types.is_list(stored) or not _is_pair(stored.value_type):
+        raise _unreadable(stored, wanted, place)
+    pair = stored.value_type
     plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
     inner = _map(plain, wanted, mode, place)
     return _after(lambda a: with_children(a, plain, a.values), inner)
