@@ -540,6 +540,6 @@ class Table:
         from reference_impl.write.checkpoints.write import write_checkpoint
 
         snapshot = self.snapshot()
-        check_writable(snapshot.protocol, snapshot.metadata)
+        check_writable(snapshot.protocol)
         write_checkpoint(snapshot, style)
         return int(snapshot.version)

@@ -68,7 +68,8 @@ class Bitmap:
     def rows(self) -> npt.NDArray[np.uint64]:
         """Return every row of the set, ascending: eight bytes of memory for each."""
         parts = [
-            self.keys[at] * np.uint64(CONTAINER_ROWS) + self._values(at)
+            self.keys[at] * np.uint64(CONTAINER_ROWS)
+            + np.flatnonzero(np.unpackbits(self._bits(at), bitorder="little")).astype(np.uint64)
             for at in range(len(self.keys))
         ]
         return np.concatenate(parts) if parts else np.empty(0, np.uint64)
@@ -87,9 +88,6 @@ class Bitmap:
             case 0:
                 values = self.data[offset : offset + 2 * count].view("<u2")
                 return np.asarray(values, np.uint64)
-            case 1:
-                bits = np.unpackbits(self.data[offset : offset + BITMAP_BYTES], bitorder="little")
-                return np.flatnonzero(bits).astype(np.uint64)
             case _:
                 runs = self.data[offset : offset + 4 * count].view("<u2").reshape(-1, 2)
                 lengths = runs[:, 1].astype(np.int64) + 1

@@ -37,32 +37,37 @@ class Descriptor:
 
     @classmethod
     def from_wire(cls, struct: Mapping[str, Any]) -> Descriptor:
-        """Check a descriptor in wire spelling.
+        """Check a descriptor in wire spelling, whose fields have their types.
 
         Raises:
-            InvalidDeletionVector: a field is missing or outside of its range, or an inline
-                vector has an offset.
+            InvalidDeletionVector: a field is outside of its range, or an inline vector has an
+                offset.
 
         """
         # Obeys DVDESC-012.
-        storage_type, text = struct.get("storageType"), struct.get("pathOrInlineDv")
-        offset = struct.get("offset")
-        size, cardinality = struct.get("sizeInBytes"), struct.get("cardinality")
-        if storage_type not in ("u", "p", "i"):
-            raise InvalidDeletionVector(f"storageType is {storage_type!r}, not u, p or i")
-        if not isinstance(text, str) or text == "":
-            raise InvalidDeletionVector("pathOrInlineDv is missing", requirement="DVDESC-002")
-        if storage_type == "i" and offset is not None:
+        found = cls(
+            struct["storageType"],
+            struct["pathOrInlineDv"],
+            struct.get("offset"),
+            struct["sizeInBytes"],
+            struct["cardinality"],
+        )
+        kind, offset, size = found.storage_type, found.offset, found.size_in_bytes
+        if kind not in ("u", "p", "i"):
+            raise InvalidDeletionVector(f"storageType is {kind!r}, not u, p or i")
+        if kind == "i" and offset is not None:
             raise InvalidDeletionVector(
                 f"an inline vector has offset {offset}", requirement="DVDESC-008"
             )
-        if offset is not None and (type(offset) is not int or offset < 0):
-            raise InvalidDeletionVector(f"offset is {offset!r}", requirement="DVDESC-007")
-        if type(size) is not int or size <= 0:
-            raise InvalidDeletionVector(f"sizeInBytes is {size!r}", requirement="DVDESC-009")
-        if type(cardinality) is not int or cardinality < 0:
-            raise InvalidDeletionVector(f"cardinality is {cardinality!r}", requirement="DVDESC-010")
-        return cls(storage_type, text, offset, size, cardinality)
+        if offset is not None and offset < 0:
+            raise InvalidDeletionVector(f"offset is {offset}", requirement="DVDESC-007")
+        if size <= 0:
+            raise InvalidDeletionVector(f"sizeInBytes is {size}", requirement="DVDESC-009")
+        if found.cardinality < 0:
+            raise InvalidDeletionVector(
+                f"cardinality is {found.cardinality}", requirement="DVDESC-010"
+            )
+        return found
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object of the action."""

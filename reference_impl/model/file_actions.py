@@ -207,8 +207,7 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     if requirement is not None and _NONE in seen:
         raise _WrongColumn(name, values.index(None), "missing", requirement)
     if not seen <= types | {_NONE}:
-        row = next(i for i, v in enumerate(values) if v is not None and type(v) not in types)
-        raise _WrongColumn(name, row, expected, requirement)
+        raise _WrongColumn(name, _unfit_row(values, field.type), expected, requirement)
     if seen <= {_NONE}:
         return pa.nulls(len(values), field.type)
     if field.type == DELETION_VECTOR:
@@ -216,16 +215,20 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     try:
         return pa.array(values, field.type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        row = next(i for i, v in enumerate(values) if not _fits(v, field.type))
-        raise _WrongColumn(name, row, expected, requirement) from None
+        raise _WrongColumn(name, _unfit_row(values, field.type), expected, requirement) from None
 
 
-def _fits(value: object, data_type: pa.DataType) -> bool:
-    try:
-        pa.array([value], data_type)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return False
-    return True
+def _unfit_row(values: Sequence[object], data_type: pa.DataType) -> int:
+    """Return the first row whose value is of another type, or outside of its range."""
+    types, _ = _EXPECTED[data_type]
+    for row, value in enumerate(values):
+        try:
+            pa.array([value], data_type)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return row
+        if value is not None and type(value) not in types:
+            return row
+    raise AssertionError(data_type)
 
 
 def _descriptors(name: str, values: list[dict[str, Any] | None]) -> pa.Array:

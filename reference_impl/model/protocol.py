@@ -136,7 +136,8 @@ def check_readable(
         if (feature := find(name)) is not None and feature.name == "catalogManaged" and not ratified
     }
     names |= {name for name in protocol.reader_features or () if find(name) is None}
-    _refuse_features(names, "read", _CATALOG_REASON)
+    if names:
+        raise _unsupported(names, "read", _CATALOG_REASON)
     if metadata is not None and metadata.format.provider.lower() != "parquet":
         raise UnsupportedFormat(
             f"the data files are in format {metadata.format.provider!r}, not parquet",
@@ -144,8 +145,8 @@ def check_readable(
         )
 
 
-def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None:
-    """Refuse a table that this implementation does not write; implies :func:`check_readable`.
+def check_writable(protocol: Protocol) -> None:
+    """Refuse a table that this implementation does not write, or does not read.
 
     Raises:
         UnsupportedProtocolVersion: the writer version is beyond this implementation.
@@ -153,7 +154,7 @@ def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None
 
     """
     # Obeys TF-003 TF-004 TF-015 WVER-007 CAT-011 CAT-016 CAT-021.
-    check_readable(protocol, metadata, ratified=True)
+    check_readable(protocol, ratified=True)
     version = protocol.min_writer_version
     if version > MAX_WRITER_VERSION:
         raise UnsupportedProtocolVersion(
@@ -166,19 +167,15 @@ def check_writable(protocol: Protocol, metadata: Metadata | None = None) -> None
         )
     listed = protocol.writer_features
     names = set(listed) if listed is not None else set(supported(protocol))
-    _refuse_features(
-        {name for name in names if (feature := find(name)) is None or feature.name not in WRITTEN},
-        "write",
-        _CATALOG_WRITES,
-    )
+    names = {n for n in names if (feature := find(n)) is None or feature.name not in WRITTEN}
+    if names:
+        raise _unsupported(names, "write", _CATALOG_WRITES)
 
 
-def _refuse_features(names: set[str], verb: str, managed_hint: str) -> None:
-    if not names:
-        return
+def _unsupported(names: set[str], verb: str, managed_hint: str) -> UnsupportedFeatures:
     ordered = tuple(sorted(names))
     managed = any((f := find(name)) is not None and f.name == "catalogManaged" for name in ordered)
-    raise UnsupportedFeatures(
+    return UnsupportedFeatures(
         ordered,
         f"the table needs features that this client does not {verb}: {', '.join(ordered)}",
         hint=managed_hint if managed else _UPGRADE,

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import DeltaError, InvalidDataFile
+from reference_impl.errors import InvalidDataFile
 from reference_impl.model.column_mapping import Mode, field_id, physical_name
 from reference_impl.scan.shredded import unshred
-from reference_impl.types.arrow import arrow_field, arrow_type, from_arrow, with_children
+from reference_impl.types.arrow import arrow_field, arrow_type, plain_type, with_children
 from reference_impl.types.model import (
     BINARY,
     BYTE,
@@ -149,7 +149,7 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
         return partial(_instants, target=target)
     if pa.types.is_unsigned_integer(stored) and wanted in (BYTE, SHORT, INTEGER, LONG):
         return lambda a: a.cast(target)
-    held = _held_type(stored)
+    held = plain_type(stored)
     if held is None:
         raise _unreadable(stored, wanted, place)
     # Large and view layouts are the same type to Delta.
@@ -163,13 +163,6 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
     raise _unreadable(stored, wanted, place)
 
 
-def _held_type(stored: pa.DataType) -> DataType | None:
-    try:
-        return from_arrow(pa.schema([pa.field("_", stored)])).fields[0].type
-    except DeltaError:
-        return None
-
-
 def _cast(values: pa.Array, *, target: pa.DataType, integer: bool) -> pa.Array:
     if integer and pa.types.is_decimal(target):
         # Arrow requires the precision of any 64-bit integer before it rescales.
@@ -178,7 +171,7 @@ def _cast(values: pa.Array, *, target: pa.DataType, integer: bool) -> pa.Array:
 
 
 def _instants(values: pa.Array, *, target: pa.TimestampType) -> pa.Array:
-    """Convert timestamps of any unit to microseconds, rounding down.
+    """Convert timestamps of any unit of Parquet to microseconds, rounding down.
 
     The value counts from the epoch, with or without a zone in the file, so that zones are
     replaced, not converted.
@@ -189,8 +182,8 @@ def _instants(values: pa.Array, *, target: pa.TimestampType) -> pa.Array:
         quotient = pc.divide(numbers, 1000)
         late = pc.greater(pc.multiply(quotient, 1000), numbers)
         numbers = pc.subtract(quotient, late.cast(pa.int64()))
-    elif unit != "us":
-        numbers = pc.multiply_checked(numbers, 1000 if unit == "ms" else 1_000_000)
+    elif unit == "ms":
+        numbers = pc.multiply_checked(numbers, 1000)
     return numbers.view(target)
 
 
@@ -248,10 +241,8 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
 
 def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter | None:
     target = arrow_type(wanted)
-    if pa.types.is_list(stored) and _is_pair(stored.value_type):
-        return _list_of_pairs(stored.value_type, wanted, mode, place)
     if not pa.types.is_map(stored):
-        raise _unreadable(stored, wanted, place)
+        return _list_of_pairs(stored, wanted, mode, place)
     key = _convert(stored.key_type, wanted.key, mode, f"{place}.key")
     value = _convert(stored.item_type, wanted.value, mode, f"{place}.value")
     if key is None and value is None and stored == target and wanted.value_contains_null:
@@ -270,8 +261,11 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
     return convert
 
 
-def _list_of_pairs(pair: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
+def _list_of_pairs(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
     """Build the converter of a map group without its annotation."""
+    if not pa.types.is_list(stored) or not _is_pair(stored.value_type):
+        raise _unreadable(stored, wanted, place)
+    pair = stored.value_type
     plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
     inner = _map(plain, wanted, mode, place)
     return _after(lambda a: with_children(a, plain, a.values), inner)

@@ -167,8 +167,7 @@ class _Columns:
     def __init__(self, file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]]) -> None:
         """Find the columns; raises :class:`InvalidDataFile` for a type that does not convert."""
         self._held = list(file.schema_arrow)
-        if any(mode == "id" for _, mode in wanted):
-            _refuse_lost_ids(self._held)
+        _refuse_lost_ids(self._held, wanted)
         self._columns = [column for column, _ in wanted]
         self._sources = find_columns(self._held, wanted)
         self._converters = [
@@ -207,8 +206,9 @@ def _scatter(values: pa.Array, kept: pa.BooleanArray) -> pa.Array:
     return values.take(pc.if_else(kept, places, None))
 
 
-def _refuse_lost_ids(held: Sequence[pa.Field]) -> None:
-    if held and not any(b"PARQUET:field_id" in (f.metadata or {}) for f in held):
+def _refuse_lost_ids(held: Sequence[pa.Field], wanted: Sequence[tuple[Field, Mode]]) -> None:
+    by_id = any(mode == "id" for _, mode in wanted)
+    if held and by_id and not any(b"PARQUET:field_id" in (f.metadata or {}) for f in held):
         raise InvalidDataFile(
             "the table finds columns by field id and the file has none", requirement="CM-027"
         )

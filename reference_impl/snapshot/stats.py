@@ -205,7 +205,7 @@ def _nested_type(tree: Mapping[str, Any]) -> pa.DataType:
 
 def _parse(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     """Parse a batch as a whole; one by one when a text in it is not as it ought to be."""
-    given = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.array([], pa.string())
+    given = pa.concat_arrays(texts.chunks)
     unknown = pc.or_(
         pc.equal(given, ""), pc.greater(pc.binary_length(given), budget().limits.statistics)
     )

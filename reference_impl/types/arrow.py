@@ -36,7 +36,7 @@ from reference_impl.types.model import (
     Struct,
 )
 
-__all__ = ["arrow_field", "arrow_schema", "arrow_type", "from_arrow", "with_children"]
+__all__ = ["arrow_field", "arrow_schema", "arrow_type", "from_arrow", "plain_type", "with_children"]
 
 _VARIANT = pa.struct(
     [pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary())]
@@ -131,6 +131,13 @@ def from_arrow(schema: pa.Schema) -> Struct:
     return _struct(list(schema), ())
 
 
+def plain_type(of: pa.DataType) -> DataType | None:
+    """Return the Delta type of values of an Arrow type; ``None`` for times and nested ones."""
+    if pa.types.is_decimal(of) and 0 <= of.scale <= of.precision <= _MAX_DIGITS:
+        return Decimal(of.precision, of.scale)
+    return next((primitive for holds, primitive in _FROM_ARROW if holds(of)), None)
+
+
 def with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
     """Return the same lists over other items, sharing validity and offsets."""
     return pa.Array.from_buffers(
@@ -157,16 +164,12 @@ def _struct(fields: list[pa.Field], place: tuple[str, ...]) -> Struct:
     )
 
 
-def _delta_type(  # noqa: PLR0911  one return per kind of type
-    of: pa.DataType, place: tuple[str, ...]
-) -> DataType:
-    for holds, primitive in _FROM_ARROW:
-        if holds(of):
-            return primitive
+def _delta_type(of: pa.DataType, place: tuple[str, ...]) -> DataType:
+    leaf = plain_type(of)
+    if leaf is not None:
+        return leaf
     if pa.types.is_timestamp(of):
         return TIMESTAMP_NTZ if of.tz is None else TIMESTAMP
-    if pa.types.is_decimal(of) and 0 <= of.scale <= of.precision <= _MAX_DIGITS:
-        return Decimal(of.precision, of.scale)
     if pa.types.is_dictionary(of):
         return _delta_type(of.value_type, place)
     if pa.types.is_map(of):

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from generic import cli
 from generic.crew import Ended, each_in_a_fork
-from generic.judging import executed_by, items, killer
+from generic.judging import Executed, executed_by, items, killer
 from generic.mutant import PACKAGE, Mutant
 from generic.population import LEFT_OUT, SPOKEN, drawn, population
 from generic.tree import adapter_of, copied
@@ -121,6 +121,23 @@ def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:
     near = lines.candidates(wrong)
     assert set(near) <= set(asked)
     assert killer(copy, wrong, [items()[n] for n in asked]) is not None
+
+
+def test_who_uses_a_constant_comes_first_for_its_mutant() -> None:
+    of = "deletion_vectors/z85.py"
+    text = (PACKAGE / of).read_text().splitlines()
+    made, *_, used = (number for number, line in enumerate(text, 1) if "_WEIGHTS" in line)
+    wrong = Mutant(of, made, "", "assignment", "", "", (made,))
+    lines = Executed(seconds=dict.fromkeys(range(3), 0.0), on_import={(of, made)})
+    lines.lines |= {(of, used): {2}, (of, used - 1): {0, 2}, ("limits.py", 1): {1}}
+    assert lines.candidates(wrong) == [2, 0, 1]
+
+
+def test_who_executes_what_few_execute_comes_early() -> None:
+    of = "model/actions.py"
+    lines = Executed(seconds={n: float(n) for n in range(40)})
+    lines.lines |= {(of, 1): set(range(40)), ("snapshot/history.py", 1): {39}}
+    assert 39 in lines.candidates(Mutant(of, 1, "", "number", "", "", (1,)))[:2]
 
 
 def test_a_job_that_ends_its_process_costs_itself_alone() -> None:

@@ -80,14 +80,14 @@ def _field(
             return _vectors(array, action, place)
         if pa.types.is_map(field.type):
             return _map(array, field.type)
-        return array if array.type == field.type else array.cast(field.type)
+        return array.cast(field.type)
     except (pa.ArrowException, OverflowError) as error:
         message = f"{action}.{field.name} is not {expected} of its range: {error}"
         raise _invalid(message, action, None, place) from None
 
 
 def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
-    if array.type == target and array.type.equals(target, check_metadata=False):
+    if array.type == target:
         return array
     array = pa.concat_arrays([array])
     keys, items = array.keys.cast(pa.string()), array.items.cast(pa.string())

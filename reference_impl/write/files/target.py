@@ -47,7 +47,7 @@ class Target:
             InvalidTableError: schema or metadata cannot be used.
 
         """
-        check_writable(protocol, metadata)
+        check_writable(protocol)
         table = table_schema(protocol, metadata)
         check_iceberg(protocol, metadata, table.columns, table.mode)
         if active(protocol, metadata, "rowTracking"):

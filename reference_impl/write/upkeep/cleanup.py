@@ -39,7 +39,7 @@ def clean_log(snapshot: Snapshot) -> list[str]:
 
     """
     # Obeys CKPT-011 CLEAN-012 CAT-019.
-    check_writable(snapshot.protocol, snapshot.metadata)
+    check_writable(snapshot.protocol)
     storage = snapshot.storage
     today = now() // DAY * DAY
     cutoff = today - duration(snapshot.metadata.configuration, LOG_RETENTION)

@@ -49,7 +49,7 @@ def vacuum(
 
     """
     # Obeys DVD-001 DVD-002 DVD-003 DVD-004 VPC-002 CAT-020.
-    check_writable(snapshot.protocol, snapshot.metadata)
+    check_writable(snapshot.protocol)
     promised = duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
     kept_for = promised if retention is None else retention
     if kept_for < 0 or (kept_for < promised and not unsafe):

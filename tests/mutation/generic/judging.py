@@ -1,17 +1,21 @@
-"""Judge a mutant by the cases of the gate, as ``pytest --impl`` does."""
+"""Judge a mutant by the cases of the gate, as ``pytest --impl --tck-strict=should`` does."""
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
+import re
 import resource
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 from coverage import Coverage
 
 from conformance.adapter import Adapter
@@ -34,6 +38,9 @@ from generic.tree import adapter_of
 __all__ = ["Executed", "executed_by", "executed_on_import", "items", "killer", "prepare"]
 
 REVISION = Selection().revision
+STRICT = "should"
+"""The implementation follows every SHOULD as well: what breaks one is noticed."""
+
 REQUEST_SECONDS = 20.0
 """A request takes a fraction of a second; a mutant that takes this long goes round in circles."""
 
@@ -85,7 +92,7 @@ def killer(copy: Path, mutant: Mutant, asked: Iterable[Item]) -> str | None:
     if faults:
         return "start: claims"
     for item, verdict in _verdicts(adapter, asked):
-        if verdict.outcome in failing(None):
+        if verdict.outcome in failing(STRICT):
             return item.id
     return None
 
@@ -128,8 +135,10 @@ class Executed:
     def candidates(self, mutant: Mutant) -> list[int]:
         """Give the numbers of the items that may notice a mutant, the likeliest first.
 
-        Those that execute it; all items, where it is executed on import alone. Chapters take
-        turns, each beginning with its shortest items.
+        Those that execute it. Where it is executed on import alone, all items, and first those
+        that execute a line which says the name that it defines. The shortest items of each chapter
+        alternate with those that together execute everything, as lines that many items execute
+        are noticed by few.
         """
         near: set[int] = set()
         for line in mutant.executed:
@@ -140,14 +149,89 @@ class Executed:
         for (module, _), numbers in self.lines.items():
             if module == mutant.module:
                 near |= numbers
-        return [*self._in_turns(near), *self._in_turns(self.seconds.keys() - near)]
+        rest = [self._in_turns(numbers) for numbers in (near, self.seconds.keys() - near)]
+        return list(dict.fromkeys([*self._users(mutant), *rest[0], *rest[1]]))
+
+    def _users(self, mutant: Mutant) -> list[int]:
+        """Give the items that execute a line which says what a mutant defines, rare lines first."""
+        places = _mentions(_defined_at(mutant.module, mutant.line)) & self.lines.keys()
+        found = sorted((self.lines[place] for place in places), key=len)
+        return _alternately(*(self._in_turns(numbers) for numbers in found))
 
     def _in_turns(self, numbers: Iterable[int]) -> list[int]:
         turns: defaultdict[str, list[int]] = defaultdict(list)
         for number in sorted(numbers, key=lambda n: (self.seconds[n], n)):
             turns[items()[number].chapter].append(number)
         ranked = [(turn, name, n) for name, found in turns.items() for turn, n in enumerate(found)]
-        return [number for _, _, number in sorted(ranked)]
+        short = [number for _, _, number in sorted(ranked)]
+        wanted = set(short)
+        return _alternately(short, [number for number in self._together if number in wanted])
+
+    @cached_property
+    def _together(self) -> list[int]:
+        """Items that execute every line, each the most of those that none before it executes."""
+        executed = np.zeros((len(items()), len(self.lines)), np.bool_)
+        for at, numbers in enumerate(self.lines.values()):
+            executed[list(numbers), at] = True
+        packed = np.packbits(executed, axis=1)
+        left, found = np.packbits(executed.any(axis=0)), []
+        while left.any():
+            found.append(int(np.bitwise_count(packed & left).sum(axis=1, dtype=np.int64).argmax()))
+            left &= ~packed[found[-1]]
+        return found
+
+
+def _alternately(*parts: list[int]) -> list[int]:
+    """Take numbers from each part in turn, each number once."""
+    turns = zip_longest(*parts)
+    return list(dict.fromkeys(n for turn in turns for n in turn if n is not None))
+
+
+@cache
+def _statements(module: str) -> tuple[ast.stmt, ...]:
+    """Give the statements of a module and of its classes, the inner ones first."""
+    body = ast.parse((PACKAGE / module).read_text()).body
+    inner = (part for each in body if isinstance(each, ast.ClassDef) for part in each.body)
+    return (*inner, *body)
+
+
+def _defined_at(module: str, line: int) -> frozenset[str]:
+    """Give the names that the statement of a line binds in its module or class."""
+    for each in _statements(module):
+        if each.lineno <= line <= (each.end_lineno or each.lineno):
+            match each:
+                case ast.Assign(targets=bound):
+                    found = (node for target in bound for node in ast.walk(target))
+                    return frozenset(node.id for node in found if isinstance(node, ast.Name))
+                case ast.AnnAssign(target=ast.Name(name)) | ast.ClassDef(name=name):
+                    return frozenset((name,))
+            break
+    return frozenset()
+
+
+@cache
+def _mentions(names: frozenset[str]) -> frozenset[tuple[str, int]]:
+    """Give the lines of the package, by module, that say names or constants made of them."""
+    places: set[tuple[str, int]] = set()
+    known: frozenset[str] = frozenset()
+    while names - known:
+        says = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names - known)))})\b")
+        known |= names
+        found = {
+            (module, number)
+            for module, text in _texts().items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if says.search(line)
+        }
+        places |= found
+        names = known.union(*(_defined_at(*place) for place in found))
+    return frozenset(places)
+
+
+@cache
+def _texts() -> dict[str, str]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in paths}
 
 
 def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None]) -> Executed:
@@ -173,7 +257,7 @@ def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None])
         began = time.process_time()
         for number, (item, verdict) in zip(numbers, judging, strict=True):
             found.seconds[number] = time.process_time() - began
-            if verdict.outcome in failing(None):
+            if verdict.outcome in failing(STRICT):
                 found.failed.append(f"{item.id}: {verdict.message}")
             done(number)
             began = time.process_time()

@@ -33,12 +33,17 @@ _CALLERS = "a listing for callers in Python, which no request asks for"
 _FUNCTIONS = "which functions and types of SQL there are; a writer may refuse any other"
 _SPARK = "the SQL of Spark, of which no clause speaks"
 _ARROW = "a schema of Arrow types; a request gives that of the table"
+_EXPECTED = "which lines Arrow's reader takes; all others are parsed one by one, more slowly"
+_SCHEMAS = "a range of changes over a change of schema, which may be refused"
 _MANIFESTS = "manifests for other engines, of which the protocol says nothing"
 
 LEFT_OUT = {
     "__init__.py": "public names, loaded when they are asked for",
     "deletion_vectors/bitmap.py:Bitmap.rows": _CALLERS,
+    "deletion_vectors/payload.py:_LEAST": _MEMORY,
+    "deletion_vectors/payload.py:_RUNS": _MEMORY,
     "deletion_vectors/payload.py:_native": "an older layout, which by DVDESC-019 may be refused",
+    "deletion_vectors/payload.py:_refuse_many": _MEMORY,
     "errors.py": "names and messages of refusals; no clause says how to word one",
     "expressions/engine.py:_BATCH": _MEMORY,
     "expressions/engine.py:_GROWTH": _MEMORY,
@@ -59,6 +64,7 @@ LEFT_OUT = {
     "expressions/sql.py:conjuncts": _SQL,
     "expressions/tokens.py:_ESCAPED": _SPARK,
     "expressions/tokens.py:_character": _SPARK,
+    "filters/evaluate.py:_unknown": "nulls without a type; those of a request have one",
     "filters/sql.py": _SQL,
     "filters/tree.py:_type_of": "literals without a type; those of a request have one",
     "limits.py": "bounds on memory and time",
@@ -75,6 +81,11 @@ LEFT_OUT = {
     "log/file_lines.py:_LIMIT": _MEMORY,
     "log/file_lines.py:_MAX_KEYS": _MEMORY,
     "log/file_lines.py:_SAMPLES": _MEMORY,
+    "log/file_lines.py:_line_at": _EXPECTED,
+    "log/file_lines.py:_samples": _EXPECTED,
+    "log/file_lines.py:_schema": _EXPECTED,
+    "model/file_actions.py:_unfit_row": "part of a message",
+    "model/protocol.py:_unsupported": "part of a message",
     "model/ranges.py:_shown": "part of a message",
     "model/wire.py:_kind": "part of a message",
     "parquet/": "bounds on what a damaged Parquet file makes a decoder allocate",
@@ -91,8 +102,13 @@ LEFT_OUT = {
     "places/policy.py:opened_as": _STORES,
     "places/spelling.py:_shown": "part of a message",
     "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
+    "scan/__init__.py:_without_columns": "a read of no columns; every request names some",
+    "scan/cdf.py:_incompatible": _SCHEMAS,
+    "scan/cdf.py:_nullable": _SCHEMAS,
     "scan/conform.py:_is_pair": _PAIRS,
     "scan/conform.py:_list_of_pairs": _PAIRS,
+    "scan/data_file.py:_COSTS": _MEMORY,
+    "scan/data_file.py:_refuse_lost_ids": "by CM-027 such a file is refused or gives nulls",
     "scan/reader.py:threads_for": _MEMORY,
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
     "snapshot/live_files.py": _CALLERS,
@@ -101,12 +117,18 @@ LEFT_OUT = {
     "snapshot/segment.py:_GROUP_BYTES": _MEMORY,
     "snapshot/segment.py:_PROBES": _MEMORY,
     "snapshot/snapshot.py:Snapshot._is_small": _MEMORY,
+    "snapshot/snapshot.py:Snapshot.files": _CALLERS,
     "snapshot/snapshot.py:_KEPT": _MEMORY,
     "snapshot/snapshot.py:_LISTINGS": _MEMORY,
     "snapshot/stats.py:_BATCH": _MEMORY,
     "snapshot/stats.py:to_struct": "serves snapshot/live_files.py alone",
     "storage/": "disks and object stores; tests/crashes and tests/races let them fail",
+    "types/arrow.py:_delta_type": _ARROW,
+    "types/arrow.py:_struct": _ARROW,
+    "types/arrow.py:from_arrow": _ARROW,
+    "types/schema.py:_at": "part of a message",
     "types/schema.py:_deep_json": "schemas that nest more deeply than a serializer takes",
+    "types/schema.py:_shown": "part of a message",
     "types/temporal.py:_offset_seconds": "zones in which no clause lets a value be spelled",
     "untrusted.py": "bounds on numbers and nesting in hostile text",
     "write/alter/columns.py:_begin": "operationParameters are free",
@@ -152,8 +174,8 @@ after a colon, functions, classes and constants of others."""
 _UNTOUCHED = frozenset({"len", "isinstance", "cast", "TypeVar", "NewType", "getLogger"})
 """Calls that stay: the first two mutmut leaves alone as well, the others only name types."""
 
-_NAMING = frozenset({"Transaction", "exceeded", "require", "require_text"})
-"""Calls that name an operation in commitInfo, or a value in a message."""
+_NAMING = frozenset({"Transaction", "exceeded", "hold", "require", "require_text", "reserve"})
+"""Calls that name an operation in commitInfo, or a value in a message, or count memory."""
 
 _TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
 """Methods of a logger."""

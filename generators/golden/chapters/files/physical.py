@@ -16,7 +16,7 @@ from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
 from generators.golden.chapters.files.types import utc
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
-from generators.oracle.delta_schema import array, field, map_of, struct
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -94,6 +94,38 @@ def _nested_extra(case: CaseWriter) -> None:
     publish(case, table)
     filtered(case, table, "filter-null", is_null("s.a"), "A missing leaf is null")
     filtered(case, table, "filter-struct", is_not_null("s"), "Its struct is not")
+
+
+@SCHEMAS.case(
+    "not-null-below-null",
+    "A field that is not null may be absent where its parent is null",
+    "SCH-025 PQ-017",
+)
+def _not_null_below_null(case: CaseWriter) -> None:
+    def nested(*, nullable: bool) -> Struct:
+        inner = struct(field("a", "integer", nullable=nullable), field("b", "string"))
+        outer = struct(field("s", inner, nullable=nullable), field("n", "long"))
+        return struct(
+            field("id", "long"),
+            field("o", outer),
+            field("l", array(inner)),
+            field("m", map_of("string", inner)),
+        )
+
+    table = GoldenTable(case.delta, nested(nullable=False), seed=case.info.id)
+    one = {"a": 1, "b": None}
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "o": None, "l": None, "m": None},
+        {"id": 2, "o": {"s": one, "n": None}, "l": [None, one], "m": {"x": None, "y": one}},
+        {"id": 3, "o": None, "l": [], "m": {}},
+    ]
+    table.create(
+        add(table.file(rows[:1])),
+        # Writers often declare every field of a file optional.
+        add(table.file(rows[1:], written_as=nested(nullable=True), statistics=False)),
+    )
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("o.s.a"), "It is null below a null parent")
 
 
 @SCHEMAS.case(

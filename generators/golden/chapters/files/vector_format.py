@@ -78,7 +78,7 @@ def _containers_in_turns(case: CaseWriter) -> None:
     schema = struct(field("id", "integer"), field("low", "integer"))
     table = vector_table(case, schema)
     each = 65_536
-    rows = [{"id": n // 256, "low": n % 256} for n in range(3 * each + 1000)]
+    rows = [{"id": n // 256, "low": n % 256} for n in range(9 * each + 1000)]
     name = f"part-{table.unique_name('file')}.zstd.parquet"
     data = pa.table({n: pa.array([row[n] for row in rows], pa.int32()) for n in ("id", "low")})
     body = {
@@ -100,10 +100,21 @@ def _containers_in_turns(case: CaseWriter) -> None:
         *range(2 * each, 3 * each, 16),  # as many as an array has
         *range(3 * each, 3 * each + 100),
         3 * each + 999,
+        # Two of each kind side by side, the second beginning before the first ends.
+        *range(4 * each, 4 * each + 300),
+        *range(4 * each + 600, 4 * each + 900),
+        *range(5 * each + 7, 6 * each, 3),
+        *range(6 * each, 7 * each, 2),
+        7 * each + 40_000,
+        8 * each - 1,
+        8 * each + 1,
+        8 * each + 513,
+        *range(9 * each, 9 * each + 500),
     ]
     table.commit(*with_vector(file, store(table, members)[0]))
     describe(case, table)
-    ids = [0, 233, 234, 256, 511, 512, 640, 767, 768, 771]
+    ends = [256 * at + n for at in (4, 5, 6, 7, 8) for n in (0, 2, 3, 255)]
+    ids = [0, 233, 234, 256, 511, 512, 640, 767, 768, 771, *ends, 1948, 2304, 2306]
     gone = set(members)
     kept = [row for n, row in enumerate(rows) if n // 256 in ids and n not in gone]
     title = "The rows where containers begin and end"

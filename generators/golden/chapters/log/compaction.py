@@ -13,7 +13,7 @@ from generators.golden.cases.table import (
     remove,
     txn,
 )
-from generators.golden.chapters.files.deletion_vectors import store
+from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
@@ -111,6 +111,43 @@ def _every_action(case: CaseWriter) -> None:
         title="The domain of the range is set",
         expected={"configuration": "held"},
         parameters={"domain": "app.d"},
+    )
+
+
+@COMPACTION.case(
+    "in-a-long-log",
+    "What follows a compaction counts commit by commit, in their order",
+    "COMP-011 COMP-012 REC-018 DV-003",
+    since="2025",
+    features=("deletionVectors",),
+)
+def _in_a_long_log(case: CaseWriter) -> None:
+    table = vector_table(case)
+    marked, back, brief, late, last = (
+        table.file([{"id": 10 * part + n, "name": f"n{n}"} for n in range(4)]) for part in range(5)
+    )
+    table.create(add(marked), add(back))
+    table.commit(add(brief), txn("app", 1))
+    table.commit(remove(back), txn("app", 2))
+    _compact(table, 1, 2)
+    one, two = store(table, [1], [1, 2])
+    table.commit(*with_vector(marked, one))
+    table.commit(add(back), txn("app", 4))
+    table.commit(*with_vector(marked, two, one))
+    table.commit(remove(brief))
+    # A commit of more than some kilobytes.
+    table.commit(add(late, tags={"note": "n" * 20_000}))
+    table.commit(*with_vector(back, store(table, [0, 3])[0]), txn("app", 8))
+    table.commit(remove(late))
+    table.commit(add(last))
+    case.judged = dict.fromkeys(("files-latest", "read-latest"), "COMP-012")
+    publish(case, table, versions=[8, 9])
+    case.spec(
+        "txn",
+        "txn-app",
+        title="The last transaction is that of the commits",
+        expected={"txnVersion": 8},
+        parameters={"appId": "app"},
     )
 
 

@@ -193,6 +193,8 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[Any, ...], str]]] = {
     "long": ("long", (-(2**63), 2**53 + 1, 2**63 - 1), "PART-004"),
     "float": ("float", (-1.5, 0.25), "PART-004"),
     "double": ("double", (-1.5, 0.1, 1.0e300), "PART-004"),
+    "special-float": ("float", (math.inf, -math.inf, math.nan, 2.0**100), "PART-004"),
+    "special-double": ("double", (math.inf, -math.inf, math.nan, 1.0e-300), "PART-004"),
     "decimal": ("decimal(10,2)", (Decimal("-0.05"), Decimal("99999999.99")), "PART-004"),
     "date": ("date", (date(1, 1, 1), date(1969, 12, 31), date(9999, 12, 31)), "PART-005"),
     "timestamp": (
