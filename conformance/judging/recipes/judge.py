@@ -35,6 +35,7 @@ from conformance.judging.recipes.table import (
     latest_version,
     left_behind,
     travelled,
+    unsummed,
     wrong_rows,
 )
 from conformance.judging.recipes.traces import Traces
@@ -84,7 +85,8 @@ def replay_recipe(
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            verdict = _completed(replayed, expected) or replayed.advice or Verdict(Outcome.PASS)
+            verdict = _completed(replayed, expected) or replayed.advice
+            verdict = verdict or unsummed(replayed, spec) or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)

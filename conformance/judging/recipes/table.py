@@ -14,7 +14,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from conformance.audit import Finding, audit
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.cases import Spec
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault
@@ -39,6 +41,7 @@ __all__ = [
     "latest_version",
     "left_behind",
     "travelled",
+    "unsummed",
     "wrong_rows",
 ]
 
@@ -232,6 +235,15 @@ def audited(replayed: Replay) -> Verdict | None:
             f"{each.requirement} {each.place}: {each.message}" for each in found[:_SHOWN]
         ),
     )
+
+
+def unsummed(replayed: Replay, spec: Spec) -> Verdict | None:
+    """Look for the checksum of every version, where a recipe is about having them."""
+    log = replayed.table / LOG_DIR
+    lacking = [v for v in replayed.done if not (log / f"{v:020}.crc").exists()]
+    if "CRC-036" not in spec.requirements or not lacking:
+        return None
+    return _broken("the table", ("CRC-036", f"there is no checksum of version {lacking[0]}"))
 
 
 def advises(verdict: Verdict) -> bool:

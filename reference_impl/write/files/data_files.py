@@ -170,7 +170,7 @@ class FileWriter:
         content = rename(_without_void(rows, target).select(names), fields)
         folder = self._folder(texts)
         style = ParquetStyle.of(target.configuration)
-        path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.extension}parquet"
+        path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.codec}.parquet"
         self.created.append(path)
         size = write_parquet(self.storage, path, content, style)
         columns = indexed_leaves(

@@ -85,7 +85,7 @@ def killer(copy: Path, mutant: Mutant, asked: Iterable[Item]) -> str | None:
     if faults:
         return "start: claims"
     for item, verdict in _verdicts(adapter, asked):
-        if verdict.outcome in failing(None):
+        if verdict.outcome in failing("should"):
             return item.id
     return None
 
@@ -173,7 +173,7 @@ def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None])
         began = time.process_time()
         for number, (item, verdict) in zip(numbers, judging, strict=True):
             found.seconds[number] = time.process_time() - began
-            if verdict.outcome in failing(None):
+            if verdict.outcome in failing("should"):
                 found.failed.append(f"{item.id}: {verdict.message}")
             done(number)
             began = time.process_time()
