@@ -235,14 +235,19 @@ def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
         if not 0 < precision <= _WIDTHS or scale > precision:
             raise InvalidFilter(f"there is no type decimal({precision},{scale})")
         name = f"DECIMAL({precision},{scale})"
-    value = args[0].sql
-    if target in _INTEGERS and args[0].family in {"decimal", "float"}:
-        # Spark cuts off what DuckDB rounds.
-        value = f"trunc({value})"
-    elif target in _INTEGERS and args[0].family == "text":
-        # Spark reads whole numbers alone, where DuckDB rounds fractions as well.
-        value = f"regexp_replace({value}, '[^-+0-9\\s]', 'x', 'g')"
+    value = _whole(args[0]) if target in _INTEGERS else args[0].sql
     return Rendered(f"{'TRY_' * lenient}CAST({value} AS {name})", family)
+
+
+def _whole(value: Rendered) -> str:
+    """Spell a value for a cast to an integer."""
+    if value.family in {"decimal", "float"}:
+        # Spark cuts off what DuckDB rounds.
+        return f"trunc({value.sql})"
+    if value.family == "text":
+        # Spark reads whole numbers alone, where DuckDB rounds fractions as well.
+        return f"regexp_replace({value.sql}, '[^-+0-9\\s]', 'x', 'g')"
+    return value.sql
 
 
 def _call(at: Node, args: list[Rendered]) -> Rendered | None:

@@ -179,9 +179,7 @@ class Transaction:
         rows = files.to_pylist(maps_as_pydicts="strict")
         moment = now()
         self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
-        paths = {decode_path(row["path"]) for row in rows}
-        self.read_write_set.files |= paths
-        self.read_write_set.removed |= paths
+        self.read_write_set.remove({decode_path(row["path"]) for row in rows})
 
     def set_txn(self, app_id: str, version: int) -> None:
         """Stage the progress of an application.

@@ -58,7 +58,7 @@ def stored_field(column: Field, mode: Mode) -> pa.Field:
     """
     # Obeys CM-015.
     name = physical_name(column, mode)
-    ids = column.metadata.get(NESTED_IDS_KEY) if mode != "none" else None
+    ids = column.metadata.get(NESTED_IDS_KEY)
     of = _stored_type(column.type, mode, name, ids if isinstance(ids, Mapping) else {})
     return _numbered(name, of, None if mode == "none" else field_id(column), column.nullable)
 
