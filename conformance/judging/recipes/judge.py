@@ -28,6 +28,7 @@ from conformance.judging.recipes.replay import Replay, Run
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.table import (
     AUDITED,
+    advised,
     advises,
     asked_for,
     audited,
@@ -35,7 +36,6 @@ from conformance.judging.recipes.table import (
     latest_version,
     left_behind,
     travelled,
-    unsummed,
     wrong_rows,
 )
 from conformance.judging.recipes.traces import Traces
@@ -86,7 +86,7 @@ def replay_recipe(
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
             verdict = _completed(replayed, expected) or replayed.advice
-            verdict = verdict or unsummed(replayed, spec) or Verdict(Outcome.PASS)
+            verdict = verdict or advised(replayed, spec) or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)

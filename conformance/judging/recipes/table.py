@@ -34,6 +34,7 @@ from reference_impl.scan import scan
 
 __all__ = [
     "AUDITED",
+    "advised",
     "advises",
     "asked_for",
     "audited",
@@ -41,7 +42,6 @@ __all__ = [
     "latest_version",
     "left_behind",
     "travelled",
-    "unsummed",
     "wrong_rows",
 ]
 
@@ -237,13 +237,18 @@ def audited(replayed: Replay) -> Verdict | None:
     )
 
 
-def unsummed(replayed: Replay, spec: Spec) -> Verdict | None:
-    """Look for the checksum of every version, where a recipe is about having them."""
-    log = replayed.table / LOG_DIR
-    lacking = [v for v in replayed.done if not (log / f"{v:020}.crc").exists()]
-    if "CRC-036" not in spec.requirements or not lacking:
-        return None
-    return _broken("the table", ("CRC-036", f"there is no checksum of version {lacking[0]}"))
+def advised(replayed: Replay, spec: Spec) -> Verdict | None:
+    """Look for what clauses advise that a recipe is about: checksums, files without row ids."""
+    log, now = replayed.table / LOG_DIR, replayed.watch.now
+    if "CRC-036" in spec.requirements:
+        for version in replayed.done:
+            if not (log / f"{version:020}.crc").exists():
+                return _broken("the table", ("CRC-036", f"version {version} has no checksum"))
+    if "RT-008" in spec.requirements and now is not None:
+        numbers = now.adds().column("baseRowId")
+        if numbers.null_count < len(numbers):
+            return _broken("the table", ("RT-008", "row tracking is suspended: a file has row ids"))
+    return None
 
 
 def advises(verdict: Verdict) -> bool:

@@ -57,6 +57,18 @@ def _row_ids(case: CaseWriter) -> None:
 
 
 @TRACKING.case(
+    "write-suspended",
+    "Files have no row ids while row tracking is suspended",
+    "RT-008",
+    since="upstream",
+)
+def _suspended(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.rowTrackingSuspended": "true"}, _TRACKED)
+    recipe.append(pairs(1, 2)).append(pairs(3)).delete(compare("id", "=", 1, "long"))
+    recipe.append(pairs(4)).keep("optimize").publish(case)
+
+
+@TRACKING.case(
     "write-everything-gone",
     "Row ids go on after the rows of the table are gone",
     "RT-039 RT-037",
