@@ -85,8 +85,8 @@ def replay_recipe(
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            verdict = _completed(replayed, expected) or replayed.advice
-            verdict = verdict or advised(replayed, spec) or Verdict(Outcome.PASS)
+            found = _completed(replayed, expected) or replayed.advice
+            verdict = found or advised(replayed, spec) or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)
