@@ -197,7 +197,10 @@ is discarded when a disk fails."""
 
 SPOKEN = {
     "expressions/engine.py": frozenset({"text"}),
-    "expressions/sql.py": frozenset({"text"}),
+    "expressions/parser.py": frozenset(
+        {"start", "first.start", "found.start", "token.start", "value.start"}
+    ),
+    "expressions/sql.py": frozenset({"self.text"}),
     "log/checkpoints/columns.py": frozenset({"place"}),
     "log/commits.py": frozenset({"place"}),
     "log/file_lines.py": frozenset({"place"}),
@@ -207,7 +210,8 @@ SPOKEN = {
     "scan/shredded.py": frozenset({"place"}),
     "types/schema.py": frozenset({"place"}),
 }
-"""Arguments by which a refusal names the file or column; no clause says what it names."""
+"""Arguments by which a refusal names a file, a column, or a part of an expression; no clause says
+what it names."""
 
 _SHOWN = frozenset({"__repr__", "__str__"})
 _NAMES = frozenset({"__all__", "__slots__", "_log"})
@@ -230,10 +234,19 @@ def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) 
     lost = [each for each in node.args if id(each) not in kept]
     return bool(lost) and all(
         (each.keyword is not None and each.keyword.value in _ASSERTING)
-        or (isinstance(each.value, cst.Name) and each.value.value in spoken)
-        or (isinstance(each.value, cst.Attribute) and each.value.attr.value in spoken)
+        or _dotted(each.value) in spoken
         for each in lost
     )
+
+
+def _dotted(value: cst.BaseExpression) -> str | None:
+    """Return a name, or that of an attribute with a dot; ``None`` for anything else."""
+    match value:
+        case cst.Name(name):
+            return name
+        case cst.Attribute(cst.Name(name), cst.Name(attribute)):
+            return f"{name}.{attribute}"
+    return None
 
 
 @cache
