@@ -107,9 +107,13 @@ class _Parser:
         if token.upper in _FOREIGN | _QUERIES or (
             token.kind == "sign" and token.text in _FOREIGN_SIGNS
         ):
-            return UnsupportedExpression(f"an expression uses {rest!r}, which is not evaluated")
+            return self._not_evaluated(token.start)
         found = repr(rest[:40]) if rest else "the end"
         return InvalidFilter(f"the expression is not SQL: {wanted} is expected, not {found}")
+
+    def _not_evaluated(self, start: int, end: int | None = None) -> UnsupportedExpression:
+        rest = self._text[start:end][:100]
+        return UnsupportedExpression(f"an expression uses {rest!r}, which is not evaluated")
 
     def _made(self, kind: str, value: object, *args: Node, start: int) -> Node:
         return node(kind, value, args, start, self._tokens[self._at - 1].end)
@@ -200,15 +204,17 @@ class _Parser:
 
     def _like(self, value: Node) -> Node:
         if self._token.upper in {"ANY", "ALL", "SOME"}:
-            rest = self._text[value.start : self._token.end][:100]
-            raise UnsupportedExpression(f"an expression uses {rest!r}, which is not evaluated")
+            raise self._not_evaluated(value.start, self._token.end)
         pattern = self._expression(_COMPARED)
-        escape = "\\"
-        if self._word("ESCAPE"):
-            escape = self._next().text
-            if self._tokens[self._at - 1].kind != "string" or len(escape) != 1:
-                raise InvalidFilter("the escape of LIKE is a string of one character")
-        return self._made("like", escape, value, pattern, start=value.start)
+        return self._made("like", self._escape(), value, pattern, start=value.start)
+
+    def _escape(self) -> str:
+        if not self._word("ESCAPE"):
+            return "\\"
+        escape = self._next().text
+        if self._tokens[self._at - 1].kind != "string" or len(escape) != 1:
+            raise InvalidFilter("the escape of LIKE is a string of one character")
+        return escape
 
     def _listed(self) -> list[Node]:
         """Parse the items in brackets, after the opening one."""
@@ -231,7 +237,10 @@ class _Parser:
             return self._made("neg", None, part, start=token.start)
         if self._sign("+"):
             return self._expression(_MULTIPLIED + 1)
-        found = self._primary()
+        return self._postfixed(self._primary())
+
+    def _postfixed(self, found: Node) -> Node:
+        """Parse what follows a value: the name of a field, or a cast by two colons."""
         while self._token.kind == "sign" and self._token.text in {".", "::"}:
             if self._sign("::"):
                 found = self._made("cast", (*self._type(), False), found, start=found.start)
@@ -313,8 +322,7 @@ class _Parser:
         if word == "CASE":
             return self._case()
         if word in _QUERIES or (after.kind == "string" and word in {"INTERVAL", "R", "N", "U"}):
-            rest = self._text[token.start : token.start + 100]
-            raise UnsupportedExpression(f"an expression uses {rest!r}, which is not evaluated")
+            raise self._not_evaluated(token.start)
         if after.kind == "string" and word == "X" and after.start == token.end:
             return self._binary()
         if after.kind == "string" and word in TYPES:

@@ -14,12 +14,8 @@ from reference_impl.errors import InvalidFilter, UnsupportedExpression
 from reference_impl.expressions.like import like_regex
 from reference_impl.expressions.tree import Node, fold
 from reference_impl.types.model import (
-    BYTE,
     DOUBLE,
     FLOAT,
-    INTEGER,
-    LONG,
-    SHORT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -30,7 +26,7 @@ from reference_impl.types.model import (
 
 __all__ = ["ColumnReference", "Find", "Rendered", "quoted", "render"]
 
-Family: TypeAlias = Literal["integer", "decimal", "float", "text", "time", "other"]
+Family: TypeAlias = Literal["decimal", "float", "text", "time", "other"] | None
 """Families of types, as far as they matter to the meaning of a cast."""
 
 
@@ -60,19 +56,19 @@ class Rendered:
     """An expression for DuckDB, and the family of its type."""
 
     sql: str
-    family: Family
+    family: Family = None
 
 
 _INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
 _CASTS: Final[Mapping[str, tuple[str, Family]]] = {
-    "DATE": ("DATE", "other"),
-    "BIGINT": ("BIGINT", "integer"),
-    "INT": ("INTEGER", "integer"),
-    "SMALLINT": ("SMALLINT", "integer"),
-    "TINYINT": ("TINYINT", "integer"),
+    "DATE": ("DATE", None),
+    "BIGINT": ("BIGINT", None),
+    "INT": ("INTEGER", None),
+    "SMALLINT": ("SMALLINT", None),
+    "TINYINT": ("TINYINT", None),
     "DOUBLE": ("DOUBLE", "float"),
     "FLOAT": ("REAL", "float"),
-    "BOOLEAN": ("BOOLEAN", "other"),
+    "BOOLEAN": ("BOOLEAN", None),
     "DECIMAL": ("DECIMAL", "decimal"),
 }
 """Targets of casts that mean the same in both; a cast to text spells numbers differently."""
@@ -86,7 +82,6 @@ _OF_LITERALS: Final[Mapping[str, tuple[str, Family]]] = {
 meant, differs."""
 
 _FAMILIES: Final[Mapping[DataType, Family]] = {
-    **dict.fromkeys((BYTE, SHORT, INTEGER, LONG), "integer"),
     **dict.fromkeys((FLOAT, DOUBLE), "float"),
     **dict.fromkeys((TIMESTAMP, TIMESTAMP_NTZ), "time"),
     STRING: "text",
@@ -96,14 +91,14 @@ _OPERATORS: Final = {
 } | {"<=>": "IS NOT DISTINCT FROM"}
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "%"})
 _WIDTHS: Final = 38
-_PLAIN_CALLS: Final[Mapping[str, tuple[str, Family | None]]] = {
+_PLAIN_CALLS: Final[Mapping[str, tuple[str, Family]]] = {
     "ABS": ("abs({})", None),
     "UPPER": ("upper({})", "text"),
     "LOWER": ("lower({})", "text"),
-    "LENGTH": ("length({})", "integer"),
-    "YEAR": ("year({})", "integer"),
-    "MONTH": ("month({})", "integer"),
-    "DAY": ("day({})", "integer"),
+    "LENGTH": ("length({})", "other"),
+    "YEAR": ("year({})", "other"),
+    "MONTH": ("month({})", "other"),
+    "DAY": ("day({})", "other"),
     "STARTSWITH": ("starts_with({})", "other"),
     "NULLIF": ("nullif({})", None),
     "GREATEST": ("greatest({})", None),
@@ -155,15 +150,17 @@ def render(root: Node, text: str, find: Find) -> str:
 
 def _column(place: ColumnReference) -> Rendered:
     sql = f"{quoted(place.relation)}.{quoted(place.column)}"
-    of: DataType | None = place.type
     for name in place.fields:
         sql = f"({sql}).{quoted(name)}"
-        inner = None
-        if isinstance(of, Struct):
-            inner = next((f.type for f in of.fields if f.name.lower() == name.lower()), None)
-        of = inner
-    family = "decimal" if isinstance(of, Decimal) else _FAMILIES.get(of or Struct(()), "other")
-    return Rendered(sql, family)
+    return Rendered(sql, _family(place))
+
+
+def _family(place: ColumnReference) -> Family:
+    of: DataType | None = place.type
+    for name in place.fields:
+        fields = of.fields if isinstance(of, Struct) else ()
+        of = next((f.type for f in fields if f.name.lower() == name.lower()), None)
+    return "decimal" if isinstance(of, Decimal) else _FAMILIES.get(of or Struct(()))
 
 
 def _string(value: str) -> str:
@@ -175,10 +172,8 @@ def _string(value: str) -> str:
 def _joint(args: list[Rendered]) -> Family:
     """Return the family of a value that is one of several, or computed from them."""
     found = {arg.family for arg in args}
-    for family in ("float", "decimal", "time", "text", "integer"):
-        if family in found:
-            return family
-    return "other"
+    order: tuple[Family, ...] = ("float", "decimal", "time", "text")
+    return next((family for family in order if family in found), None)
 
 
 def _number(at: Node, _: list[Rendered]) -> Rendered:
@@ -188,12 +183,12 @@ def _number(at: Node, _: list[Rendered]) -> Rendered:
     if "." in spelled:
         whole, _dot, fraction = spelled.partition(".")
         return Rendered(f"{whole or '0'}.{fraction}", "decimal")
-    return Rendered(spelled, "integer")
+    return Rendered(spelled)
 
 
 def _negative(at: Node, args: list[Rendered]) -> Rendered:
     if at.args[0].kind == "number" and at.args[0].value == str(2**63):
-        return Rendered(f"CAST('-{2**63}' AS BIGINT)", "integer")
+        return Rendered(f"CAST('-{2**63}' AS BIGINT)")
     return Rendered(f"(- {args[0].sql})", args[0].family)
 
 
@@ -201,12 +196,12 @@ def _operation(at: Node, args: list[Rendered]) -> Rendered | None:
     sign = _OPERATORS.get(at.value)
     if sign is None:
         return None
-    family = _joint(args) if at.value in _ARITHMETIC else "other"
+    family = _joint(args) if at.value in _ARITHMETIC else None
     return Rendered(f"({args[0].sql} {sign} {args[1].sql})", family)
 
 
 def _joined(at: Node, args: list[Rendered]) -> Rendered:
-    return Rendered("(" + f" {at.kind.upper()} ".join(arg.sql for arg in args) + ")", "other")
+    return Rendered("(" + f" {at.kind.upper()} ".join(arg.sql for arg in args) + ")")
 
 
 def _like(at: Node, args: list[Rendered]) -> Rendered | None:
@@ -214,7 +209,7 @@ def _like(at: Node, args: list[Rendered]) -> Rendered | None:
     if pattern.kind != "string":
         return None
     regex = _string(like_regex(pattern.value, at.value))
-    return Rendered(f"regexp_full_match({args[0].sql}, {regex})", "other")
+    return Rendered(f"regexp_full_match({args[0].sql}, {regex})")
 
 
 def _case(at: Node, args: list[Rendered]) -> Rendered:
@@ -240,14 +235,19 @@ def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
         if not 0 < precision <= _WIDTHS or scale > precision:
             raise InvalidFilter(f"there is no type decimal({precision},{scale})")
         name = f"DECIMAL({precision},{scale})"
-    value = args[0].sql
-    if target in _INTEGERS and args[0].family in {"decimal", "float"}:
-        # Spark cuts off what DuckDB rounds.
-        value = f"trunc({value})"
-    elif target in _INTEGERS and args[0].family == "text":
-        # Spark reads whole numbers alone, where DuckDB rounds fractions as well.
-        value = f"regexp_replace({value}, '[^-+0-9\\s]', 'x', 'g')"
+    value = _whole(args[0]) if target in _INTEGERS else args[0].sql
     return Rendered(f"{'TRY_' * lenient}CAST({value} AS {name})", family)
+
+
+def _whole(value: Rendered) -> str:
+    """Spell a value for a cast to an integer."""
+    if value.family in {"decimal", "float"}:
+        # Spark cuts off what DuckDB rounds.
+        return f"trunc({value.sql})"
+    if value.family == "text":
+        # Spark reads whole numbers alone, where DuckDB rounds fractions as well.
+        return f"regexp_replace({value.sql}, '[^-+0-9\\s]', 'x', 'g')"
+    return value.sql
 
 
 def _call(at: Node, args: list[Rendered]) -> Rendered | None:
@@ -286,24 +286,24 @@ def _concatenated(args: list[Rendered]) -> Rendered | None:
 
 
 def _plain(template: str) -> Callable[[Node, list[Rendered]], Rendered]:
-    return lambda _, args: Rendered(template.format(*(arg.sql for arg in args)), "other")
+    return lambda _, args: Rendered(template.format(*(arg.sql for arg in args)))
 
 
 def _in(_: Node, args: list[Rendered]) -> Rendered:
     first, *choices = (arg.sql for arg in args)
-    return Rendered(f"({first} IN ({', '.join(choices)}))", "other")
+    return Rendered(f"({first} IN ({', '.join(choices)}))")
 
 
 def _row(_: Node, args: list[Rendered]) -> Rendered:
-    return Rendered("row(" + ", ".join(arg.sql for arg in args) + ")", "other")
+    return Rendered("row(" + ", ".join(arg.sql for arg in args) + ")")
 
 
 _MAKERS: Final[Mapping[str, Callable[[Node, list[Rendered]], Rendered | None]]] = {
     "string": lambda at, _: Rendered(_string(at.value), "text"),
     "number": _number,
-    "boolean": lambda at, _: Rendered("TRUE" if at.value else "FALSE", "other"),
-    "null": lambda _, __: Rendered("NULL", "other"),
-    "field": lambda at, args: Rendered(f"({args[0].sql}).{quoted(at.value)}", "other"),
+    "boolean": lambda at, _: Rendered("TRUE" if at.value else "FALSE"),
+    "null": lambda _, __: Rendered("NULL"),
+    "field": lambda at, args: Rendered(f"({args[0].sql}).{quoted(at.value)}"),
     "op": _operation,
     "and": _joined,
     "or": _joined,

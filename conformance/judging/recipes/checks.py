@@ -246,7 +246,7 @@ class Watch:
             file = pq.ParquetFile(self.table / path)
             if hidden:
                 yield from _unmaterialised(path, file, now)
-            found = list(of_iceberg(file, layout))
+            found = [*of_iceberg(file, layout), *_packed(file, now)]
             if not layout.is_true("delta.enableVariantShredding"):
                 found += not_shredded(file, layout)
             for requirement, message in found:
@@ -276,6 +276,17 @@ def _unmaterialised(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[
     extra = sorted((columns - known) | (columns & named))
     if extra:
         yield "RT-004", f"row tracking is not enabled, and {path} has a column {extra[0]}"
+
+
+def _packed(file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
+    """Compare the codec of a file with the one that the table names, if it does."""
+    wanted = now.metadata.configuration.get("delta.parquet.compression.codec", "")
+    groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+    held = {group.column(at).compression for group in groups for at in range(group.num_columns)}
+    # Of the two names for LZ4 pyarrow has one.
+    if wanted and held != {wanted.upper().removesuffix("_RAW")}:
+        requirement = "PROP-001" if wanted.islower() else "PROP-003"
+        yield requirement, f"the codec is {sorted(held)} and not {wanted}"
 
 
 def _active(snapshot: Snapshot, feature: str) -> bool:

@@ -30,6 +30,7 @@ from conformance.judging.recipes.state import described
 from conformance.judging.recipes.table import (
     AUDITED,
     UNREADABLE,
+    advised,
     advises,
     asked_for,
     audited,
@@ -89,7 +90,7 @@ def replay_recipe(
             if found is not None and advises(found):
                 # The step shows the cause, and the audit what follows from it.
                 found = replayed.advice or found
-            verdict = found or replayed.advice or Verdict(Outcome.PASS)
+            verdict = found or replayed.advice or advised(replayed, spec) or Verdict(Outcome.PASS)
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)

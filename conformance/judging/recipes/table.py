@@ -14,11 +14,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from conformance.audit import Finding, audit
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.cases import Spec
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault
-from conformance.judging.recipes.files import Seen, copied, row_of_file, written_over
+from conformance.judging.recipes.files import Seen, committed, copied, row_of_file, written_over
 from conformance.judging.recipes.identity import numbered
 from conformance.judging.recipes.replay import Replay
 from conformance.judging.recipes.state import described
@@ -33,6 +35,7 @@ from reference_impl.scan import scan
 __all__ = [
     "AUDITED",
     "UNREADABLE",
+    "advised",
     "advises",
     "asked_for",
     "audited",
@@ -238,6 +241,20 @@ def audited(replayed: Replay) -> Verdict | None:
             f"{each.requirement} {each.place}: {each.message}" for each in found[:_SHOWN]
         ),
     )
+
+
+def advised(replayed: Replay, spec: Spec) -> Verdict | None:
+    """Look for what clauses advise that a recipe is about: checksums, files without row ids."""
+    log, versions = replayed.table / LOG_DIR, range(max(replayed.done, default=-1) + 1)
+    if "CRC-036" in spec.requirements:
+        for version in versions:
+            if not (log / f"{version:020}.crc").exists():
+                return _broken("the table", ("CRC-036", f"version {version} has no checksum"))
+    if "RT-008" in spec.requirements:
+        for commit in committed(replayed.table, versions):
+            if any(line.body.get("baseRowId") is not None for line in commit.of("add")):
+                return _broken("the table", ("RT-008", "tracking is suspended: a file has row ids"))
+    return None
 
 
 def advises(verdict: Verdict) -> bool:

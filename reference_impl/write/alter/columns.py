@@ -254,8 +254,7 @@ def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
         ConstraintViolation: a column has no bounds to cluster by.
 
     """
-    names = [".".join(_parts(path)) for path in paths]
-    transaction = Transaction(snapshot.storage, snapshot, "CLUSTER BY", {"columns": names})
+    transaction = _begin(snapshot, "CLUSTER BY", [".".join(_parts(path)) for path in paths])
     define(transaction, snapshot.protocol, snapshot.metadata, {}, ["clustering"])
     columns = named_leaves(transaction.target, [_parts(path) for path in paths])
     held = transaction.domains.get(CLUSTERING_DOMAIN)
@@ -330,7 +329,7 @@ def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field]) 
             )
         return tuple(change(f) if f.name == path[-1] else f for f in fields)
 
-    return _inside(of, path[:-1], one) if len(path) > 1 else Struct(one(of.fields))
+    return _inside(of, path[:-1], one)
 
 
 def _require_mapping(transaction: Transaction, verb: str) -> None:

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
-from reference_impl.model.features import WRITTEN, supported
+from reference_impl.model.features import supported
 from reference_impl.model.file_actions import to_objects
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
@@ -163,7 +163,7 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
     feature = find(spelling)
     held = supported(snapshot.protocol)
     name = spelling if feature is None else feature.name
-    if feature is None or feature.name not in WRITTEN or name not in held:
+    if feature is None or name not in held:
         raise UnsupportedFeatures(
             (spelling,),
             f"feature {spelling!r} cannot be dropped: the table does not support it, or its "

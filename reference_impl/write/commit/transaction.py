@@ -179,9 +179,7 @@ class Transaction:
         rows = files.to_pylist(maps_as_pydicts="strict")
         moment = now()
         self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
-        paths = {decode_path(row["path"]) for row in rows}
-        self.read_write_set.files |= paths
-        self.read_write_set.removed |= paths
+        self.read_write_set.remove({decode_path(row["path"]) for row in rows})
 
     def set_txn(self, app_id: str, version: int) -> None:
         """Stage the progress of an application.
@@ -357,7 +355,10 @@ class Transaction:
             adds, mark = assign_row_ids(adds, self.domains, version)
             if mark is not None:
                 domains[mark.domain] = mark
-        info = self._info(moment, timestamp)
+        info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
+        info |= self._info(moment)
+        if target.active("rowTracking"):
+            info["tags"] = {"delta.rowTracking.preserved": "true"}
         lines: list[dict[str, Any]] = [{"commitInfo": info}]
         if staged.protocol is not None:
             lines.append({"protocol": staged.protocol.to_wire()})
@@ -370,12 +371,12 @@ class Transaction:
         lines += [{"cdc": body} for body in staged.cdc]
         return lines
 
-    def _info(self, moment: int, timestamp: int | None) -> dict[str, Any]:
+    def _info(self, moment: int) -> dict[str, Any]:
+        """Say what the history tells of the operation."""
         # Obeys CINFO-004.
-        info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
         own = self.read_write_set
         blind = not (own.reads_all or own.conditions or own.files)
-        info |= {
+        info = {
             "timestamp": moment,
             "operation": self._operation,
             "operationParameters": {
@@ -387,8 +388,6 @@ class Transaction:
             "engineInfo": ENGINE,
             "txnId": self._id,
         }
-        if self.target.active("rowTracking"):
-            info["tags"] = {"delta.rowTracking.preserved": "true"}
         if self._read_version is not None:
             info["readVersion"] = self._read_version
         return info

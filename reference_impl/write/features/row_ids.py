@@ -47,7 +47,7 @@ def materialised_columns(
     """
     # Obeys RT-015 RT-016 RT-021.
     names = (configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))
-    if not names[0] or not names[1]:
+    if not (names[0] and names[1]):
         raise _refused("a materialised column has no name", "RT-042")
     columns = {f.name.lower() for f in schema.fields}
     physical = {physical_name(f, mode).lower() for f in schema.fields}

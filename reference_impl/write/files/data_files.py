@@ -58,7 +58,7 @@ def stored_field(column: Field, mode: Mode) -> pa.Field:
     """
     # Obeys CM-015.
     name = physical_name(column, mode)
-    ids = column.metadata.get(NESTED_IDS_KEY) if mode != "none" else None
+    ids = column.metadata.get(NESTED_IDS_KEY)
     of = _stored_type(column.type, mode, name, ids if isinstance(ids, Mapping) else {})
     return _numbered(name, of, None if mode == "none" else field_id(column), column.nullable)
 
@@ -170,7 +170,7 @@ class FileWriter:
         content = rename(_without_void(rows, target).select(names), fields)
         folder = self._folder(texts)
         style = ParquetStyle.of(target.configuration)
-        path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.extension}parquet"
+        path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.codec}.parquet"
         self.created.append(path)
         size = write_parquet(self.storage, path, content, style)
         columns = indexed_leaves(

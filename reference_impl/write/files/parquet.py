@@ -21,17 +21,9 @@ __all__ = ["ParquetStyle", "write_parquet"]
 
 _CODEC: Final = "delta.parquet.compression.codec"
 _VERSION: Final = "delta.parquet.format.version"
-_CODECS: Final[Mapping[str, tuple[str, str]]] = {
-    "uncompressed": ("none", ""),
-    "none": ("none", ""),
-    "snappy": ("snappy", "snappy."),
-    "gzip": ("gzip", "gz."),
-    "lz4": ("lz4", "lz4."),
-    "lz4_raw": ("lz4", "lz4raw."),
-    "zstd": ("zstd", "zstd."),
-    "brotli": ("brotli", "br."),
-}
-"""Codec of the property to its name in pyarrow and in file names."""
+_CODECS: Final = frozenset({"none", "snappy", "gzip", "lz4", "zstd", "brotli"})
+_ALIASES: Final = {"uncompressed": "none", "lz4_raw": "lz4"}
+"""Codecs as pyarrow names them, and other names that the property may have for them."""
 
 _PAGES_V2: Final = re.compile(r"2\.\d{1,4}\.\d{1,4}", re.ASCII)
 _ROW_GROUP_ROWS: Final = 1 << 20
@@ -44,13 +36,11 @@ class ParquetStyle:
 
     Attributes:
         codec: as the Parquet writer names it.
-        extension: what the codec puts into a file's name.
         pages: version of data pages.
 
     """
 
     codec: str
-    extension: str
     pages: str
 
     @classmethod
@@ -61,13 +51,14 @@ class ParquetStyle:
             InvalidMetadata: the codec or the version cannot be written.
 
         """
-        codec = configuration.get(_CODEC, "zstd").lower()
+        named = configuration.get(_CODEC, "zstd").lower()
+        codec = _ALIASES.get(named, named)
         version = configuration.get(_VERSION, "1.0.0")
         if codec not in _CODECS:
-            raise _refused(_CODEC, codec, "PROP-004")
+            raise _refused(_CODEC, named, "PROP-004")
         if version != "1.0.0" and _PAGES_V2.fullmatch(version) is None:
             raise _refused(_VERSION, version, "PROP-007")
-        return cls(*_CODECS[codec], "1.0" if version == "1.0.0" else "2.0")
+        return cls(codec, "1.0" if version == "1.0.0" else "2.0")
 
 
 def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetStyle) -> int:

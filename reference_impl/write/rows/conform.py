@@ -77,7 +77,7 @@ def check_nulls(rows: pa.Table, schema: Struct) -> pa.Table:
     """
     for column in schema.fields:
         for chunk in rows.column(column.name).chunks:
-            _refuse_nulls(chunk, column, (column.name,))
+            _refuse_nulls(chunk, column.type, (column.name,), nullable=column.nullable)
     return pa.Table.from_arrays(rows.columns, schema=arrow_schema(schema))
 
 
@@ -107,10 +107,7 @@ def _without_columns(length: int) -> pa.Table:
 def _conform(  # noqa: PLR0911  one return per kind of type
     values: pa.Array, of: DataType, place: tuple[str, ...]
 ) -> pa.Array:
-    if isinstance(values, pa.ExtensionArray):
-        values = values.storage
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = _plain(values)
     target = arrow_type(of)
     if values.type == target and all(inner != VARIANT for _, inner in walk(of)):
         return values
@@ -127,6 +124,13 @@ def _conform(  # noqa: PLR0911  one return per kind of type
             return _variant(values, target, place)
         case _:
             return _leaf(values, target, place)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Return the values of an extension type, and of a dictionary, as they are."""
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...]) -> pa.Array:
@@ -243,26 +247,28 @@ def _mismatch(of: pa.DataType, wanted: object, place: tuple[str, ...]) -> Schema
     )
 
 
-def _refuse_nulls(values: pa.Array, column: Field, place: tuple[str, ...]) -> None:
-    if not column.nullable and values.null_count:
+def _refuse_nulls(
+    values: pa.Array, of: DataType, place: tuple[str, ...], *, nullable: bool
+) -> None:
+    if not nullable and values.null_count:
         raise ConstraintViolation(
             f"column {'.'.join(place)} is declared not null and a row has null",
             requirement="SCH-025",
         )
-    match column.type:
+    match of:
         case Struct(fields):
             # A null parent makes its fields null, even where they are declared not null.
             present = values.drop_null() if values.null_count else values
             for at, inner in enumerate(fields):
-                _refuse_nulls(present.field(at), inner, (*place, inner.name))
+                below = (*place, inner.name)
+                _refuse_nulls(present.field(at), inner.type, below, nullable=inner.nullable)
         case Array(element, contains_null):
-            items = Field("element", element, contains_null)
-            _refuse_nulls(values.flatten(), items, (*place, "element"))
+            _refuse_nulls(values.flatten(), element, (*place, "element"), nullable=contains_null)
         case Map(_, value, contains_null):
             if values.null_count or values.offset:
                 values = pa.concat_arrays([values.drop_null()])
             start, end = (values.offsets[at].as_py() for at in (0, -1))
-            items = Field("value", value, contains_null)
-            _refuse_nulls(values.items.slice(start, end - start), items, (*place, "value"))
+            items = values.items.slice(start, end - start)
+            _refuse_nulls(items, value, (*place, "value"), nullable=contains_null)
         case _:
             return

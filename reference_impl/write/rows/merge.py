@@ -129,9 +129,7 @@ class _Merge:
         else:
             assert given is not None
             source = given
-            names = {*given.column_names}
-            columns = Struct(tuple(f for f in schema.fields if f.name in names))
-            on = _keys_equal(on, schema, columns)
+            columns, on = _keys_equal(on, schema, {*given.column_names})
         relations = {TARGET: schema, SOURCE: columns}
         rules = rules_of(transaction.target)
         bound = bind_clauses(whens, schema, columns, rules)
@@ -241,12 +239,13 @@ def _deciding_clauses(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
     return plan
 
 
-def _keys_equal(keys: Sequence[str], schema: Struct, columns: Struct) -> str:
-    """Return the condition that keys are equal, in Spark SQL."""
+def _keys_equal(keys: Sequence[str], schema: Struct, names: set[str]) -> tuple[Struct, str]:
+    """Return the columns of some names, and the condition that keys are equal, in Spark SQL."""
+    columns = Struct(tuple(f for f in schema.fields if f.name in names))
     for name in keys:
         if schema.get(name) is None or columns.get(name) is None:
             raise SchemaMismatch(f"key {name!r} is not a column of both the table and the source")
     if not keys:
         raise SchemaMismatch("a merge needs a key")
     quoted = ["`" + name.replace("`", "``") + "`" for name in keys]
-    return " AND ".join(f"{TARGET}.{name} = {SOURCE}.{name}" for name in quoted)
+    return columns, " AND ".join(f"{TARGET}.{name} = {SOURCE}.{name}" for name in quoted)

@@ -36,6 +36,8 @@ FILES: Final = Chapter("add-file-and-remove-file")
 ZONELESS: Final = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
 PARTITIONS: Final = Chapter("partition-value-serialization")
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
+CHECKSUMS: Final = Chapter("version-checksum-file", since="2025")
+PROPERTIES: Final = Chapter("table-properties", since="upstream")
 
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 _TRACKING: Final = {"delta.enableRowTracking": "true"}
@@ -52,6 +54,18 @@ def _row_ids(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2)).append(pairs(3, 4, 5))
     recipe.restore(1).append(pairs(6)).restore(2).append(pairs(7, 8))
     recipe.keep("optimize").append(pairs(9)).publish(case)
+
+
+@TRACKING.case(
+    "write-suspended",
+    "Files have no row ids while row tracking is suspended",
+    "RT-008",
+    since="upstream",
+)
+def _suspended(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.rowTrackingSuspended": "true"}, _TRACKED)
+    recipe.append(pairs(1, 2)).append(pairs(3)).delete(compare("id", "=", 1, "long"))
+    recipe.append(pairs(4)).keep("optimize").publish(case)
 
 
 @TRACKING.case(
@@ -364,6 +378,34 @@ def _replaced_clusters(case: CaseWriter) -> None:
     recipe.replace(other, [], [{"id": 7, "x": 0.5}]).append([{"id": 8, "x": None}]).publish(case)
 
 
+@CHECKSUMS.case(
+    "write-each",
+    "Every version of a writer has a checksum of its own",
+    "CRC-036 CRC-037 CRC-004 CRC-009 CRC-010 CRC-011 CRC-014 CRC-015 CRC-016",
+    features=("deletionVectors",),
+)
+def _summed(case: CaseWriter) -> None:
+    properties = {**_VECTORS, "delta.enableInCommitTimestamps": "true"}
+    features = ("deletionVectors", "domainMetadata", "inCommitTimestamp")
+    recipe = Recipe(PAIR, (), properties, features).append(pairs(*range(6))).append(pairs(6, 7))
+    recipe.set_transaction("app", 1).set_domain("mine", "{}").delete(is_in("id", [1, 6], "long"))
+    recipe.set_transaction("app", 2).delete(compare("id", "=", 2, "long")).set_domain("mine", None)
+    recipe.set_properties({"team": "tables"}).keep("optimize").append(pairs(8)).restore(2)
+    recipe.set_domain("other", "1").add_column(field("later", "string"))
+    recipe.overwrite([{"id": 9, "name": "n9", "later": None}]).publish(case)
+
+
+@PROPERTIES.case(
+    "write-codecs", "New files have the codec that a table names", "PROP-001 PROP-003 PROP-005"
+)
+def _codecs(case: CaseWriter) -> None:
+    name = "delta.parquet.compression.codec"
+    recipe = Recipe(PAIR, (), {name: "gzip"}).append(pairs(1, 2))
+    for number, codec in enumerate(("snappy", "uncompressed", "lz4_raw", "zstd", "Gzip")):
+        recipe.set_properties({name: codec}).append(pairs(10 + number))
+    recipe.publish(case)
+
+
 @CHECKPOINTS.case(
     "write-v2-json-vectors",
     "A V2 checkpoint in JSON has the vectors of its files",
@@ -391,4 +433,6 @@ CHAPTERS = (
     ZONELESS,
     CLUSTERED,
     PARTITIONS,
+    CHECKSUMS,
+    PROPERTIES,
 )

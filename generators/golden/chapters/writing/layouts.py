@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import compare
+from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, Computed, Recipe, pairs
 from generators.golden.chapters.files.types import utc
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
@@ -75,6 +75,21 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe.keep("cluster_by", columns=["id"]).append(pairs(4))
     recipe.keep("cluster_by", columns=["name", "id"]).append(pairs(5))
     recipe.publish(case, contested=_CLUSTERED)
+
+
+@CLUSTERED.case(
+    "write-cluster-vectors",
+    "Statistics that a file with a vector gets are no tight ones",
+    "CLUS-009 CLUS-010 STAT-005",
+    features=("deletionVectors",),
+)
+def _clustered_vectors(case: CaseWriter) -> None:
+    properties = {**_NO_STATISTICS, "delta.enableDeletionVectors": "true"}
+    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(9)))
+    recipe.append([*pairs(20, 21), {"id": None, "name": "null"}])
+    recipe.delete(is_in("id", [0, 8, 21], "long")).keep("cluster_by", columns=["id"])
+    recipe.append(pairs(31, 30)).delete(is_in("id", [20, 31], "long"))
+    recipe.keep("optimize", cluster=True).publish(case, contested=_CLUSTERED)
 
 
 @CLUSTERED.case(

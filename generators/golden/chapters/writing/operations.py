@@ -39,6 +39,8 @@ DESIGN: Final = Chapter("deletion-vectors-design", since="2025", features=("dele
 _TRIPLE: Final = struct(field("id", "long"), field("n", "integer"), field("name", "string"))
 _LONG_AGO: Final = 1_500_000_000_000
 """2017-07-14, in ms since the epoch: whatever may expire has expired since."""
+_AHEAD: Final = 4_102_444_800_000
+"""2100-01-01, in ms since the epoch: nothing of then expires."""
 
 _ON: Final = node("=", column("target", "id"), column("source", "id"))
 _SUM: Final = node("+", column("target", "n"), column("source", "n"))
@@ -470,6 +472,29 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
         return [last, *(f"{LOG_DIRECTORY}/_sidecars/{path}" for path in sidecars)]
 
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
+
+
+@CLEANUP.case(
+    "write-cleanup-two-checkpoints",
+    "A cleanup keeps the sidecars of every checkpoint that stays",
+    "CLEAN-009 CLEAN-012",
+    features=("v2Checkpoint",),
+)
+def _cleanup_two(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
+    recipe.append(pairs(1)).append(pairs(2)).checkpoint("v2-parquet", 2).append(pairs(3))
+    recipe.append(pairs(4)).checkpoint("v2-parquet", 2).append(pairs(5)).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        old_files(case)(builder)
+        log = case.delta / LOG_DIRECTORY
+        for version in (3, 4, 5):  # of a time to come: the cutoff is before them
+            case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", _AHEAD + version)
+        files = [*log.glob("*.parquet"), *log.glob("_sidecars/*")]
+        stay = sorted(path.relative_to(case.delta).as_posix() for path in files)
+        return [*(f"{LOG_DIRECTORY}/{commit_name(number)}" for number in (2, 3, 4, 5)), *stay]
+
+    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(6)).publish(case)
 
 
 @FEED.case(

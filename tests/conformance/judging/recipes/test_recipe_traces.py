@@ -147,3 +147,46 @@ def test_rows_are_followed_where_no_feed_has_them(
     steps[0] = {**steps[0], "properties": {"delta.enableRowTracking": "true"}}
     verdict = judged(tmp_path, spec, lie)
     assert re.search(message, verdict.message), verdict.message
+
+
+def _unsummed(request: Write) -> Answer | None:
+    """Delete, and leave no checksum."""
+    if request.operation != "delete":
+        return None
+    answer = ours.create().run(request)
+    (Path(request.table) / "_delta_log" / f"{2:020d}.crc").unlink()
+    return answer
+
+
+def _deaf(request: Write) -> Answer | None:
+    """Append as if no property were set."""
+    if request.operation != "append":
+        return None
+    table = Table(request.table)
+    held = table.snapshot().metadata.configuration
+    names = [name for name in _PROPERTIES if name in held]
+    table.unset_properties(names)
+    ours.create().run(request)
+    table.set_properties({name: held[name] for name in names})
+    return Ok({"version": table.latest_version()})
+
+
+_PROPERTIES = {"delta.parquet.compression.codec": "gzip", "delta.rowTrackingSuspended": "true"}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "lie"), [("CRC-036", _unsummed), ("PROP-001", _deaf), ("RT-008", _deaf)]
+)
+def test_what_clauses_advise_is_looked_for(
+    tmp_path: Path, requirement: str, lie: Callable[[Write], Answer | None]
+) -> None:
+    properties = {**_PROPERTIES} if requirement != "CRC-036" else {}
+    if requirement == "RT-008":
+        del properties["delta.parquet.compression.codec"]
+    create = {**CREATE, "partition_columns": [], "properties": properties}
+    create["features"] = ["rowTracking", "domainMetadata"]
+    wanted = Expected({"versions": 3}, partial(arrow_table, SCHEMA, [UPDATED[1]]))
+    steps = {"operations": [create, APPEND, DELETE]}
+    spec = Spec("c/s/w", "write", "t", (requirement,), steps, wanted)
+    assert judged(tmp_path / "honest", spec).outcome is Outcome.PASS
+    assert judged(tmp_path / "lying", spec, lie).requirement == requirement
