@@ -14,7 +14,7 @@ from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Reque
 from conformance.base.faults import KitError
 from conformance.golden.cases import Case, Expected, Spec
 from conformance.golden.corpus import Corpus
-from conformance.judging.claims import claims_faults
+from conformance.judging.claims import description_faults
 from conformance.judging.questions import ask, lacking
 from conformance.judging.tables import TableStore
 from conformance.judging.verify import verify
@@ -117,7 +117,7 @@ def _attempt(title: str, action: Callable[[], _T]) -> Generator[Step, None, _T |
 
 
 def _claims_fault(description: Description) -> str | None:
-    faults = [*claims_faults(description.claims)]
+    faults = description_faults(description)
     if not description.claims.operations:
         faults.append("operations: none is claimed, so nothing can be judged")
     return "\n".join(faults) or None
