@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from conformance.adapter import Adapter, Description
-from conformance.base.faults import AdapterStartError, KitError
+from conformance.base.faults import AdapterStartError, CorpusError, KitError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
@@ -289,6 +289,8 @@ def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
     judged = item.requirement(judge.revision)
     try:
         verdict = item.judge(judge)
+    except CorpusError as error:
+        verdict = Verdict(Outcome.ERROR, f"corpus: {error}")
     except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
         message = f"kit fault: {type(error).__name__}: {error}"
         trace = tuple(traceback.format_exception(error))

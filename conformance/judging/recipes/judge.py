@@ -24,7 +24,7 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
 from conformance.judging.compare import compare_rows
 from conformance.judging.recipes.identity import without_identities
-from conformance.judging.recipes.replay import Replay, Run
+from conformance.judging.recipes.replay import Replay, Run, taken
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.table import (
     AUDITED,
@@ -73,13 +73,15 @@ def replay_recipe(
     converts = steps[0]["operation"] == "convert"
     if converts:
         # What is given to convert is the table's files without its log.
-        shutil.rmtree(table / "_delta_log")
+        with taken("the table to convert"):
+            shutil.rmtree(table / "_delta_log")
     said = spec.parameters.get("judged", {})
     replayed = Replay(run, claims, table, steps, before, revision=revision, said=said)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
-        replayed.given = from_json(json.loads(_schema_string(table)))
+        with taken("the table that is given"):
+            replayed.given = from_json(json.loads(_schema_string(table)))
     match spec.expectation:
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
