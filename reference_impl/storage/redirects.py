@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from obstore.store import HTTPStore, S3Store
+
+from reference_impl.places import decode_url
 
 __all__ = ["NOWHERE", "client_options"]
 
@@ -52,8 +53,8 @@ def client_options(store: Any) -> dict[str, str] | None:
         given = {name: around[name] for name in _CLIENT if name in around}
     else:
         url = ""
-    host = urlsplit(url).hostname
+    address = decode_url(url)
     proxied = "proxy_url" in given or any(name.lower() in _PROXIES for name in os.environ)
-    if host is None or proxied:
+    if address is None or not address.host or proxied:
         return None
-    return {**given, "proxy_url": NOWHERE, "proxy_excludes": host}
+    return {**given, "proxy_url": NOWHERE, "proxy_excludes": address.host}

@@ -197,6 +197,8 @@ def test_where_a_client_is_kept_to_its_host(
     assert client_options(S3Store("b")) == {"allow_http": "true", "timeout": "7s", **own}
     web = HTTPStore.from_url("https://user@files.example:8443/t")
     assert client_options(web) == {"proxy_url": NOWHERE, "proxy_excludes": "files.example"}
+    six = HTTPStore.from_url("https://[::1]:8443/t")
+    assert client_options(six) == {"proxy_url": NOWHERE, "proxy_excludes": "::1"}
     assert client_options(MemoryStore()) is None
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:3128")
     assert client_options(web) is None  # it is asked by way of a proxy
