@@ -20,7 +20,7 @@ from conformance.base.status import Status
 from conformance.base.terminal import say
 from conformance.golden.cases import Case, Expected, Spec
 from conformance.golden.corpus import Corpus, load_corpus
-from conformance.judging.claims import claims_faults, lacking
+from conformance.judging.claims import description_faults, lacking
 from conformance.judging.tables import TableStore
 from conformance.questions import QUESTIONS
 from conformance.workers.lifetime import interrupt_on_termination
@@ -123,7 +123,7 @@ def _attempt(title: str, action: Callable[[], _T]) -> Generator[Step, None, _T |
 
 
 def _claims_fault(description: Description) -> str | None:
-    faults = [*claims_faults(description.claims)]
+    faults = description_faults(description)
     if not description.claims.operations:
         faults.append("operations: none is claimed, so nothing can be judged")
     return "\n".join(faults) or None

@@ -130,6 +130,12 @@ class Limits:
     sql_result: int = _option(
         1024 * _MEBI, "bytes", "a result of SQL, or 16 times the rows that it is computed from"
     )
+    listing: int = _option(
+        5_000_000, "files", "one listing of an object store: its log, or of a vacuum all files"
+    )
+    listing_seconds: float = _option(
+        300.0, "seconds", "the wait for the next files of such a listing"
+    )
     checkpoints: int = _option(
         100, "files", "damaged checkpoints and compactions in whose place others are read"
     )

@@ -13,7 +13,8 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Final
 
-from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims
+from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims, Description
+from conformance.base.terminal import shortened
 from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
 from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
@@ -28,6 +29,7 @@ __all__ = [
     "WORDS",
     "as_document",
     "claims_faults",
+    "description_faults",
     "fewer_claims",
     "lacking",
     "unclaimed_by_writer",
@@ -65,14 +67,40 @@ WORDS: Final[Mapping[str, Collection[str]]] = {
 }
 """The words that each set of claims may hold."""
 
+_MOST_NAMED: Final = 20
+"""Unknown words of a set that are named."""
+
+_LONGEST_TEXT: Final = 200
+"""Characters of a name, a version or a word that is named."""
+
+
+def description_faults(description: Description) -> list[str]:
+    """Say what of a description no results file may hold, and what of its claims nobody knows."""
+    return [*_stamp_faults(description), *claims_faults(description.claims)]
+
+
+def _stamp_faults(description: Description) -> Iterator[str]:
+    for name in ("name", "engine_version", "adapter_version"):
+        if len(getattr(description, name)) > _LONGEST_TEXT:
+            yield f"{name} has more than {_LONGEST_TEXT} characters"
+    if not description.name:
+        yield "name is empty"
+
 
 def claims_faults(claims: Claims) -> Iterator[str]:
-    """Name each claim that is no word of the contract, with the nearest word that is."""
+    """Name claims that are no word of the contract, with the nearest word that is.
+
+    Of each set some are named, and the rest counted: an adapter may claim a million.
+    """
     for name, highest in _HIGHEST.items():
         if getattr(claims, name) > highest:
-            yield f"{name}: {getattr(claims, name)} is no version of the protocol, but {highest} is"
+            yield f"{name}: {highest} is the highest that the protocol has"
     for name, words in WORDS.items():
-        for word in sorted(map(str, getattr(claims, name) - frozenset(words))):
+        unknown = getattr(claims, name) - frozenset(words)
+        if len(unknown) > _MOST_NAMED:
+            yield f"{name}: {len(unknown)} are no words of the contract"
+            continue
+        for word in sorted(shortened(str(word), _LONGEST_TEXT) for word in unknown):
             if name == "reader_features" and word in _SPELLINGS:
                 yield f"{name}: {word!r} is a feature of writers alone"
                 continue

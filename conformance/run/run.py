@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from conformance.adapter import Adapter, Description
-from conformance.base.faults import AdapterStartError
+from conformance.base.faults import AdapterStartError, CorpusError
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
-from conformance.base.terminal import printable
+from conformance.base.terminal import one_line, printable, shortened
 from conformance.base.version import kit_version
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
@@ -24,7 +24,7 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.items.self_audit import judge_checksum
-from conformance.judging.claims import as_document, claims_faults, fewer_claims
+from conformance.judging.claims import as_document, description_faults, fewer_claims
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.judging.witness import Witness
@@ -126,14 +126,15 @@ class Run:
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
             found = self._adapter.describe()
-        faults = [*claims_faults(found.claims)]
+        faults = description_faults(found)
         if faults:
-            raise AdapterStartError(f"{found.name} claims what nobody knows: {'; '.join(faults)}")
+            who = one_line(shortened(found.name, 100))
+            raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
         return replace(
             found,
-            name=printable(found.name),
-            engine_version=printable(found.engine_version),
-            adapter_version=printable(found.adapter_version),
+            name=one_line(found.name),
+            engine_version=one_line(found.engine_version),
+            adapter_version=one_line(found.adapter_version),
         )
 
     @cached_property
@@ -282,6 +283,8 @@ def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
     judged = item.requirement(judge.revision)
     try:
         verdict = item.judge(judge)
+    except CorpusError as error:
+        verdict = Verdict(Outcome.ERROR, f"corpus: {error}")
     except Exception as error:  # noqa: BLE001  a fault of the kit costs one case as well
         message = f"kit fault: {type(error).__name__}: {error}"
         trace = tuple(traceback.format_exception(error))

@@ -17,6 +17,9 @@ import sys
 _SET_DEATH_SIGNAL = 1
 """``PR_SET_PDEATHSIG`` of ``prctl``."""
 
+_ADOPT = 36
+"""``PR_SET_CHILD_SUBREAPER``: what loses its parent becomes a child of this process."""
+
 
 def _limit(what: int, most: int) -> None:
     _, hard = resource.getrlimit(what)
@@ -33,6 +36,7 @@ def main() -> None:
     if sys.platform == "linux":
         # A program that is busy does not see the end of its input.
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_ADOPT, 1)
         if os.getppid() != parent:
             sys.exit("the kit ended before the adapter began")
     # Python ignores these; a program expects them to be as usual.

@@ -229,6 +229,7 @@ class _Process:
     def close(self, seconds: float) -> None:
         """Ask the process to end, then make it."""
         assert self._popen.stdin is not None
+        self._tree.look()
         with contextlib.suppress(OSError):
             self._popen.stdin.write(encode_line({"id": -1, "request": "close"}))
             self._popen.stdin.close()

@@ -1,8 +1,9 @@
 """Find, measure and end everything that an adapter's process started.
 
 A process that starts a session of its own, or whose parent died, is in no group that could be
-killed. Each adapter therefore has a mark in its environment, which what it starts inherits. What
-cleans its environment, leaves its session and loses its parent between two looks gets away.
+killed. So the adapter's process adopts what loses its parent, and has a mark in its environment,
+which what it starts inherits. What cleans its environment, leaves its session and outlives the
+adapter's process between two looks gets away.
 
 Linux only, through ``/proc``; elsewhere the process group alone is ended, and nothing is measured.
 """
@@ -83,6 +84,7 @@ class ProcessTree:
 
     def kill(self) -> None:
         """End all of them."""
+        self.look()  # what the first of them adopted is nobody's once it is gone
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.root, signal.SIGKILL)

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from generators.oracle.delta_schema import Struct
 from generators.oracle.operations import (
+    Create,
     History,
     Operation,
+    Replace,
     Restore,
     replay,
 )
@@ -121,6 +123,9 @@ def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
         try:
             operation = operation_of(step, course.schema, course.version_of)
             course.advance(operation)
+            if isinstance(operation, Create | Replace):
+                for name in operation.partition_columns:
+                    course.schema[name]  # a column that there is
         except (
             ArithmeticError,
             AttributeError,

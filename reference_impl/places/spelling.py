@@ -149,6 +149,12 @@ class Address:
         """Scheme and authority, as ``s3://bucket``."""
         return f"{self.scheme}://{self.authority}"
 
+    @property
+    def host(self) -> str:
+        """The host of the authority, without user, port and the brackets of IPv6."""
+        host = self.authority.rpartition("@")[2]
+        return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
 
 def parse_address(path: str) -> Address | None:
     """Take a decoded path apart; ``None`` for one that is relative to the table root."""

@@ -23,7 +23,9 @@ from obstore.store import from_url
 from reference_impl.errors import PlaceRefused
 from reference_impl.places import Address, Locator, ObjectRoot, Policy, opened_as
 from reference_impl.storage import protocol
+from reference_impl.storage.listing import directly_in, listed
 from reference_impl.storage.protocol import Entry, Identity
+from reference_impl.storage.redirects import client_options
 
 __all__ = ["ObjectStorage"]
 
@@ -92,26 +94,25 @@ class ObjectStorage:
         """List the files directly in a directory, sorted by name; empty when there is none."""
         prefix = f"{directory}/" if directory else ""
         offset = prefix + start_after if start_after is not None else None
-        if offset is None:
-            # Spares walking the directories below, which an offset does not.
-            with _as_os_error(directory, listing=True):
-                metas = obstore.list_with_delimiter(self._store, prefix or None)["objects"]
-        else:
-            with _as_os_error(directory, listing=True):
-                batches = obstore.list(self._store, prefix or None, offset=offset)
-                metas = [meta for batch in batches for meta in batch]
-        found = [
-            _entry(meta["path"], meta) for meta in metas if "/" not in meta["path"][len(prefix) :]
-        ]
+        with _as_os_error(directory, listing=True):
+            metas = (
+                directly_in(self._store, prefix or None)
+                if offset is None
+                else listed(self._store, prefix or None, offset)
+            )
+            found = [
+                _entry(meta["path"], meta)
+                for meta in metas
+                if "/" not in meta["path"][len(prefix) :]
+            ]
         found.sort(key=lambda entry: entry.path)
         return found
 
     def walk(self, linked: Callable[[str], None] | None = None) -> Iterator[Entry]:  # noqa: ARG002  a store has no symlinks
         """List every file below the root, log and hidden ones too, in no order."""
         with _as_os_error("", listing=True):
-            for batch in obstore.list(self._store):
-                for meta in batch:
-                    yield _entry(meta["path"], meta)
+            for meta in listed(self._store):
+                yield _entry(meta["path"], meta)
 
     def head(self, path: str) -> Entry:
         """Describe a file."""
@@ -220,7 +221,9 @@ def _check_root(store: Any, root: ObjectRoot, location: str) -> None:
 
 def _open_url(url: str, options: Mapping[str, str]) -> Any:
     try:
-        return from_url(url, config=dict(options))
+        store = from_url(url, config=dict(options))
+        kept = client_options(store)
+        return store if kept is None else from_url(url, config=dict(options), client_options=kept)
     except BaseException as error:
         # An option that it cannot take back ends the client in a panic, which is no Exception.
         panic = type(error).__name__ == "PanicException"

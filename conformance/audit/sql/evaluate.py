@@ -45,6 +45,10 @@ class Expression:
     def of(cls, text: str, columns: Iterable[str]) -> Expression:
         """Parse an expression over the columns of a schema.
 
+        Args:
+            text: in SQL.
+            columns: their names; for many expressions a mapping to them from lower case.
+
         Raises:
             Malformed: the text is no SQL.
             NoColumn: it names a column that there is not.
@@ -52,6 +56,8 @@ class Expression:
 
         """
         tree = tree_of(text)
+        if not isinstance(columns, Mapping):
+            columns = {name.lower(): name for name in columns}
         try:
             for node in _nodes(tree):
                 _known(node)

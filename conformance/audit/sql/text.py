@@ -6,7 +6,7 @@ sqlglot reads a text by another precedence than Spark's grammar, the expression 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from sqlglot import Token, TokenType, exp
@@ -167,15 +167,18 @@ def name_of(node: exp.Expression) -> tuple[str, ...]:
     return tuple(part.name for part in node.parts)
 
 
-def used(tree: exp.Expression, columns: Iterable[str]) -> tuple[str, ...]:
+def used(tree: exp.Expression, folded: Mapping[str, str]) -> tuple[str, ...]:
     """Return the top-level columns that an expression names, as the schema spells them.
+
+    Args:
+        tree: the expression.
+        folded: name in lower case to name, of every column.
 
     Raises:
         NoColumn: one is in no table.
         Uncertain: a name may be something else than a column.
 
     """
-    folded = {name.lower(): name for name in columns}
     found: dict[str, None] = {}
     for node in tree.find_all(exp.Column):
         parts = name_of(node)
@@ -193,19 +196,22 @@ _OTHER_NAMES: Final = (exp.Lambda, exp.Query, exp.Window, exp.Kwarg, exp.Alias)
 """What may give names of its own."""
 
 
-def absent(tree: exp.Expression, columns: Iterable[str]) -> None:
+def absent(tree: exp.Expression, folded: Container[str]) -> None:
     """Look for columns that there are not among what functions of any name are called with.
+
+    Args:
+        tree: the expression.
+        folded: the name of every column, in lower case.
 
     Raises:
         NoColumn: one is in no table.
 
     """
-    known = {name.lower() for name in columns}
     for node in tree.find_all(exp.Column):
         parts = name_of(node)
         plain = isinstance(node.parent, exp.Func | exp.Binary) or node.parent is None
         if len(parts) != 1 or not plain or tree.find(*_OTHER_NAMES):
             continue
         [name] = parts
-        if name.lower() not in known and name.upper() not in _UNITS | _WITHOUT_BRACKETS:
+        if name.lower() not in folded and name.upper() not in _UNITS | _WITHOUT_BRACKETS:
             raise NoColumn(f"an expression names column {name!r}, which the table has not")

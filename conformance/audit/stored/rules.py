@@ -113,12 +113,15 @@ class Rules:
             return
         from conformance.audit.sql.evaluate import Expression  # noqa: PLC0415  few tables have SQL
 
-        names = [column.path[0] for column in self._layout.columns if len(column.path) == 1]
+        tops = (column.path[0] for column in self._layout.columns if len(column.path) == 1)
+        # Made once: a table may have a thousand columns, and a rule of each.
+        names = {name.lower(): name for name in tops}
+        fields = _Fields()
         for rule in self._rules:
             constraint = rule.requirement == "CHK-005"
             try:
                 expression = Expression.of(rule.text, names)
-                _fields_exist(expression.names, self._layout)
+                _fields_exist(expression.names, self._layout, fields)
                 given = None if rule.column is not None else self._given(expression)
                 if given is None or pa.types.is_null(given) or pa.types.is_boolean(given):
                     self._parsed.append((rule, expression))
@@ -216,7 +219,20 @@ class Rules:
         return plain(held.live(held.read(place.stored.name))).cast(of)
 
 
-def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout) -> None:
+class _Fields:
+    """The fields of structs of one schema: name in lower case to type."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, dict[str, Any]] = {}
+
+    def of(self, struct: Mapping[str, Any]) -> dict[str, Any]:
+        if id(struct) not in self._known:
+            fields = {str(each["name"]).lower(): each["type"] for each in struct["fields"]}
+            self._known[id(struct)] = fields
+        return self._known[id(struct)]
+
+
+def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fields) -> None:
     """Look for the fields of structs that an expression names.
 
     Raises:
@@ -228,7 +244,7 @@ def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout) -> None:
         for name in (first, *inner):
             if not isinstance(of, Mapping) or of.get("type") != "struct":
                 break  # a map may be asked for a key
-            fields = {str(each["name"]).lower(): each["type"] for each in of["fields"]}
+            fields = known.of(of)
             if name.lower() not in fields:
                 path = ".".join((first, *inner))
                 raise NoColumn(f"an expression names field {path!r}, which the table has not")

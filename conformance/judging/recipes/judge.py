@@ -25,7 +25,7 @@ from conformance.golden.cases import Accepted, Contested, Expected, ExpectedErro
 from conformance.judging.compare import compare_rows
 from conformance.judging.messages import describe_refusal
 from conformance.judging.recipes.identity import without_identities
-from conformance.judging.recipes.replay import Replay, Run
+from conformance.judging.recipes.replay import Replay, Run, taken
 from conformance.judging.recipes.state import described
 from conformance.judging.recipes.table import (
     AUDITED,
@@ -75,13 +75,15 @@ def replay_recipe(
     converts = steps[0]["operation"] == "convert"
     if converts:
         # What is given to convert is the table's files without its log.
-        shutil.rmtree(table / "_delta_log")
+        with taken("the table to convert"):
+            shutil.rmtree(table / "_delta_log")
     said = spec.parameters.get("judged", {})
     replayed = Replay(run, claims, table, steps, before, revision=revision, said=said)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
-        replayed.given = from_json(json.loads(_schema_string(table)))
+        with taken("the table that is given"):
+            replayed.given = from_json(json.loads(_schema_string(table)))
     match spec.expectation:
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)

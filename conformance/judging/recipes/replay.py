@@ -5,8 +5,8 @@ Serves the section "Write recipes" of ``docs/formats.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,8 +14,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from conformance.adapter import Answer, Claims, Request, Write
-from conformance.base.faults import KitError
+from conformance.audit import AuditError
+from conformance.base.faults import CorpusError, KitError
 from conformance.base.outcomes import Verdict
+from conformance.base.terminal import one_line, shortened
 from conformance.golden.file_digests import digests
 from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.recipes.checks import Watch
@@ -31,7 +33,7 @@ from generators.oracle.operations import OPERATIONS, Create, Operation, replay
 from generators.steps import input_rows
 from reference_impl import DeltaError, Table
 
-__all__ = ["AdapterFaultError", "Replay", "Run"]
+__all__ = ["AdapterFaultError", "Replay", "Run", "taken"]
 
 Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
 """Asks an adapter: an answer, or the fault that it ended in."""
@@ -44,6 +46,24 @@ class AdapterFaultError(Exception):
         """Keep the fault."""
         super().__init__(str(fault))
         self.fault = fault
+
+
+@contextmanager
+def taken(what: str) -> Iterator[None]:
+    """Blame the corpus where its recipe cannot be taken: its values are anybody's.
+
+    Raises:
+        CorpusError: for whatever a malformed value, schema or table makes our own steps raise.
+
+    """
+    try:
+        yield
+    except (
+        ArithmeticError, AttributeError, AuditError, DeltaError, LookupError, OSError,
+        RecursionError, TypeError, ValueError, pa.ArrowException,
+    ) as error:  # fmt: skip
+        said = shortened(one_line(f"{type(error).__name__}: {error}"), 300)
+        raise CorpusError(Path("operations"), f"{what} cannot be taken: {said}") from error
 
 
 @dataclass(slots=True)
@@ -104,12 +124,13 @@ class Replay:
 
     def ask(self, step: Mapping[str, Any]) -> Answer:
         """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
-        arguments = arguments_of(step)
-        if "to_step" in step:
-            arguments["version"] = self.done[step["to_step"]]
         rows = None
-        if "rows" in step:
-            rows = _arrow(*input_rows(step, self._schema(step)))
+        with taken(f"a step {step['operation']!r}"):
+            arguments = arguments_of(step)
+            if "to_step" in step:
+                arguments["version"] = self.done[step["to_step"]]
+            if "rows" in step:
+                rows = _arrow(*input_rows(step, self._schema(step)))
         answer, fault = self.run(Write(str(self.table), step["operation"], arguments, rows))
         if answer is None:
             raise AdapterFaultError(fault)
@@ -123,14 +144,15 @@ class Replay:
         """
         if self.given is not None:
             return None
-        operation = operation_of(step, self._schema(step), self._version_of)
-        if isinstance(operation, Create) and self.history:
-            # To convert is to create a table of the rows that are there.
-            operation = replace(operation, rows=tuple(self.oracle.rows()))
-            self.history, self.seen, self.done = [], [], []
-        self.history.append(operation)
-        version = self.oracle.versions[-1]
-        return arrow_table(version.schema, [row.values for row in version.rows])
+        with taken(f"a step {step['operation']!r}"):
+            operation = operation_of(step, self._schema(step), self._version_of)
+            if isinstance(operation, Create) and self.history:
+                # To convert is to create a table of the rows that are there.
+                operation = replace(operation, rows=tuple(self.oracle.rows()))
+                self.history, self.seen, self.done = [], [], []
+            self.history.append(operation)
+            version = self.oracle.versions[-1]
+            return arrow_table(version.schema, [row.values for row in version.rows])
 
     def unclaimed(self, step: Mapping[str, Any]) -> list[str]:
         """Name what a step needs of a writer, or the table as it is, that is not claimed."""

@@ -145,12 +145,23 @@ def test_no_process_outlives_its_request(tmp_path: Path, body: str) -> None:
             adapter.run(Scan("/t"))
         assert caught.value.kind == "time limit"
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
-    hidden = "clean=True" in body
     if (tmp_path / "pid").exists():
         pid = int((tmp_path / "pid").read_text())
-        assert alive(pid) <= hidden
-        if alive(pid):
+        found = alive(pid)
+        if found:
             os.kill(pid, 9)
+        assert not found
+
+
+def test_a_daemon_that_hides_from_its_first_moment_is_ended(tmp_path: Path) -> None:
+    body = "daemon(clean=True); answer({'id': asked['id'], 'refused': {'message': 'no'}})"
+    with closing(program(tmp_path, body)) as adapter:
+        adapter.run(Scan("/t"))
+    pid = int((tmp_path / "pid").read_text())
+    found = alive(pid)
+    if found:
+        os.kill(pid, 9)
+    assert not found
 
 
 def test_a_program_that_does_not_read_is_stopped(tmp_path: Path) -> None:

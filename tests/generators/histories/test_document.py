@@ -282,6 +282,7 @@ BAD: dict[str, tuple[tuple[Any, ...], Any]] = {
     "an instant of a year of five digits": (("operations", 1, "rows", 0, "t"), "10000-01-01"),
     "an unknown column": (("operations", 1, "rows", 0, "z"), 1),
     "a row that is a list": (("operations", 1, "rows", 0), [1]),
+    "an unknown partition column": (("operations", 0, "partition_columns"), ["id", "z"]),
     "an unknown type": (("operations", 0, "schema", "fields", 0, "type"), "int"),
     "a filter of an unknown column": (
         ("operations", 2, "filter"),

@@ -330,7 +330,7 @@ def test_a_plain_root_is_opened(key: str) -> None:
 
 
 @pytest.mark.usefixtures("offline")
-@pytest.mark.parametrize("operation", ["list", "list_with_delimiter"])
+@pytest.mark.parametrize("operation", ["list", "list_with_delimiter_async"])
 def test_a_listing_that_python_has_no_date_for_is_a_failure_of_the_store(
     operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
