@@ -50,7 +50,7 @@ class AdapterFaultError(Exception):
 
 @contextmanager
 def taken(what: str) -> Iterator[None]:
-    """Blame the corpus where its recipe cannot be taken: its values are anybody's.
+    """Report a recipe that cannot be taken as an error of its corpus: its values may be anything.
 
     Raises:
         CorpusError: for whatever a malformed value, schema or table makes our own steps raise.

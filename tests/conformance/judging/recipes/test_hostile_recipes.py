@@ -1,4 +1,4 @@
-"""Recipes of anybody's corpus, whose values fit no type: the corpus is blamed, in one line."""
+"""Recipes of anybody's corpus, whose values fit no type: an error of the corpus, in one line."""
 
 from __future__ import annotations
 
@@ -39,18 +39,20 @@ TYPES = ("long", "byte", "double", "decimal(3,1)", "timestamp", "binary", "varia
 
 @pytest.mark.parametrize("of", TYPES, ids=str)
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
-def test_a_value_that_fits_no_type_blames_the_corpus(tmp_path: Path, value: Any, of: Any) -> None:
+def test_a_value_that_fits_no_type_is_an_error_of_the_corpus(
+    tmp_path: Path, value: Any, of: Any
+) -> None:
     fields = [{"name": "id", "type": of, "nullable": True, "metadata": {}}]
     create = {"operation": "create", "schema": {"type": "struct", "fields": fields}}
     append = {"operation": "append", "rows": [{"id": value}]}
-    said = _blamed(tmp_path, recipe(create, append))
+    said = _reported(tmp_path, recipe(create, append))
     assert said is None or "cannot be taken" in said  # some fit after all
     assert len(said or "") < 500
     assert "\n" not in (said or "")
 
 
-def _blamed(folder: Path, spec: Spec) -> str | None:
-    """Return what the corpus is blamed for."""
+def _reported(folder: Path, spec: Spec) -> str | None:
+    """Return the error of the corpus."""
     try:
         judged(folder, spec)
     except CorpusError as error:
@@ -58,7 +60,7 @@ def _blamed(folder: Path, spec: Spec) -> str | None:
     return None
 
 
-def test_a_step_that_is_not_there_blames_the_corpus(tmp_path: Path) -> None:
+def test_a_step_that_is_not_there_is_an_error_of_the_corpus(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="'restore' cannot be taken"):
         judged(tmp_path, recipe(CREATE, APPEND, {"operation": "restore", "to_step": 99}))
 
