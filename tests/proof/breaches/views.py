@@ -127,8 +127,10 @@ def vectors(change: Callable[[set[int], Path], set[int]], where: str | None = No
             vector = body.get("deletionVector")
             if not vector:
                 return body
-            rows = change(rows_of(root, vector), root / unquote(body["path"]))
-            return {**body, "deletionVector": stored(root, rows)}
+            marked = rows_of(root, vector)
+            rows = change(set(marked), root / unquote(body["path"]))
+            # A vector that stays as it was stays where it was: later removes name it.
+            return body if rows == marked else {**body, "deletionVector": stored(root, rows)}
 
         each("add", changed, where or COMMIT)(root, fresh)
 
