@@ -118,10 +118,15 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
             and load_registry()[str(found.requirement)].level == "MUST"
         )
         cause = led and not advises(found)
+        seen = verdict.requirement if cause and verdict.requirement != ROWS_WRITTEN else None
         verdict = replace(
             verdict,
             requirement=found.requirement if cause else verdict.requirement,
-            details=(*verdict.details, *found.details),
+            details=(
+                *verdict.details,
+                *found.details,
+                *([] if seen is None else [f"{seen} {verdict.message}"]),
+            ),
         )
     named = (verdict.requirement, *(detail.partition(" ")[0] for detail in verdict.details))
     general = general_rows(

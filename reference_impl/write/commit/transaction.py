@@ -372,7 +372,7 @@ class Transaction:
         return lines
 
     def _info(self, moment: int) -> dict[str, Any]:
-        """Say what the history tells of the operation."""
+        """Describe the operation for the history."""
         # Obeys CINFO-004.
         own = self.read_write_set
         blind = not (own.reads_all or own.conditions or own.files)
