@@ -6,10 +6,11 @@ from generators.golden.chapters.reading import (
     bounds,
     changed_after,
     feed_times,
+    left_out,
     mapped_names,
     texts,
 )
 
 __all__ = ["MODULES"]
 
-MODULES = (changed_after, mapped_names, bounds, texts, feed_times)
+MODULES = (changed_after, mapped_names, bounds, texts, feed_times, left_out)

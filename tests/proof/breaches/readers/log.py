@@ -114,6 +114,13 @@ def _from_newer(request: Any) -> Any:
     return replace(request, version=min(newer)) if newer else request
 
 
+def _unfiltered(request: Any) -> Any:
+    """Filter among the columns that are asked for alone: there is nothing to filter by."""
+    if getattr(request, "columns", None) is None or request.filter is None:
+        return request
+    return replace(request, filter=None, predicate=None)
+
+
 def _complete_parts(root: Path, _fresh: frozenset[str]) -> None:
     """Take a missing part for an empty one."""
     parts: dict[tuple[str, str], set[str]] = {}
@@ -227,6 +234,7 @@ ROWS = (
         "answers",
         rows(lambda t: pa.concat_tables([t, t.slice(0, 1)])),
     ),
+    reader("projects-before-it-filters", "SNAP-007", "requests", asking(_unfiltered)),
     reader("skips-gaps-of-versions", "SNAP-001", "files", viewing(_past_gaps)),
     reader("passes-over-broken-lines", "LOG-006", "files", viewing(content(COMMIT, _object_lines))),
     reader("starts-from-a-newer-checkpoint", "CKPT-004", "requests", asking(_from_newer)),
