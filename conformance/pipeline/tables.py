@@ -169,12 +169,12 @@ def _run(options: argparse.Namespace) -> None:
         digest = question_digest(corpus / case)
         return {"engine": "spark", "engine_version": version, "digest": digest}
 
-    def unread() -> list[Case]:
-        found = _cases(corpus, options.only) if "read" in steps else []
+    def unread(cases: Sequence[Case]) -> list[Case]:
         return [
             case
-            for case in found
-            if options.force or not recorded(corpus / case.id, identity(case.id))
+            for case in cases
+            if "read" in steps
+            and (options.force or not recorded(corpus / case.id, identity(case.id)))
         ]
 
     own = [each for each in CASES if _chosen(each.id, options.only)]
@@ -186,7 +186,7 @@ def _run(options: argparse.Namespace) -> None:
         for each in own
         if "write" in steps and (options.force or not (corpus / each.id).exists())
     ]
-    waiting = unread()
+    waiting = unread(cases)
     warn(f"{len(missing)} tables to write, {len(waiting)} of {len(cases)} cases to read")
     if options.dry_run or not (missing or waiting):
         return
@@ -210,7 +210,8 @@ def _run(options: argparse.Namespace) -> None:
         with ThreadPoolExecutor(options.at_once) as pool:
             for line in pool.map(write, missing):
                 warn(line)
-            for line in pool.map(read, unread()):
+            left = unread(_cases(corpus, options.only)) if missing else waiting
+            for line in pool.map(read, left):
                 warn(line)
     write_manifest(corpus)
 

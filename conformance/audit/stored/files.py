@@ -214,7 +214,7 @@ def _misspelled(view: _Version, body: Body, path: str) -> Findings:
     if body["path"] != path and _is_there(view, body["path"]):
         message = f"{body['path']} is the name of the file as it is, without escapes"
         yield finding("ADD-004", path, message, "write % as %25")
-    elif lenient_path(path) != path and _is_there(view, lenient_path(path)):
+    elif (once_more := lenient_path(path)) != path and _is_there(view, once_more):
         message = f"{body['path']} is the name of the file, escaped twice"
         yield finding("ADD-004", path, message, "escape each character once")
 

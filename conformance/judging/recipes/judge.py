@@ -111,23 +111,19 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
     with suppress(AuditError):
         found = None if verdict.message.startswith(AUDITED) else audited(replayed)
     if found is not None:
-        led = verdict.requirement == ROWS_WRITTEN or (
-            # The audit does not find what the reader says, and finds another clause broken.
+        details = [*verdict.details, *found.details]
+        # The audit does not find what the reader says, and finds another clause broken.
+        unread = (
             UNREADABLE in verdict.message
             and str(verdict.requirement) not in found.message
             and load_registry()[str(found.requirement)].level == "MUST"
         )
-        cause = led and not advises(found)
-        seen = verdict.requirement if cause and verdict.requirement != ROWS_WRITTEN else None
-        verdict = replace(
-            verdict,
-            requirement=found.requirement if cause else verdict.requirement,
-            details=(
-                *verdict.details,
-                *found.details,
-                *([] if seen is None else [f"{seen} {verdict.message}"]),
-            ),
-        )
+        broken = verdict.requirement
+        if (broken == ROWS_WRITTEN or unread) and not advises(found):
+            if broken != ROWS_WRITTEN:
+                details.append(f"{broken} {verdict.message}")
+            broken = found.requirement
+        verdict = replace(verdict, requirement=broken, details=tuple(details))
     named = (verdict.requirement, *(detail.partition(" ")[0] for detail in verdict.details))
     general = general_rows(
         filter(None, named), _writer_version(replayed), load_registry(), replayed.revision
