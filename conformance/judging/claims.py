@@ -22,7 +22,6 @@ from conformance.questions import CAPABILITY_PARAMETERS, QUESTIONS
 from generators.oracle.operations import OPERATIONS
 from reference_impl.model.actions import Protocol
 from reference_impl.model.features import supported
-from reference_impl.model.protocol import MAX_READER_VERSION, MAX_WRITER_VERSION
 from schemas.features import FEATURES
 
 __all__ = [
@@ -50,8 +49,8 @@ CAPABILITIES: Final = frozenset(
 )
 """Every word that ``capabilities`` may hold."""
 
-_HIGHEST: Final = {"reader_version": MAX_READER_VERSION, "writer_version": MAX_WRITER_VERSION}
-"""The versions of the text that has the most."""
+_HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
+"""The versions of the text that has the most; what the reference implementation takes is its own."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {
     spelling: feature.kind
