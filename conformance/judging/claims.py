@@ -50,7 +50,7 @@ CAPABILITIES: Final = frozenset(
 """Every word that ``capabilities`` may hold."""
 
 _HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
-"""The versions of the text that has the most; what the reference implementation takes is its own."""
+"""The versions of the text that has the most; what an implementation takes is its own."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {
     spelling: feature.kind
