@@ -29,6 +29,9 @@ from reference_impl.storage.redirects import client_options
 
 __all__ = ["ObjectStorage"]
 
+_BLOCK = 1 << 20
+"""Bytes that a small read of an open file asks for; a file of no more is one request."""
+
 
 class ObjectStorage:
     """A table in an object store, reached by URL."""
@@ -139,10 +142,7 @@ class ObjectStorage:
 
     def open_input(self, path: str) -> Any:
         """Open a file for random access by pyarrow."""
-        store, key = self._resolve(path)
-        with _as_os_error(path):
-            reader = obstore.open_reader(store, key)
-        return pa.PythonFile(_Reader(reader, path), mode="r")
+        return pa.PythonFile(_Reader(*self._resolve(path), path), mode="r")
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
@@ -179,11 +179,16 @@ class ObjectStorage:
 
 
 class _Reader(io.RawIOBase):
-    """Wrap an obstore reader as a Python file."""
+    """A file of a store for random access; what is read around one place is one request."""
 
-    def __init__(self, reader: Any, path: str) -> None:
-        self._reader = reader
+    def __init__(self, store: Any, key: str, path: str) -> None:
+        self._store = store
+        self._key = key
         self._path = path
+        self._at = 0
+        self._block, self._block_at = b"", 0
+        with _as_os_error(path):
+            self._size = int(obstore.head(store, key)["size"])
 
     def readable(self) -> bool:
         return True
@@ -192,14 +197,28 @@ class _Reader(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return int(self._reader.seek(offset, whence))
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
 
     def tell(self) -> int:
-        return int(self._reader.tell())
+        return self._at
 
     def read(self, size: int = -1) -> bytes:
+        end = self._size if size < 0 else min(self._at + size, self._size)
+        start, self._at = self._at, max(self._at, end)
+        if end <= start:
+            return b""
+        if end - start > _BLOCK:
+            return self._fetch(start, end)
+        if not self._block_at <= start <= end <= self._block_at + len(self._block):
+            # The last block is that of a footer, and of all of a small file.
+            first = max(min(start, self._size - _BLOCK), 0)
+            self._block, self._block_at = self._fetch(first, min(first + _BLOCK, self._size)), first
+        return self._block[start - self._block_at : end - self._block_at]
+
+    def _fetch(self, start: int, end: int) -> bytes:
         with _as_os_error(self._path):
-            return bytes(self._reader.read(None if size < 0 else size))
+            return bytes(obstore.get_range(self._store, self._key, start=start, end=end))
 
 
 def _check_root(store: Any, root: ObjectRoot, location: str) -> None:

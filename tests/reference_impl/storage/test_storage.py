@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import obstore
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
@@ -49,6 +52,39 @@ def test_an_empty_file_is_opened(storage: Storage) -> None:
     storage.put("empty", b"")
     with storage.open_input("empty") as file:
         assert file.read() == b""
+
+
+def test_any_range_of_an_open_file_is_read(storage: Storage) -> None:
+    chosen = random.Random(20261123)  # noqa: S311  a fixed seed
+    data = chosen.randbytes(3 << 20)
+    storage.put("large", data)
+    with storage.open_input("large") as file:
+        assert file.size() == len(data)
+        for at in (0, 1 << 20, len(data) - 5, *(chosen.randrange(len(data)) for _ in range(40))):
+            for length in (1, 64, 1 << 20, (1 << 20) + 1):
+                assert file.read_at(length, at) == data[at : at + length]
+        file.seek(-3, os.SEEK_END)
+        file.seek(1, os.SEEK_CUR)
+        assert (file.read(), file.tell()) == (data[-2:], len(data))
+
+
+def test_a_small_file_of_a_store_is_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = ObjectStorage("memory:///", store=MemoryStore())
+    written = pa.table({name: [f"{name}-{row}" for row in range(9)] for name in "abcdef"})
+    with pa.BufferOutputStream() as out:
+        pq.write_table(written, out, row_group_size=2)
+    storage.put("f", out.getvalue().to_pybytes())
+    asked: list[tuple[int, int]] = []
+    get_range = obstore.get_range
+
+    def counted(store: Any, path: str, *, start: int, end: int) -> Any:
+        asked.append((start, end))
+        return get_range(store, path, start=start, end=end)
+
+    monkeypatch.setattr(obstore, "get_range", counted)
+    with storage.open_input("f") as source:
+        assert pq.read_table(source).equals(written)
+    assert asked == [(0, out.getvalue().size)]
 
 
 def test_a_missing_file_is_file_not_found_everywhere(storage: Storage) -> None:
