@@ -85,10 +85,6 @@ class Mutation:
         if not self.requirements:
             raise ValueError(f"{self.id}: names no requirement")
 
-    def apply(self, root: Path) -> None:
-        """Build the base below ``root`` when nothing is there yet, then make the change."""
-        self.build(root)
-
     def build(self, root: Path) -> TableBuilder:
         """Build the base table, change it, and return the builder with the original rows."""
         builder = self.base.build(root)
