@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -164,7 +165,7 @@ def _vectors_inline(root: Path) -> TableBuilder:
     return builder
 
 
-def _mapped_table(root: Path, mode: str) -> TableBuilder:
+def _mapped(root: Path, mode: str = "name") -> TableBuilder:
     builder = TableBuilder(
         root, _NESTED, properties={"delta.columnMapping.mode": mode}, seed=f"mapped-{mode}"
     )
@@ -174,14 +175,6 @@ def _mapped_table(root: Path, mode: str) -> TableBuilder:
         rows_per_file=2,
     )
     return builder
-
-
-def _mapped(root: Path) -> TableBuilder:
-    return _mapped_table(root, "name")
-
-
-def _mapped_by_id(root: Path) -> TableBuilder:
-    return _mapped_table(root, "id")
 
 
 def _change_feed(root: Path) -> TableBuilder:
@@ -231,7 +224,7 @@ PARTITIONED: Final = Base("partitioned", (), _partitioned)
 VECTORS: Final = Base("vectors", ("deletionVectors",), _vectors)
 VECTORS_INLINE: Final = Base("vectors-inline", ("deletionVectors",), _vectors_inline)
 MAPPED: Final = Base("mapped", ("columnMapping",), _mapped)
-MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), _mapped_by_id)
+MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), partial(_mapped, mode="id"))
 CHANGE_FEED: Final = Base("change-feed", (), _change_feed)
 ROW_TRACKED: Final = Base("row-tracked", (), _row_tracked)
 TIMED: Final = Base("timed", (), _timed)
