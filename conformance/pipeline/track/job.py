@@ -31,9 +31,6 @@ _Answering: TypeAlias = Callable[[Ask, argparse.Namespace], tuple[Answer, int]]
 def run_track_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 1 where regressions are named, and 0 otherwise.
 
-    Args:
-        arguments: of the job.
-
     Raises:
         KitError: a store, a results file or a run that is named cannot be had.
 

@@ -31,9 +31,6 @@ _READABLE = frozenset({"timestampNtz"})
 def replay_differences(directory: Path) -> list[str]:
     """Replay a case's table and name the reads whose expected rows it does not give.
 
-    Args:
-        directory: the case's directory.
-
     Returns:
         A line per unfiltered ``read`` spec that disagrees, and one when the case has none.
 
