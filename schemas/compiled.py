@@ -123,12 +123,8 @@ def _required(wanted: list[str]) -> Test:
     return _on(dict, lambda value: keys <= value.keys())
 
 
-def _unique(items: list[Any]) -> bool:
-    return len(set(items)) == len(items)
-
-
-def _strings_only(items: list[Any]) -> bool:
-    return all(isinstance(item, str) for item in items)
+def _are_unique_strings(items: list[Any]) -> bool:
+    return all(isinstance(item, str) for item in items) and len(set(items)) == len(items)
 
 
 def _extension(keyword: str, wanted: Any) -> Test:
@@ -158,7 +154,7 @@ _LEAVES: Final[Mapping[str, Callable[[Any], Test]]] = {
     "maximum": lambda wanted: _number(lambda value: value <= wanted),
     "pattern": _pattern,
     # Other than strings, unique items are left to the general validator.
-    "uniqueItems": lambda _: _on(list, lambda value: _strings_only(value) and _unique(value)),
+    "uniqueItems": lambda _: _on(list, _are_unique_strings),
     "minItems": _least(list),
     "maxItems": _most(list),
     "minLength": _least(str),

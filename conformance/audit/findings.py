@@ -25,6 +25,7 @@ __all__ = [
     "Severity",
     "finding",
     "gathered",
+    "ids",
     "not_followed",
     "severity_of",
     "unchecked",
@@ -93,6 +94,11 @@ class Check(Generic[_Subject]):
     requirements: tuple[str, ...]
     screen: Callable[[_Subject], Any] | None = None
     whole: bool = False
+
+
+def ids(text: str, *more: str) -> tuple[str, ...]:
+    """Return the requirement ids of a text, which spaces separate, and more of them."""
+    return (*text.split(), *more)
 
 
 def severity_of(requirement: str) -> Severity:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -110,28 +109,25 @@ class ReadHistory:
     def judge_history(self, judge: Judge, history: History) -> Verdict:
         """Judge another history in the same way, as a smaller one."""
         with judge.store.fresh(None) as root:
-            return self._judge_at(root, judge, history)
-
-    def _judge_at(self, root: Path, judge: Judge, history: History) -> Verdict:
-        laid = lay_out(root, history, self.layout)
-        case = Case(
-            self.id,
-            self.id,
-            frozenset(laid.builder.protocol.reader_features or ()),
-            self.layout.requirements,
-            MODERN,
-            root,
-            (),
-        )
-        with judge.alone(case):
-            latest = judge.judge_once(case, self._spec(laid.builder, None))
-            if latest.outcome is not Outcome.PASS:
-                return _named("latest version", latest)
-            for version in laid.versions:
-                verdict = judge.judge_once(case, self._spec(laid.builder, version))
-                if verdict.outcome in FAILING:
-                    return _named(f"version {version}", verdict)
-        return latest
+            laid = lay_out(root, history, self.layout)
+            case = Case(
+                self.id,
+                self.id,
+                frozenset(laid.builder.protocol.reader_features or ()),
+                self.layout.requirements,
+                MODERN,
+                root,
+                (),
+            )
+            with judge.alone(case):
+                latest = judge.judge_once(case, self._spec(laid.builder, None))
+                if latest.outcome is not Outcome.PASS:
+                    return _named("latest version", latest)
+                for version in laid.versions:
+                    verdict = judge.judge_once(case, self._spec(laid.builder, version))
+                    if verdict.outcome in FAILING:
+                        return _named(f"version {version}", verdict)
+            return latest
 
     def _spec(self, builder: TableBuilder, version: int | None) -> Spec:
         number = builder.version if version is None else version

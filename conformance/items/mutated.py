@@ -36,23 +36,20 @@ class _ForReader:
     def judge(self, judge: Judge) -> Verdict:
         """Ask for the rows of the changed table."""
         with judge.store.fresh(None) as root:
-            return self._judge_at(root, judge)
-
-    def _judge_at(self, root: Path, judge: Judge) -> Verdict:
-        builder = self.mutation.build(root)
-        same = _same_rows(builder)
-        verdict = self._ask(judge, root, self._expectation(same))
-        if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
-            return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
-        tolerated = "same_rows" in self.mutation.tolerated
-        if tolerated and verdict.outcome is Outcome.FAIL:
-            # The original rows are tolerated, other rows are not.
-            self.mutation.build(root)
-            again = self._ask(judge, root, same)
-            if again.outcome is Outcome.PASS:
-                return Verdict(Outcome.OPEN, "contested: the original rows", seen="same_rows")
-            return again
-        return verdict
+            builder = self.mutation.build(root)
+            same = _same_rows(builder)
+            verdict = self._ask(judge, root, self._expectation(same))
+            if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
+                return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
+            tolerated = "same_rows" in self.mutation.tolerated
+            if tolerated and verdict.outcome is Outcome.FAIL:
+                # The original rows are tolerated, other rows are not.
+                self.mutation.build(root)
+                again = self._ask(judge, root, same)
+                if again.outcome is Outcome.PASS:
+                    return Verdict(Outcome.OPEN, "contested: the original rows", seen="same_rows")
+                return again
+            return verdict
 
     def _ask(
         self, judge: Judge, root: Path, expectation: Expected | ExpectedError | Contested

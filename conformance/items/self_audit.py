@@ -33,16 +33,13 @@ def judge_mutation(mutation: Mutation, judge: Judge) -> Verdict:
     A finding about something else is luck: it may be gone with the next change of the audit.
     """
     with judge.store.fresh(None) as root:
-        return _verdict_of(mutation, root)
-
-
-def _verdict_of(mutation: Mutation, root: Path) -> Verdict:
-    mutation.build(root)
-    try:
-        # The base is clean, so whatever is found is of the change.
-        found = _serious(root)
-    except AuditError as error:
-        return Verdict(Outcome.PASS, f"no table to audit: {error}".replace(str(root), "<table>"))
+        mutation.build(root)
+        try:
+            # The base is clean, so whatever is found is of the change.
+            found = _serious(root)
+        except AuditError as error:
+            message = f"no table to audit: {error}".replace(str(root), "<table>")
+            return Verdict(Outcome.PASS, message)
     own = next((f for f in found if f[0] in mutation.requirements), None)
     if own is not None:
         return Verdict(Outcome.PASS, f"found {own[0]}: {own[2]}")

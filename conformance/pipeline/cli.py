@@ -29,12 +29,7 @@ JOBS: Final[Commands] = {
 
 
 def run_pipeline_cli(arguments: Sequence[str]) -> int:
-    """Run a job and return its exit status.
-
-    Args:
-        arguments: the job and its own arguments.
-
-    """
+    """Run a job and return its exit status."""
     interrupt_on_termination()
     try:
         return run_command("delta-tck pipeline", JOBS, arguments)

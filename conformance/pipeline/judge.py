@@ -147,9 +147,6 @@ class _Part:
 def run_judge_job(arguments: Sequence[str]) -> int:
     """Run the job; returns the first status of its runs that is not 0.
 
-    Args:
-        arguments: of the job.
-
     Raises:
         KitError: Spark, an implementation, the corpus or the output cannot be had.
 

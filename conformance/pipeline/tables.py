@@ -121,9 +121,6 @@ def _document(case: Path) -> dict[str, Any]:
 def run_tables_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 0.
 
-    Args:
-        arguments: of the job.
-
     Raises:
         KitError: no case is named so, or Java, a Python package, Delta's JARs or the corpus cannot
             be had.

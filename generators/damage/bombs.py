@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import z85_encode
-from generators.mutations.bases import CHECKPOINT_ONLY, PLAIN, VECTORS_INLINE
+from generators.mutations.bases import CHECKPOINT_ONLY, PLAIN, VECTORS_INLINE, Base
 from generators.mutations.edits import add_line, edit_action, only, set_fields, write_file
-from generators.mutations.mutation import Base, Change
+from generators.mutations.mutation import Change
 
 __all__ = ["BOMBS", "Bomb"]
 

@@ -12,8 +12,7 @@ from generators.damage.byte_damage import BYTE_DAMAGES, ByteDamage
 from generators.damage.json_damage import damage_json_lines
 from generators.damage.parquet_damage import damage_parquet
 from generators.materialise.builder import TableBuilder
-from generators.mutations.bases import BASES
-from generators.mutations.mutation import Base
+from generators.mutations.bases import BASES, Base
 
 __all__ = ["Damage", "damage_at", "damages", "log_and_vector_files"]
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.staging import Predicate
-from generators.oracle.filters import keep
+from generators.oracle.filters import predicate_of
 from generators.oracle.operations import (
     AddColumn,
     Append,
@@ -32,7 +31,6 @@ from generators.oracle.operations import (
     SetDomain,
     SetProperties,
     SetTransaction,
-    Tree,
     UnsetProperties,
     Update,
     WidenColumn,
@@ -64,10 +62,6 @@ def can_write(operation: Operation) -> bool:
     return isinstance(operation, _WRITTEN)
 
 
-def _predicate(where: Tree | None) -> Predicate:
-    return (lambda _row: True) if where is None else keep(where)
-
-
 def apply_operation(  # noqa: C901, PLR0912  one branch per operation
     builder: TableBuilder, operation: Operation
 ) -> None:
@@ -85,11 +79,11 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
         case Append(rows, rows_per_file):
             builder.append(rows, rows_per_file=rows_per_file)
         case Overwrite(rows, where):
-            builder.overwrite(rows, _predicate(where))
+            builder.overwrite(rows, predicate_of(where))
         case Delete(where, None):
-            builder.delete(_predicate(where))
+            builder.delete(predicate_of(where))
         case Delete(where, "inline" | "file" as storage):
-            builder.delete_rows(_predicate(where), storage)
+            builder.delete_rows(predicate_of(where), storage)
         case Update():
             builder.edit(operation.plan(builder.oracle), operation="UPDATE")
         case Merge():

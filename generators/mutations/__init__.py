@@ -19,8 +19,8 @@ from generators.mutations import (
     protocol,
     reconciliation,
 )
-from generators.mutations.bases import BASES
-from generators.mutations.mutation import Base, Mutation, unique
+from generators.mutations.bases import BASES, Base
+from generators.mutations.mutation import Mutation, unique
 
 __all__ = ["BASES", "MUTATIONS", "Base", "Mutation", "by_id"]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generators.materialise.builder import TableBuilder
-from generators.mutations.bases import CHANGE_FEED, PARTITIONED, PLAIN
+from generators.mutations.bases import CHANGE_FEED, PARTITIONED
 from generators.mutations.edits import (
     add_line,
     data_file,
@@ -113,35 +113,30 @@ MUTATIONS: Final = (
         "an add action has no path",
         "LOG-006 ADD-001",
         without(1, "add", "path"),
-        base=PLAIN,
     ),
     _FILES.refused(
         "add-null-path",
         "the path of an add action is null",
         "LOG-006 ADD-001",
         set_fields(1, "add", path=None),
-        base=PLAIN,
     ),
     _FILES.refused(
         "add-number-path",
         "the path of an add action is a number",
         "LOG-006 ADD-001",
         set_fields(2, "add", path=42),
-        base=PLAIN,
     ),
     _FILES.refused(
         "remove-no-path",
         "a remove action has no path",
         "LOG-006 REM-001",
         without(4, "remove", "path"),
-        base=PLAIN,
     ),
     _FILES.refused(
         "add-file-missing",
         "a live data file is gone",
         "SNAP-007 SNAP-004 ADD-001",
         _delete_data,
-        base=PLAIN,
         kind="not_found",
     ),
     _FILES.refused(
@@ -149,7 +144,6 @@ MUTATIONS: Final = (
         "the path of an add action is percent-encoded twice",
         "ADD-003 SNAP-004",
         edit_action(2, "add", lambda body: body.update(path=body["path"].replace("-", "%252D"))),
-        base=PLAIN,
         kind="not_found",
     ),
     _FILES.contested(
@@ -157,7 +151,6 @@ MUTATIONS: Final = (
         "an add action has no size",
         "ADD-006",
         without(2, "add", "size"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _FILES.contested(
@@ -165,7 +158,6 @@ MUTATIONS: Final = (
         "the size of an add action is not the size of the file",
         "ADD-006",
         set_fields(2, "add", size=1),
-        base=PLAIN,
         reason="a reader that looks for the footer by size cannot find it",
     ),
     _FILES.contested(
@@ -173,7 +165,6 @@ MUTATIONS: Final = (
         "the size of an add action is a string",
         "ADD-006",
         set_fields(2, "add", size="many"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _FILES.contested(
@@ -181,7 +172,6 @@ MUTATIONS: Final = (
         "an add action has no modificationTime",
         "ADD-007",
         without(2, "add", "modificationTime"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _FILES.contested(
@@ -189,7 +179,6 @@ MUTATIONS: Final = (
         "an add action has no dataChange",
         "ADD-008",
         without(2, "add", "dataChange"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _FILES.contested(
@@ -197,7 +186,6 @@ MUTATIONS: Final = (
         "a remove action has no dataChange",
         "REM-004",
         without(4, "remove", "dataChange"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _FILES.survived(
@@ -205,14 +193,12 @@ MUTATIONS: Final = (
         "the path of an add action encodes letters that need it not",
         "ADD-003",
         edit_action(2, "add", lambda body: body.update(path=body["path"].replace("-", "%2D"))),
-        base=PLAIN,
     ),
     _FILES.contested(
         "remove-path-encoded-otherwise",
         "a remove action encodes its path otherwise than the add",
         "REM-002",
         edit_action(4, "remove", lambda body: body.update(path=body["path"].replace("-", "%2D"))),
-        base=PLAIN,
         reason="whether paths are the same after decoding or as spelled is read both ways",
         open=True,
     ),
@@ -223,42 +209,36 @@ MUTATIONS: Final = (
         without(
             4, "remove", "deletionTimestamp", "extendedFileMetadata", "partitionValues", "size"
         ),
-        base=PLAIN,
     ),
     _FILES.survived(
         "add-null-options",
         "an add action spells its absent fields as null",
         "ADD-010",
         set_fields(2, "add", tags=None, deletionVector=None, baseRowId=None),
-        base=PLAIN,
     ),
     _DATA.refused(
         "data-file-cut",
         "a live data file is cut in half",
         "SNAP-007 PQ-001 META-012",
         _data(lambda data: data[: len(data) // 2]),
-        base=PLAIN,
     ),
     _DATA.refused(
         "data-file-garbage",
         "a live data file is not Parquet",
         "SNAP-007 PQ-001 META-012",
         _data(lambda data: b"\x00" * len(data)),
-        base=PLAIN,
     ),
     _DATA.refused(
         "data-file-empty",
         "a live data file has zero bytes",
         "SNAP-007 PQ-001 META-012",
         _data(lambda _data: b""),
-        base=PLAIN,
     ),
     _DATA.contested(
         "data-file-other-type",
         "a data file stores words where the schema has numbers",
         "WCON-005",
         _table(_words_for_numbers),
-        base=PLAIN,
         reason="no clause says what becomes of values of another type",
         open=True,
     ),
@@ -267,7 +247,6 @@ MUTATIONS: Final = (
         "a data file has a column that the schema lacks",
         "WCON-001 WCON-005",
         _table(_one_more_column),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _DATA.survived(
@@ -275,7 +254,6 @@ MUTATIONS: Final = (
         "the table root has a data file that no commit names",
         "SNAP-003",
         _orphan,
-        base=PLAIN,
     ),
     _DATA.survived(
         "data-file-misleading-directory",
@@ -348,7 +326,6 @@ MUTATIONS: Final = (
         "the statistics of an add action are not JSON",
         "ADD-010",
         set_fields(2, "add", stats="{numRecords:"),
-        base=PLAIN,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_A_HINT,
@@ -358,21 +335,18 @@ MUTATIONS: Final = (
         "an add action has no statistics",
         "ADD-010",
         without(2, "add", "stats"),
-        base=PLAIN,
     ),
     _STATISTICS.survived(
         "statistics-empty-object",
         "the statistics of an add action are an empty object",
         "ADD-010",
         set_fields(2, "add", stats="{}"),
-        base=PLAIN,
     ),
     _STATISTICS.survived(
         "statistics-unknown-column",
         "statistics speak of a column that the schema lacks",
         "STAT-007",
         set_fields(2, "add", stats='{"numRecords":3,"minValues":{"gone":1},"nullCount":{}}'),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _STATISTICS.contested(
@@ -380,7 +354,6 @@ MUTATIONS: Final = (
         "numRecords is not the number of rows in the file",
         "STAT-001",
         set_fields(2, "add", stats='{"numRecords":1}'),
-        base=PLAIN,
         reason="a reader may count rows by statistics alone",
     ),
     _FILES.survived(
@@ -388,6 +361,5 @@ MUTATIONS: Final = (
         "a commit adds a data file without rows",
         "ADD-001",
         _add_empty,
-        base=PLAIN,
     ),
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import drop_commits
-from generators.mutations.mutation import Base
 from generators.oracle.delta_schema import Primitive, Struct, array, field, map_of, struct
 from generators.oracle.operations import widened_field
 
@@ -31,7 +33,25 @@ __all__ = [
     "VECTORS",
     "VECTORS_INLINE",
     "WIDENED",
+    "Base",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A small valid table to mutate.
+
+    Attributes:
+        name: slug.
+        features: reader features that the table lists.
+        build: builds the table below a root that does not exist yet.
+
+    """
+
+    name: str
+    features: tuple[str, ...]
+    build: Callable[[Path], TableBuilder]
+
 
 _SCHEMA: Final = struct(field("id", "long"), field("name", "string"))
 _NESTED: Final = struct(
@@ -54,6 +74,14 @@ def _plain_history(builder: TableBuilder) -> TableBuilder:
     builder.append(_rows(6, 2))
     first = next(iter(builder.files.values()))
     builder.remove([first])
+    return builder
+
+
+def _begun(root: Path, seed: str, **named: str) -> TableBuilder:
+    """Create an empty table with properties, named without their ``delta.``."""
+    properties = {f"delta.{name}": value for name, value in named.items()}
+    builder = TableBuilder(root, _SCHEMA, properties=properties, seed=seed)
+    builder.create()
     return builder
 
 
@@ -123,10 +151,7 @@ def _partitioned(root: Path) -> TableBuilder:
 
 
 def _vectors(root: Path) -> TableBuilder:
-    builder = TableBuilder(
-        root, _SCHEMA, properties={"delta.enableDeletionVectors": "true"}, seed="vectors"
-    )
-    builder.create()
+    builder = _begun(root, "vectors", enableDeletionVectors="true")
     builder.append(_rows(0, 6))
     builder.append(_rows(6, 6))
     builder.delete_rows(lambda row: row["id"] % 3 == 1)
@@ -134,16 +159,13 @@ def _vectors(root: Path) -> TableBuilder:
 
 
 def _vectors_inline(root: Path) -> TableBuilder:
-    builder = TableBuilder(
-        root, _SCHEMA, properties={"delta.enableDeletionVectors": "true"}, seed="inline"
-    )
-    builder.create()
+    builder = _begun(root, "inline", enableDeletionVectors="true")
     builder.append(_rows(0, 6))
     builder.delete_rows(lambda row: row["id"] in (1, 4), "inline")
     return builder
 
 
-def _mapped_table(root: Path, mode: str) -> TableBuilder:
+def _mapped(root: Path, mode: str = "name") -> TableBuilder:
     builder = TableBuilder(
         root, _NESTED, properties={"delta.columnMapping.mode": mode}, seed=f"mapped-{mode}"
     )
@@ -155,39 +177,22 @@ def _mapped_table(root: Path, mode: str) -> TableBuilder:
     return builder
 
 
-def _mapped(root: Path) -> TableBuilder:
-    return _mapped_table(root, "name")
-
-
-def _mapped_by_id(root: Path) -> TableBuilder:
-    return _mapped_table(root, "id")
-
-
 def _change_feed(root: Path) -> TableBuilder:
-    builder = TableBuilder(
-        root, _SCHEMA, properties={"delta.enableChangeDataFeed": "true"}, seed="changes"
-    )
-    builder.create()
+    builder = _begun(root, "changes", enableChangeDataFeed="true")
     builder.append(_rows(0, 4))
     builder.update(lambda row: row["id"] == 2, {"name": "changed"})
     return builder
 
 
 def _row_tracked(root: Path) -> TableBuilder:
-    builder = TableBuilder(
-        root, _SCHEMA, properties={"delta.enableRowTracking": "true"}, seed="row-tracked"
-    )
-    builder.create()
+    builder = _begun(root, "row-tracked", enableRowTracking="true")
     builder.append(_rows(0, 4))
     builder.append(_rows(4, 4))
     return builder
 
 
 def _timed(root: Path) -> TableBuilder:
-    builder = TableBuilder(
-        root, _SCHEMA, properties={"delta.enableInCommitTimestamps": "true"}, seed="timed"
-    )
-    builder.create()
+    builder = _begun(root, "timed", enableInCommitTimestamps="true")
     builder.append(_rows(0, 3))
     builder.append(_rows(3, 3))
     return builder
@@ -219,7 +224,7 @@ PARTITIONED: Final = Base("partitioned", (), _partitioned)
 VECTORS: Final = Base("vectors", ("deletionVectors",), _vectors)
 VECTORS_INLINE: Final = Base("vectors-inline", ("deletionVectors",), _vectors_inline)
 MAPPED: Final = Base("mapped", ("columnMapping",), _mapped)
-MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), _mapped_by_id)
+MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), partial(_mapped, mode="id"))
 CHANGE_FEED: Final = Base("change-feed", (), _change_feed)
 ROW_TRACKED: Final = Base("row-tracked", (), _row_tracked)
 TIMED: Final = Base("timed", (), _timed)

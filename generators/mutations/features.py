@@ -20,7 +20,6 @@ from generators.materialise.log.files import write_commit
 from generators.mutations.bases import (
     CHANGE_FEED,
     MAPPED_BY_ID,
-    PLAIN,
     ROW_TRACKED,
     TIMED,
     WIDENED,
@@ -306,28 +305,24 @@ MUTATIONS: Final = (
                 "future": {"deep": [1, {"a": None}]},
             },
         ),
-        base=PLAIN,
     ),
     _PROVENANCE.survived(
         "provenance-absent",
         "no commit has a commitInfo",
         "CINFO-001",
         drop_action(2, "commitInfo"),
-        base=PLAIN,
     ),
     _TRANSACTIONS.survived(
         "transaction-goes-back",
         "a later txn has a lower version than the one before",
         "TXN-005",
         _transaction_back,
-        base=PLAIN,
     ),
     _TRANSACTIONS.contested(
         "transaction-without-application",
         "a txn action has no appId",
         "TXN-001",
         add_line(2, {"txn": {"version": 1}}),
-        base=PLAIN,
         reason=_NO_ROW,
     ),
     _TRANSACTIONS.contested(
@@ -335,7 +330,6 @@ MUTATIONS: Final = (
         "the version of a txn action is a word",
         "TXN-002",
         add_line(2, {"txn": {"appId": "app", "version": "one"}}),
-        base=PLAIN,
         reason=_NO_ROW,
     ),
     _DOMAINS.contested(
@@ -343,7 +337,6 @@ MUTATIONS: Final = (
         "a domainMetadata action has no domain",
         "DOM-001",
         add_line(2, {"domainMetadata": {"configuration": "{}", "removed": False}}),
-        base=PLAIN,
         reason=_NO_ROW,
     ),
     _DOMAINS.survived(
@@ -368,7 +361,6 @@ MUTATIONS: Final = (
         "the mapping mode is set and the protocol does not support it",
         "CM-006",
         _property("delta.columnMapping.mode", "name"),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _MAPPING.contested(
@@ -385,7 +377,6 @@ MUTATIONS: Final = (
         "a zone-less timestamp column stands without its feature",
         "NTZ-002",
         edit_schema(_zoneless),
-        base=PLAIN,
         reason="the type has a name; a reader that knows it can read the table",
         open=True,
     ),

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.hints import json_checksum
-from generators.mutations.bases import CHECKPOINTED, CHECKSUMMED, PLAIN
+from generators.mutations.bases import CHECKPOINTED, CHECKSUMMED
 from generators.mutations.edits import delete, edit_bytes, log_path, write_file
 from generators.mutations.mutation import Change, Chapter, Mutation
 
@@ -274,7 +274,6 @@ MUTATIONS: Final = (
         "the log directory has files whose names resemble commits",
         "LOG-002",
         _near_commits,
-        base=PLAIN,
         noticed_by="audit",
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from generators.mutations.bases import CHECKPOINT_ONLY, CHECKPOINTED, PLAIN
+from generators.mutations.bases import CHECKPOINT_ONLY, CHECKPOINTED
 from generators.mutations.edits import add_line, append_text, delete, edit_bytes, write_file
 from generators.mutations.mutation import Chapter
 
@@ -33,14 +33,12 @@ MUTATIONS: Final = (
         "a commit in the middle is gone",
         "SNAP-001 LOG-005",
         delete("*02.json"),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-missing-first",
         "commit 0 is gone and no checkpoint stands in for it",
         "SNAP-001 LOG-005 CKPT-011",
         delete("*00.json"),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-missing-after-checkpoint",
@@ -61,7 +59,6 @@ MUTATIONS: Final = (
         "the log directory holds no file",
         "REC-003 REC-002 LOG-001",
         delete("*"),
-        base=PLAIN,
         kind="not_found",
         noticed_by="reader",
     ),
@@ -70,14 +67,12 @@ MUTATIONS: Final = (
         "the last line of a commit is cut off",
         "LOG-006 LOG-004",
         edit_bytes("*02.json", lambda data: data[: data.rindex(b'"size"') + 3]),
-        base=PLAIN,
     ),
     _CHAPTER.contested(
         "log-action-over-lines",
         "actions of a commit spread over several lines",
         "LOG-004 LOG-006",
         edit_bytes("*02.json", _several_lines),
-        base=PLAIN,
         reason="a parser that goes on to the next value wherever it stands finds every action",
     ),
     _CHAPTER.contested(
@@ -85,7 +80,6 @@ MUTATIONS: Final = (
         "two actions of a commit stand on one line",
         "LOG-004",
         edit_bytes("*02.json", lambda data: data.replace(b"\n", b"") + b"\n"),
-        base=PLAIN,
         reason="a parser that goes on to the next value wherever it stands finds every action",
     ),
     _CHAPTER.refused(
@@ -93,56 +87,48 @@ MUTATIONS: Final = (
         "a commit has bytes that are not UTF-8",
         "LOG-006 LOG-004",
         edit_bytes("*02.json", lambda data: data.replace(b'"part-', b'"\xff\xfepart-', 1)),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-utf16",
         "a commit is written in UTF-16",
         "LOG-006 LOG-004",
         edit_bytes("*02.json", lambda data: data.decode("utf-8").encode("utf-16")),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-line-is-array",
         "a line of a commit is a JSON array",
         "LOG-006 LOG-004",
         add_line(2, "[1,2,3]"),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-line-is-number",
         "a line of a commit is a JSON number",
         "LOG-006 LOG-004",
         add_line(2, "42"),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-binary-garbage",
         "a commit ends in bytes that are no text",
         "LOG-006 LOG-004",
         append_text(2, bytes(range(128, 256))),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-action-is-text",
         "the body of an add action is a string",
         "LOG-006 LOG-004 ADD-001",
         add_line(2, {"add": "part-0.parquet"}),
-        base=PLAIN,
     ),
     _CHAPTER.refused(
         "log-empty-first",
         "commit 0 is a file of zero bytes",
         "META-001 REC-003 REC-002",
         edit_bytes("*00.json", lambda _data: b""),
-        base=PLAIN,
     ),
     _CHAPTER.contested(
         "log-empty-last",
         "the last commit is a file of zero bytes",
         "LOG-004 LOG-006 LOG-007",
         write_file(f"_delta_log/{5:020d}.json", b""),
-        base=PLAIN,
         reason="a commit without actions changes nothing, or is a write that never finished",
     ),
     _CHAPTER.contested(
@@ -150,7 +136,6 @@ MUTATIONS: Final = (
         "a commit has an empty line",
         "LOG-004",
         edit_bytes("*02.json", lambda data: data.replace(b"\n", b"\n\n", 1)),
-        base=PLAIN,
         reason="an empty line is no JSON document, and holds nothing that could be lost",
     ),
     _CHAPTER.contested(
@@ -158,7 +143,6 @@ MUTATIONS: Final = (
         "a line of a commit is an object without any action",
         "LOG-004 PROTO-008",
         add_line(2, "{}"),
-        base=PLAIN,
         reason="no action is neither a known nor an unknown one",
     ),
     _CHAPTER.contested(
@@ -166,7 +150,6 @@ MUTATIONS: Final = (
         "a commit begins with a byte order mark",
         "LOG-004",
         edit_bytes("*02.json", lambda data: b"\xef\xbb\xbf" + data),
-        base=PLAIN,
         reason="JSON texts have no byte order mark, and parsers may ignore one",
     ),
     _CHAPTER.contested(
@@ -174,7 +157,6 @@ MUTATIONS: Final = (
         "one object carries an add and a remove",
         "LOG-004",
         add_line(2, {"txn": {"appId": "a", "version": 1}, "remove": {"path": "x"}}),
-        base=PLAIN,
         reason="a line is one action; a reader that takes both keys is not told otherwise",
     ),
     _CHAPTER.survived(
@@ -182,7 +164,6 @@ MUTATIONS: Final = (
         "a file with an unpadded number is no commit",
         "LOG-002",
         write_file("_delta_log/5.json", _STRAY_COMMIT),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _CHAPTER.survived(
@@ -190,27 +171,23 @@ MUTATIONS: Final = (
         "lines end in carriage return and newline",
         "LOG-004",
         edit_bytes("*02.json", lambda data: data.replace(b"\n", b"\r\n")),
-        base=PLAIN,
     ),
     _CHAPTER.survived(
         "log-no-last-newline",
         "the last line of a commit has no newline",
         "LOG-004",
         edit_bytes("*02.json", lambda data: data.rstrip(b"\n")),
-        base=PLAIN,
     ),
     _CHAPTER.survived(
         "log-spaces-in-json",
         "actions are written with spaces between the tokens",
         "LOG-004",
         edit_bytes("*02.json", lambda data: data.replace(b':{"', b' : { "')),
-        base=PLAIN,
     ),
     _CHAPTER.survived(
         "log-other-order",
         "the actions of a commit stand in another order",
         "FA-015",
         edit_bytes("*00.json", lambda data: b"".join(reversed(data.splitlines(keepends=True)))),
-        base=PLAIN,
     ),
 )

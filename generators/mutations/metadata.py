@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from generators.mutations.bases import MAPPED, MAPPED_BY_ID, PARTITIONED, PLAIN
+from generators.mutations.bases import MAPPED, MAPPED_BY_ID, PARTITIONED
 from generators.mutations.edits import (
     drop_action,
     edit_action,
@@ -69,35 +69,30 @@ MUTATIONS: Final = (
         "no commit has a metaData action",
         "META-001 REC-003",
         drop_action(0, "metaData"),
-        base=PLAIN,
     ),
     _METADATA.refused(
         "metadata-no-schema",
         "metaData has no schemaString",
         "META-008 META-003",
         without(0, "metaData", "schemaString"),
-        base=PLAIN,
     ),
     _METADATA.refused(
         "metadata-null-schema",
         "schemaString is null",
         "META-008",
         set_fields(0, "metaData", schemaString=None),
-        base=PLAIN,
     ),
     _METADATA.refused(
         "metadata-schema-is-object",
         "schemaString is an object instead of a string",
         "META-008",
         set_fields(0, "metaData", schemaString={"type": "struct", "fields": []}),
-        base=PLAIN,
     ),
     _METADATA.contested(
         "metadata-unknown-partition-column",
         "a partition column is not in the schema",
         "META-009",
         set_fields(0, "metaData", partitionColumns=["nowhere"]),
-        base=PLAIN,
         reason="no column of the schema is a partition column, so that none needs a value",
     ),
     _METADATA.contested(
@@ -105,7 +100,6 @@ MUTATIONS: Final = (
         "the data files are said to be in a format that does not exist",
         "META-012 META-015",
         set_fields(0, "metaData", format={"provider": "clay-tablets", "options": {}}),
-        base=PLAIN,
         reason="readers need not support other providers; the files are Parquet all the same",
     ),
     _METADATA.contested(
@@ -113,7 +107,6 @@ MUTATIONS: Final = (
         "metaData has no partitionColumns",
         "META-003 META-009",
         without(0, "metaData", "partitionColumns"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _METADATA.contested(
@@ -121,7 +114,6 @@ MUTATIONS: Final = (
         "metaData has no id",
         "META-003 META-004",
         without(0, "metaData", "id"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _METADATA.contested(
@@ -129,7 +121,6 @@ MUTATIONS: Final = (
         "metaData has no format",
         "META-003 META-007",
         without(0, "metaData", "format"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _METADATA.contested(
@@ -137,7 +128,6 @@ MUTATIONS: Final = (
         "metaData has no configuration",
         "META-003 META-011",
         without(0, "metaData", "configuration"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _METADATA.contested(
@@ -145,7 +135,6 @@ MUTATIONS: Final = (
         "a table property is a number",
         "META-011",
         _configuration(delta__appendOnly=1),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _METADATA.survived(
@@ -153,7 +142,6 @@ MUTATIONS: Final = (
         "metaData has no createdTime",
         "META-010",
         without(0, "metaData", "createdTime"),
-        base=PLAIN,
     ),
     _METADATA.survived(
         "metadata-unknown-fields-and-properties",
@@ -166,49 +154,42 @@ MUTATIONS: Final = (
                 futureField=[1], configuration={"delta.future": "x", "mine": ""}
             ),
         ),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-not-json",
         "schemaString is not JSON",
         "SCH-001",
         set_fields(0, "metaData", schemaString="struct<id:bigint>"),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-not-a-struct",
         "the schema is a primitive type",
         "SCH-021",
         edit_schema(lambda _schema: "long"),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-no-fields",
         "the schema has no array of fields",
         "SCH-022",
         edit_schema(lambda _schema: {"type": "struct"}),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-unknown-type",
         "a column has a type that does not exist",
         "SCH-024",
         _first_type("int128"),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-unknown-nested-type",
         "a column has a nested type that does not exist",
         "SCH-024",
         _first_type({"type": "matrix", "elementType": "double"}),
-        base=PLAIN,
     ),
     _SCHEMA.contested(
         "schema-decimal-too-precise",
         "a decimal column has 39 digits",
         "SCH-010",
         _first_type("decimal(39,0)"),
-        base=PLAIN,
         reason="a reader may know wider decimals than the text",
         open=True,
     ),
@@ -217,35 +198,30 @@ MUTATIONS: Final = (
         "an array column names no element type",
         "SCH-030",
         _first_type({"type": "array", "containsNull": True}),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-map-without-value",
         "a map column names no value type",
         "SCH-034",
         _first_type({"type": "map", "keyType": "string", "valueContainsNull": True}),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-field-without-name",
         "a column has no name",
         "SCH-023",
         _without_field_part("name"),
-        base=PLAIN,
     ),
     _SCHEMA.refused(
         "schema-field-without-type",
         "a column has no type",
         "SCH-024",
         _without_field_part("type"),
-        base=PLAIN,
     ),
     _SCHEMA.contested(
         "schema-same-name-twice",
         "two columns have the same name in other letter case",
         "SCH-028",
         _field(1, name="ID"),
-        base=PLAIN,
         reason="a reader that tells letter case apart can read the table",
         open=True,
     ),
@@ -254,7 +230,6 @@ MUTATIONS: Final = (
         "a column does not say whether it is nullable",
         "SCH-025",
         _without_field_part("nullable"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _SCHEMA.contested(
@@ -262,7 +237,6 @@ MUTATIONS: Final = (
         "a column has no metadata",
         "SCH-026",
         _without_field_part("metadata"),
-        base=PLAIN,
         reason=_NOT_NEEDED,
     ),
     _SCHEMA.contested(
@@ -283,7 +257,6 @@ MUTATIONS: Final = (
         "a column has metadata that no revision knows",
         "SCH-036 PROTO-009",
         _field(0, metadata={"comment": "the key", "future": {"deep": [1, 2]}}),
-        base=PLAIN,
     ),
     _SCHEMA.survived(
         "schema-spaced-out",
@@ -294,7 +267,6 @@ MUTATIONS: Final = (
             "metaData",
             lambda body: body.update(schemaString=body["schemaString"].replace(",", " ,\n  ")),
         ),
-        base=PLAIN,
     ),
     _MAPPING.refused(
         "mapping-unknown-mode",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from generators.materialise.builder import TableBuilder
+from generators.mutations.bases import PLAIN, Base
 
 __all__ = [
-    "Base",
     "Change",
     "Chapter",
     "Expectation",
@@ -39,22 +39,6 @@ Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 
 Change: TypeAlias = Callable[[Path, TableBuilder], None]
 """Changes a table in place; given its root and its builder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """A small valid table to mutate.
-
-    Attributes:
-        name: slug.
-        features: reader features that the table lists.
-        build: builds the table below a root that does not exist yet.
-
-    """
-
-    name: str
-    features: tuple[str, ...]
-    build: Callable[[Path], TableBuilder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +85,6 @@ class Mutation:
         if not self.requirements:
             raise ValueError(f"{self.id}: names no requirement")
 
-    def apply(self, root: Path) -> None:
-        """Build the base below ``root`` when nothing is there yet, then make the change."""
-        self.build(root)
-
     def build(self, root: Path) -> TableBuilder:
         """Build the base table, change it, and return the builder with the original rows."""
         builder = self.base.build(root)
@@ -115,6 +95,8 @@ class Mutation:
 @dataclass(frozen=True, slots=True)
 class Chapter:
     """Makes the mutations of one chapter, by what a reader must make of them.
+
+    They change the plain table, unless they name another base.
 
     Attributes:
         slug: the chapter of the registry.
@@ -130,7 +112,7 @@ class Chapter:
         requirements: str,
         change: Change,
         *,
-        base: Base,
+        base: Base = PLAIN,
         kind: Kind = "invalid_table",
         noticed_by: NoticedBy = "both",
     ) -> Mutation:
@@ -154,7 +136,7 @@ class Chapter:
         requirements: str,
         change: Change,
         *,
-        base: Base,
+        base: Base = PLAIN,
         noticed_by: NoticedBy = "nobody",
         tolerated: tuple[Outcome, ...] = (),
         reason: str = "",
@@ -180,7 +162,7 @@ class Chapter:
         requirements: str,
         change: Change,
         *,
-        base: Base,
+        base: Base = PLAIN,
         reason: str,
         open: bool = False,  # noqa: A002  the word of the corpus
     ) -> Mutation:

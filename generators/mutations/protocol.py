@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from generators.mutations.bases import CHECKPOINTED, PLAIN, VECTORS
+from generators.mutations.bases import CHECKPOINTED, VECTORS
 from generators.mutations.edits import add_line, drop_action, edit_action, set_fields, without
 from generators.mutations.mutation import Change, Chapter
 
@@ -34,16 +34,13 @@ MUTATIONS: Final = (
         "no commit has a protocol action",
         "REC-002 SNAP-004",
         drop_action(0, "protocol"),
-        base=PLAIN,
     ),
     _EVOLUTION.refused(
         "protocol-reader-version-beyond",
         "the table needs a reader version that does not exist",
         "PROTO-005 PROTO-007",
         _protocol(minReaderVersion=99, minWriterVersion=99),
-        base=PLAIN,
         kind="unsupported",
-        noticed_by="both",
     ),
     _EVOLUTION.refused(
         "protocol-reader-version-raised-later",
@@ -58,35 +55,30 @@ MUTATIONS: Final = (
         "the protocol has no minReaderVersion",
         "PROTO-005 PROTO-001",
         without(0, "protocol", "minReaderVersion"),
-        base=PLAIN,
     ),
     _EVOLUTION.refused(
         "protocol-misspelled-versions",
         "the protocol spells its versions readerVersion and writerVersion",
         "PROTO-005 PROTO-001 PROTO-002",
         edit_action(0, "protocol", _misspelled),
-        base=PLAIN,
     ),
     _EVOLUTION.refused(
         "protocol-reader-version-null",
         "the reader version is null",
         "PROTO-005 PROTO-001",
         set_fields(0, "protocol", minReaderVersion=None),
-        base=PLAIN,
     ),
     _EVOLUTION.refused(
         "protocol-reader-version-word",
         "the reader version is a word",
         "PROTO-005 PROTO-001",
         set_fields(0, "protocol", minReaderVersion="one"),
-        base=PLAIN,
     ),
     _EVOLUTION.refused(
         "protocol-reader-version-beyond-int",
         "the reader version does not fit 32 bits",
         "PROTO-005 PROTO-001",
         set_fields(0, "protocol", minReaderVersion=2**32 + 1),
-        base=PLAIN,
         kind="unsupported",
     ),
     _EVOLUTION.contested(
@@ -94,7 +86,6 @@ MUTATIONS: Final = (
         "the reader version is zero",
         "PROTO-001",
         set_fields(0, "protocol", minReaderVersion=0),
-        base=PLAIN,
         reason="versions begin with 1, but a reader of any version is new enough",
     ),
     _EVOLUTION.contested(
@@ -102,7 +93,6 @@ MUTATIONS: Final = (
         "the protocol has no minWriterVersion",
         "PROTO-002",
         without(0, "protocol", "minWriterVersion"),
-        base=PLAIN,
         reason=_WRITERS_ONLY,
     ),
     _EVOLUTION.survived(
@@ -110,21 +100,18 @@ MUTATIONS: Final = (
         "a commit has an action that no revision knows",
         "PROTO-008",
         add_line(2, {"futureAction": {"path": "x", "nested": {"deep": [1, None, {"a": 1.5}]}}}),
-        base=PLAIN,
     ),
     _EVOLUTION.survived(
         "protocol-unknown-field",
         "add actions have fields that no revision knows",
         "PROTO-009",
         set_fields(1, "add", futureField={"a": [1, 2]}, otherField="text"),
-        base=PLAIN,
     ),
     _EVOLUTION.survived(
         "protocol-unknown-field-of-protocol",
         "the protocol has a field that no revision knows",
         "PROTO-009",
         set_fields(0, "protocol", futureField=True),
-        base=PLAIN,
     ),
     _EVOLUTION.survived(
         "protocol-unknown-domain",
@@ -140,7 +127,6 @@ MUTATIONS: Final = (
                 }
             },
         ),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _FEATURES.refused(
@@ -153,7 +139,6 @@ MUTATIONS: Final = (
             readerFeatures=["featureOfTheFuture"],
             writerFeatures=["featureOfTheFuture"],
         ),
-        base=PLAIN,
         kind="unsupported",
     ),
     _FEATURES.refused(
@@ -187,21 +172,18 @@ MUTATIONS: Final = (
         "reader version 3 comes without readerFeatures",
         "RVER-002 PROTO-003",
         _protocol(minReaderVersion=3, minWriterVersion=7, writerFeatures=[]),
-        base=PLAIN,
     ),
     _FEATURES.refused(
         "features-reader-list-is-text",
         "readerFeatures is a string",
         "RVER-002 PROTO-003",
         _protocol(minReaderVersion=3, minWriterVersion=7, readerFeatures="none", writerFeatures=[]),
-        base=PLAIN,
     ),
     _FEATURES.contested(
         "features-reader-3-writer-6",
         "reader version 3 stands beside writer version 6",
         "RVER-003 TF-009",
         _protocol(minReaderVersion=3, minWriterVersion=6, readerFeatures=[]),
-        base=PLAIN,
         reason=_WRITERS_ONLY,
     ),
     _FEATURES.contested(
@@ -209,7 +191,6 @@ MUTATIONS: Final = (
         "writer version 7 comes without writerFeatures",
         "PROTO-004",
         _protocol(minReaderVersion=1, minWriterVersion=7),
-        base=PLAIN,
         reason=_WRITERS_ONLY,
     ),
     _FEATURES.contested(
@@ -222,7 +203,6 @@ MUTATIONS: Final = (
             readerFeatures=["deletionVectors"],
             writerFeatures=["deletionVectors"],
         ),
-        base=PLAIN,
         reason="the lists exist at versions 3 and 7 only; elsewhere they may count as unknown",
     ),
     _FEATURES.contested(
@@ -247,7 +227,6 @@ MUTATIONS: Final = (
         "the table lists a writer feature that does not exist",
         "TF-002 FEAT-003",
         _protocol(minReaderVersion=1, minWriterVersion=7, writerFeatures=["featureOfTheFuture"]),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _FEATURES.survived(
@@ -255,7 +234,6 @@ MUTATIONS: Final = (
         "the table needs a writer version that does not exist",
         "PROTO-005 PROTO-006",
         _protocol(minReaderVersion=1, minWriterVersion=99),
-        base=PLAIN,
         noticed_by="audit",
     ),
 )

@@ -13,7 +13,7 @@ from typing import Any, Final
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import inline_descriptor
 from generators.materialise.log.files import write_commit
-from generators.mutations.bases import PLAIN, VECTORS
+from generators.mutations.bases import VECTORS
 from generators.mutations.edits import add_line, add_lines, commit_path
 from generators.mutations.mutation import Change, Chapter
 
@@ -78,7 +78,6 @@ MUTATIONS: Final = (
         "a commit adds one logical file twice",
         "FA-011 WLOG-001 REC-006",
         _repeat(2, "add"),
-        base=PLAIN,
         reason=_OPEN,
     ),
     _CHAPTER.contested(
@@ -86,7 +85,6 @@ MUTATIONS: Final = (
         "a commit removes one logical file twice",
         "FA-011 WLOG-001 REC-007",
         _repeat(4, "remove"),
-        base=PLAIN,
         reason=_OPEN,
     ),
     _CHAPTER.contested(
@@ -94,7 +92,6 @@ MUTATIONS: Final = (
         "a commit adds and removes one logical file",
         "WLOG-001",
         _remove_of_own_add,
-        base=PLAIN,
         reason=_OPEN,
         open=True,
     ),
@@ -112,7 +109,6 @@ MUTATIONS: Final = (
         "a commit has two metaData actions",
         "WLOG-002",
         _repeat(0, "metaData"),
-        base=PLAIN,
         reason=_OPEN,
     ),
     _CHAPTER.contested(
@@ -120,7 +116,6 @@ MUTATIONS: Final = (
         "a commit has two protocol actions",
         "WLOG-003",
         _repeat(0, "protocol"),
-        base=PLAIN,
         reason=_OPEN,
     ),
     _CHAPTER.contested(
@@ -128,7 +123,6 @@ MUTATIONS: Final = (
         "a commit has two txn actions of one application",
         "WLOG-004 REC-004",
         add_lines(2, *({"txn": {"appId": "app", "version": number}} for number in (1, 2))),
-        base=PLAIN,
         reason=_OPEN,
     ),
     _CHAPTER.contested(
@@ -142,7 +136,6 @@ MUTATIONS: Final = (
                 for text in ("one", "two")
             ),
         ),
-        base=PLAIN,
         reason=_OPEN,
     ),
     _CHAPTER.survived(
@@ -150,7 +143,6 @@ MUTATIONS: Final = (
         "a commit carries a checkpointMetadata action",
         "REC-019 CKM-001",
         add_line(2, {"checkpointMetadata": {"version": 2, "tags": {}}}),
-        base=PLAIN,
         noticed_by="audit",
         tolerated=("refused",),
         reason="the action is not allowed in commits and takes no part in replay",
@@ -160,7 +152,6 @@ MUTATIONS: Final = (
         "a commit carries a sidecar action",
         "REC-019 SCA-001",
         add_line(2, {"sidecar": {"path": "x.parquet", "sizeInBytes": 1, "modificationTime": 0}}),
-        base=PLAIN,
         noticed_by="audit",
         tolerated=("refused",),
         reason="the action is not allowed in commits and takes no part in replay",
@@ -170,7 +161,6 @@ MUTATIONS: Final = (
         "a commit removes a file that was never added",
         "REC-011 REC-018",
         add_line(2, {"remove": {"path": "x", "deletionTimestamp": 0, "dataChange": True}}),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _CHAPTER.survived(
@@ -178,14 +168,12 @@ MUTATIONS: Final = (
         "a later commit adds a live file again with other statistics",
         "FA-003 FA-020 REC-018",
         _repeat(2, "add", 3, dataChange=False, stats='{"numRecords":3}'),
-        base=PLAIN,
     ),
     _CHAPTER.survived(
         "reconcile-remove-again",
         "a later commit removes a removed file again",
         "REC-007 REC-018",
         _next_commit(_first_removed),
-        base=PLAIN,
         noticed_by="audit",
     ),
     _CHAPTER.survived(

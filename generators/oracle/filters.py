@@ -16,7 +16,7 @@ from typing import Any, Final
 from generators.oracle.delta_schema import type_of
 from generators.oracle.literals import decode
 
-__all__ = ["FilterError", "column", "columns_of", "evaluate", "keep", "node"]
+__all__ = ["FilterError", "column", "columns_of", "evaluate", "node", "predicate_of"]
 
 
 class FilterError(ValueError):
@@ -151,6 +151,6 @@ def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
             raise FilterError(f"{tree!r} is no node of a filter tree")
 
 
-def keep(tree: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool]:
-    """Return the predicate that keeps the rows for which a tree is true."""
-    return lambda row: evaluate(tree, row) is True
+def predicate_of(tree: Mapping[str, Any] | None) -> Callable[[Mapping[str, Any]], bool]:
+    """Return a predicate that is true of the rows for which a tree is; of all without a tree."""
+    return lambda row: tree is None or evaluate(tree, row) is True

@@ -85,14 +85,14 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool = True) -> Commit:
     actions: list[Action] = []
     seen: set[tuple[str, str]] = set()
 
-    def other(line: bytes, number: int) -> str | None:
+    def decode_small(line: bytes, number: int) -> str | None:
         for name, value in parse_line(line, number, place):
             if name in FILE_ACTIONS:
                 return name
             actions.append(_decode_small_action(name, value, place, seen))
         return None
 
-    return Commit(place, actions, group_lines(data, other, files=files))
+    return Commit(place, actions, group_lines(data, decode_small, files=files))
 
 
 def _decode_small_action(

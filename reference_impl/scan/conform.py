@@ -105,7 +105,7 @@ def converter(stored: pa.Field, column: Field, mode: Mode) -> Converter | None:
         mode: how nested fields are found.
 
     Returns:
-        ``None`` where the file has the very type of the table.
+        ``None`` where the file already has the type of the table.
 
     Raises:
         InvalidDataFile: the file holds a type that the column's type cannot be read from.

@@ -69,9 +69,6 @@ class FileReader:
     def read(self, task: FileTask) -> Iterator[pa.RecordBatch]:
         """Return the rows of a logical file, in physical order.
 
-        Args:
-            task: the file.
-
         Raises:
             as :meth:`read_physical`.
 
@@ -86,9 +83,6 @@ class FileReader:
 
         A deletion vector may contain rows beyond the end of the file, which are ignored. The
         mask is ``None`` where all rows are kept.
-
-        Args:
-            task: the file.
 
         Raises:
             LimitExceeded: the file takes more than the limits allow.

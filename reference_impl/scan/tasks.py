@@ -11,9 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from reference_impl.model.column_mapping import (
-    Mode,
-)
+from reference_impl.model.column_mapping import Mode
 from reference_impl.places import decode_path
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.types.model import Field
@@ -49,7 +47,7 @@ def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Itera
     Args:
         files: add actions in wire columns.
         partition: the partition columns whose values are wanted.
-        mode: whether the keys of partition values are physical names.
+        mode: the column mapping mode, by which partition values have logical or physical names.
 
     Raises:
         InvalidPartitionValue: see :func:`partition_column`.

@@ -519,7 +519,7 @@ MUTANTS: dict[str, Mutant] = {
         "CLUS-009", ("write.alter.columns:with_statistics", gives(()))
     ),
     "leaves-partitions-out-of-files": wrong(
-        "ICE1-007", ("write.files.data_files:is_iceberg", gives(NO))
+        "ICE1-007", ("write.files.data_files:is_iceberg_compatible", gives(NO))
     ),
     "mixes-iceberg-and-vectors": wrong(
         "ICE2-014", ("write.files.target:check_iceberg", gives(None))

@@ -13,7 +13,7 @@ from conformance.audit import audit
 from conformance.judging.compare import compare_rows
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import field, struct
-from generators.oracle.filters import keep
+from generators.oracle.filters import predicate_of
 from generators.oracle.model import Oracle
 from reference_impl import Table, read_table
 
@@ -65,7 +65,9 @@ def judge(location: str, notes: list[Note]) -> Counter[str]:
         for note in idle:
             if note["answer"] == version and note["kind"] in ("delete", "update"):
                 rows = oracle.rows(version)
-                assert not any(map(keep(note["where"]), rows)), f"{note} had work at {version}"
+                assert not any(map(predicate_of(note["where"]), rows)), (
+                    f"{note} had work at {version}"
+                )
     assert [f for f in audit(location) if f.severity == "error"] == []
     return Counter(
         note["conflict"]
@@ -95,11 +97,11 @@ def _compare(location: str, oracle: Oracle, version: int) -> None:
 def _apply(oracle: Oracle, note: Note) -> None:
     kind = note["kind"]
     if kind in ("delete", "overwrite"):
-        oracle.delete(oracle.matching(keep(note["where"])))
+        oracle.delete(oracle.matching(predicate_of(note["where"])))
     if kind in ("append", "overwrite"):
         oracle.insert(note["rows"])
     if kind == "update":
-        for identity in oracle.matching(keep(note["where"])):
+        for identity in oracle.matching(predicate_of(note["where"])):
             oracle.update(identity, {"n": note["value"]})
     if kind == "merge":
         _merge(oracle, note["rows"])

@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SparkReader:
-    """What Spark reads."""
+    """Answers the requests that read, in one Spark session."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import schema_findings
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.findings import Check, Findings, Severity, finding, ids, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
 from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout
 from conformance.audit.read.raw import parse_json
@@ -424,12 +424,9 @@ METADATA_CHECKS: Final = (
     Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
     Check(
         columns_need_their_features,
-        (
+        ids(
+            "CHK-001 CHK-002 CHK-007 PART-012",
             *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
-            "CHK-001",
-            "CHK-002",
-            "CHK-007",
-            "PART-012",
         ),
     ),
     Check(
@@ -445,17 +442,9 @@ METADATA_CHECKS: Final = (
     ),
     Check(
         iceberg_compatibility,
-        (
-            "ICE1-005",
-            "ICE1-006",
-            "ICE1-010",
-            "ICE1-011",
-            "ICE2-005",
-            "ICE2-013",
-            "ICE2-014",
-            "ICE2-018",
-            "ICE2-019",
-            "ICE2-023",
+        ids(
+            "ICE1-005 ICE1-006 ICE1-010 ICE1-011 ICE2-005 ICE2-013 ICE2-014 ICE2-018 ICE2-019 "
+            "ICE2-023"
         ),
     ),
 )

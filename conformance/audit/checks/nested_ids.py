@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, ids
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
@@ -114,15 +114,7 @@ def _fields(of: Any) -> Iterator[Mapping[str, Any]]:
 NESTED_ID_CHECKS: Final = (
     Check(
         nested_ids,
-        (
-            "ICE2-006",
-            "ICE2-007",
-            "ICE2-008",
-            "ICE2-009",
-            "ICE2-010",
-            "ICE2-021",
-            "ICE2-022",
-        ),
+        ids("ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022"),
     ),
 )
 """Checks of the ids in arrays and maps, at the commits that set metadata."""

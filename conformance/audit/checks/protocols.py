@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, ids
 from conformance.audit.subjects import Step
 from schemas.features import find
 
@@ -142,7 +142,7 @@ PROTOCOL_CHECKS: Final = (
     Check(lists_go_together, ("TF-006", "TF-007", "TF-008", "TF-009")),
     Check(
         features_have_their_versions,
-        (
+        ids(
             *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
             *(requirement for _, _, requirement in _COMPANIONS),
         ),

@@ -81,7 +81,7 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
 
 
 def valid_statistics(step: Step) -> Findings:
-    """Report statistics that are no JSON, or not of the shape of statistics."""
+    """Report statistics that are not JSON, or not in the statistics format."""
     documents = []
     for line in step.of("add"):
         text = line.body.get("stats")

@@ -154,19 +154,19 @@ class JsonRows:
             some = alike[fields]
             some.append((number, body))
             if len(some) == _AT_ONCE:
-                self._take(name, held, alike.pop(fields), taken)
+                self._add_plain(name, held, alike.pop(fields), taken)
         for (name, *_), some in alike.items():
-            self._take(name, held, some, taken)
+            self._add_plain(name, held, some, taken)
         return taken
 
-    def _take(
+    def _add_plain(
         self,
         name: str,
         held: Sequence[tuple[int, bytes]],
         some: Sequence[_Parsed],
         taken: list[bool],
     ) -> None:
-        """Take in what is plain of lines that have the same fields."""
+        """Add the plain ones among parsed lines of one action that have the same fields."""
         kind, known, _ = _KINDS[name]
         columns = _transposed(some)
         unfit = {n for key, values in columns.items() for n in _unfit(key, values, known[key])}

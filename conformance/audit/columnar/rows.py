@@ -141,7 +141,7 @@ class Rows:
 
     @classmethod
     def joined(cls, pieces: Sequence[Rows]) -> Rows:
-        """Put rows one after the other; ``order`` goes on rising."""
+        """Concatenate rows; ``order`` keeps increasing."""
         pieces = [piece for piece in pieces if len(piece)]
         if not pieces:
             return cls.none()

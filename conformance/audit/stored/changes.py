@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Check, Findings, finding, not_followed, unchecked
+from conformance.audit.findings import Check, Findings, finding, ids, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
 from conformance.audit.stored.change_rows import moved_by, unlike_changes
@@ -126,17 +126,7 @@ def changes_are_those_of_the_data(view: ChangeView) -> Findings:
 CHANGE_FILE_CHECKS: Final = (
     Check(
         change_files,
-        (
-            "ADD-002",
-            "CDC-008",
-            "CM-013",
-            "CDFF-007",
-            "CDFF-008",
-            "WCON-001",
-            "WCON-005",
-            "TW-006",
-            "TW-009",
-        ),
+        ids("ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 WCON-001 WCON-005 TW-006 TW-009"),
     ),
     Check(changes_are_those_of_the_data, ("CDC-001", "CDC-007", "CDC-012", "CDFF-009"), whole=True),
 )

@@ -20,7 +20,7 @@ from conformance.audit.checks.commits import bare_path, fault_finding, line_find
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, ids
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
@@ -355,13 +355,7 @@ CONTENT_CHECKS: Final = (
     Check(sidecar_files, ("SCA-002", "SCA-003", "SCA-005", "CKPT-V2-003")),
     Check(
         files_equal_replay,
-        (
-            "CKC-004",
-            "CKC-005",
-            "CKPT-005",
-            "CKPT-006",
-            "CKPT-007",
-        ),
+        ids("CKC-004 CKC-005 CKPT-005 CKPT-006 CKPT-007"),
     ),
     Check(
         files_are_copied,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.audit.columnar.rows import Mask
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Check, Findings, finding, ids
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
@@ -232,16 +232,7 @@ SPEC_CHECKS: Final = (
     ),
     Check(
         v2_form,
-        (
-            "CKPT-V2-001",
-            "V2F-001",
-            "CKPT-V2-002",
-            "CKPT-015",
-            "CKPT-026",
-            "CKPT-N-013",
-            "CKPT-V2-004",
-            "CKM-003",
-        ),
+        ids("CKPT-V2-001 V2F-001 CKPT-V2-002 CKPT-015 CKPT-026 CKPT-N-013 CKPT-V2-004 CKM-003"),
     ),
 )
 """Checks of the form of a complete checkpoint, whether all of it can be read or not."""

@@ -16,7 +16,7 @@ from conformance.audit.checks.commits import fault_finding, line_findings, schem
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.findings import Check, Findings, Severity, finding, ids, unchecked
 from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Log
@@ -292,23 +292,9 @@ POINTER_CHECKS: Final = (
     ),
     Check(
         hint_checksum,
-        (
-            "SUM-001",
-            "SUM-002",
-            "SUM-003",
-            "SUM-004",
-            "SUM-005",
-            "SUM-006",
-            "SUM-007",
-            "SUM-008",
-            "SUM-009",
-            "SUM-010",
-            "SUM-011",
-            "SUM-012",
-            "SUM-015",
-            "SUM-016",
-            "SUM-017",
-            "SUM-018",
+        ids(
+            "SUM-001 SUM-002 SUM-003 SUM-004 SUM-005 SUM-006 SUM-007 SUM-008 SUM-009 SUM-010 "
+            "SUM-011 SUM-012 SUM-015 SUM-016 SUM-017 SUM-018"
         ),
         whole=True,
     ),
@@ -319,15 +305,8 @@ POINTER_CHECKS: Final = (
     ),
     Check(
         compactions,
-        (
-            "COMP-004",
-            "COMP-005",
-            "COMP-006",
-            "COMP-007",
-            "COMP-008",
-            "COMP-009",
-            "COMP-012",
-            "DOM-014",
+        ids(
+            "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
             *VALUELESS,
             *schemas.requirements("log/commit-line"),
         ),

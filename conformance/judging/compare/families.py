@@ -42,9 +42,6 @@ _LISTS = (
 def storage_of(data_type: pa.DataType) -> pa.DataType:
     """Return the type that carries the values: extensions and encodings taken off.
 
-    Args:
-        data_type: any Arrow type.
-
     Returns:
         The same type when it is no extension, dictionary or run-end encoding.
 
@@ -71,9 +68,6 @@ def is_variant(data_type: pa.DataType) -> bool:
 
 def family_of(data_type: pa.DataType) -> str:
     """Name the family of a type, nested families spelled out.
-
-    Args:
-        data_type: any Arrow type.
 
     Returns:
         For example ``"integer"``, ``"timestamp_ntz"`` or ``"list<struct<'a': string>>"``.

@@ -128,8 +128,8 @@ def _spread(options: argparse.Namespace, tables: Sequence[str], *, dry: bool) ->
         yield spread
 
 
-def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> TableAudit:
-    """Audit one table by all that there are."""
+def _audit_large(table: str, spread: Spread, asked: Options, buckets: int | None) -> TableAudit:
+    """Audit one large table on all executors, or in this process without Spark."""
     if spread.session is None:
         return outcomes_of(in_this_process, asked, [table])[0]
     try:
@@ -141,7 +141,7 @@ def _large(table: str, spread: Spread, asked: Options, buckets: int | None) -> T
 def _parts(
     sized: Sequence[tuple[str, Size]], options: argparse.Namespace, slots: int
 ) -> list[list[tuple[str, Size]]]:
-    """Return parts of the work: large tables alone, others so many together."""
+    """Return the parts of the work: each large table alone, small ones in batches."""
     large = [each for each in sized if each[1].actions >= options.large]
     small = [each for each in sized if each[1].actions < options.large]
     step = _TOGETHER * slots
@@ -185,7 +185,7 @@ def _audit(
             continue
         start = time.monotonic()
         if len(part) == 1 and part[0][1].actions >= options.large:
-            outcomes = [_large(part[0][0], spread, asked, options.buckets)]
+            outcomes = [_audit_large(part[0][0], spread, asked, options.buckets)]
         else:
             outcomes = outcomes_of(spread.run, asked, [table for table, _ in part])
         if kept:

@@ -98,9 +98,6 @@ class Job:
 def run_explore_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 1 where a defect is known at its end, and 0 otherwise.
 
-    Args:
-        arguments: of the job.
-
     Raises:
         KitError: Spark, an implementation or the output cannot be had.
 

@@ -31,9 +31,6 @@ _Answering: TypeAlias = Callable[[Ask, argparse.Namespace], tuple[Answer, int]]
 def run_track_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 1 where regressions are named, and 0 otherwise.
 
-    Args:
-        arguments: of the job.
-
     Raises:
         KitError: a store, a results file or a run that is named cannot be had.
 
@@ -95,8 +92,9 @@ def _ingest(store: Store, options: argparse.Namespace) -> int:
     return Status.OK
 
 
-def _runs(ask: Ask, _options: argparse.Namespace) -> tuple[Answer, int]:
-    return {"Runs": ask(questions.RUNS).to_pylist()}, Status.OK
+def _listed(title: str, question: str) -> _Answering:
+    """Answer with the rows of one question under a title."""
+    return lambda ask, _options: ({title: ask(question).to_pylist()}, Status.OK)
 
 
 def _regressions(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
@@ -116,14 +114,6 @@ def _regressions(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
     return answer, Status.NONCONFORMANT if difference.regressions else Status.OK
 
 
-def _releases(ask: Ask, _options: argparse.Namespace) -> tuple[Answer, int]:
-    return {"Cases that were ever bad": ask(questions.RELEASES).to_pylist()}, Status.OK
-
-
-def _flaky(ask: Ask, _options: argparse.Namespace) -> tuple[Answer, int]:
-    return {"Flaky cases": ask(questions.FLAKY).to_pylist()}, Status.OK
-
-
 def _touched(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
     try:
         text = options.text.read_text(encoding="utf-8")
@@ -140,13 +130,19 @@ def _touched(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
 
 
 _ANSWERS: Final[Mapping[str, tuple[str, _Answering]]] = {
-    "runs": ("list the runs", _runs),
+    "runs": ("list the runs", _listed("Runs", questions.RUNS)),
     "regressions": (
         "what is worse in one run, release or revision than in another",
         _regressions,
     ),
-    "releases": ("last good and first bad release of each case that was ever bad", _releases),
-    "flaky": ("cases that runs of one release judge differently", _flaky),
+    "releases": (
+        "last good and first bad release of each case that was ever bad",
+        _listed("Cases that were ever bad", questions.RELEASES),
+    ),
+    "flaky": (
+        "cases that runs of one release judge differently",
+        _listed("Flaky cases", questions.FLAKY),
+    ),
     "touched": (
         "cases that a new text of the protocol touches, and how releases do at them",
         _touched,

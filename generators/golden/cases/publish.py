@@ -196,7 +196,7 @@ def pin_times(case: CaseWriter, table: GoldenTable) -> None:
 
 
 def earlier_spec(case: CaseWriter, table: GoldenTable, version: int) -> None:
-    """Write the read of a version ahead of one that is broken.
+    """Write a read of a version that comes before the broken one.
 
     The text promises every version of a valid table. It obliges nobody to serve an old version of
     a broken one, and some readers load the newest version first whatever is asked for.

@@ -17,7 +17,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, read_commit
+from generators.materialise.log.state import LogState
 from generators.oracle.delta_schema import Struct, arrow_schema, from_json
 from generators.spec_files import spec_files
 
@@ -29,9 +30,6 @@ _READABLE = frozenset({"timestampNtz"})
 
 def replay_differences(directory: Path) -> list[str]:
     """Replay a case's table and name the reads whose expected rows it does not give.
-
-    Args:
-        directory: the case's directory.
 
     Returns:
         A line per unfiltered ``read`` spec that disagrees, and one when the case has none.
@@ -58,28 +56,20 @@ def replay_differences(directory: Path) -> list[str]:
 
 
 def _rows(root: Path, version: int | None) -> Counter[str]:
-    metadata: dict[str, Any] = {}
-    live: dict[str, dict[str, Any]] = {}
-    number = 0
+    state, number = LogState(), 0
     while (version is None or number <= version) and _commit(root, number).exists():
-        for line in _commit(root, number).read_text(encoding="utf-8").splitlines():
-            match json.loads(line):
-                case {"protocol": body}:
-                    unknown = set(body.get("readerFeatures") or ()) - _READABLE
-                    if unknown or body["minReaderVersion"] == 2:
-                        raise ValueError(f"a plain replay does not know {sorted(unknown)}")
-                case {"metaData": body}:
-                    metadata = body
-                case {"add": body}:
-                    live[body["path"]] = body
-                case {"remove": body}:
-                    live.pop(body["path"], None)
+        state.apply(read_commit(root, number))
+        protocol = state.protocol or {"minReaderVersion": 1}
+        unknown = set(protocol.get("readerFeatures") or ()) - _READABLE
+        if unknown or protocol["minReaderVersion"] == 2:
+            raise ValueError(f"a plain replay does not know {sorted(unknown)}")
         number += 1
     if version is not None and number <= version:
         raise ValueError(f"commit {number} is missing")
+    metadata = state.metadata or {}
     schema = from_json(json.loads(metadata["schemaString"]))
     total: Counter[str] = Counter()
-    for body in live.values():
+    for body in state.adds.values():
         total += _counted(_file(root, schema, metadata["partitionColumns"], body))
     return total
 

@@ -46,80 +46,68 @@ _WIDE: Final = DecimalContext(prec=76)
 """Room for 38 digits on either side of the point."""
 
 _TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
+_NAMES: Final = pa.list_(pa.field("element", pa.string()))
 
 _VECTOR: Final = pa.struct(
-    [
-        pa.field("storageType", pa.string()),
-        pa.field("pathOrInlineDv", pa.string()),
-        pa.field("offset", pa.int32()),
-        pa.field("sizeInBytes", pa.int32()),
-        pa.field("cardinality", pa.int64()),
-    ]
+    {
+        "storageType": pa.string(),
+        "pathOrInlineDv": pa.string(),
+        "offset": pa.int32(),
+        "sizeInBytes": pa.int32(),
+        "cardinality": pa.int64(),
+    }
 )
 
-_ROW_TRACKING: Final = [
-    pa.field("baseRowId", pa.int64()),
-    pa.field("defaultRowCommitVersion", pa.int64()),
-]
+_ROW_TRACKING: Final[Mapping[str, pa.DataType]] = {
+    "baseRowId": pa.int64(),
+    "defaultRowCommitVersion": pa.int64(),
+}
 
 _FIXED: Final[Mapping[str, pa.DataType]] = {
-    "txn": pa.struct(
-        [
-            pa.field("appId", pa.string()),
-            pa.field("version", pa.int64()),
-            pa.field("lastUpdated", pa.int64()),
-        ]
-    ),
+    "txn": pa.struct({"appId": pa.string(), "version": pa.int64(), "lastUpdated": pa.int64()}),
     "remove": pa.struct(
-        [
-            pa.field("path", pa.string()),
-            pa.field("deletionTimestamp", pa.int64()),
-            pa.field("dataChange", pa.bool_()),
-            pa.field("extendedFileMetadata", pa.bool_()),
-            pa.field("partitionValues", _TEXT_MAP),
-            pa.field("size", pa.int64()),
-            pa.field("deletionVector", _VECTOR),
-            *_ROW_TRACKING,
-        ]
+        {
+            "path": pa.string(),
+            "deletionTimestamp": pa.int64(),
+            "dataChange": pa.bool_(),
+            "extendedFileMetadata": pa.bool_(),
+            "partitionValues": _TEXT_MAP,
+            "size": pa.int64(),
+            "deletionVector": _VECTOR,
+            **_ROW_TRACKING,
+        }
     ),
     "metaData": pa.struct(
-        [
-            pa.field("id", pa.string()),
-            pa.field("name", pa.string()),
-            pa.field("description", pa.string()),
-            pa.field(
-                "format",
-                pa.struct([pa.field("provider", pa.string()), pa.field("options", _TEXT_MAP)]),
-            ),
-            pa.field("schemaString", pa.string()),
-            pa.field("partitionColumns", pa.list_(pa.field("element", pa.string()))),
-            pa.field("createdTime", pa.int64()),
-            pa.field("configuration", _TEXT_MAP),
-        ]
+        {
+            "id": pa.string(),
+            "name": pa.string(),
+            "description": pa.string(),
+            "format": pa.struct({"provider": pa.string(), "options": _TEXT_MAP}),
+            "schemaString": pa.string(),
+            "partitionColumns": _NAMES,
+            "createdTime": pa.int64(),
+            "configuration": _TEXT_MAP,
+        }
     ),
     "protocol": pa.struct(
-        [
-            pa.field("minReaderVersion", pa.int32()),
-            pa.field("minWriterVersion", pa.int32()),
-            pa.field("readerFeatures", pa.list_(pa.field("element", pa.string()))),
-            pa.field("writerFeatures", pa.list_(pa.field("element", pa.string()))),
-        ]
+        {
+            "minReaderVersion": pa.int32(),
+            "minWriterVersion": pa.int32(),
+            "readerFeatures": _NAMES,
+            "writerFeatures": _NAMES,
+        }
     ),
     "domainMetadata": pa.struct(
-        [
-            pa.field("domain", pa.string()),
-            pa.field("configuration", pa.string()),
-            pa.field("removed", pa.bool_()),
-        ]
+        {"domain": pa.string(), "configuration": pa.string(), "removed": pa.bool_()}
     ),
-    "checkpointMetadata": pa.struct([pa.field("version", pa.int64()), pa.field("tags", _TEXT_MAP)]),
+    "checkpointMetadata": pa.struct({"version": pa.int64(), "tags": _TEXT_MAP}),
     "sidecar": pa.struct(
-        [
-            pa.field("path", pa.string()),
-            pa.field("sizeInBytes", pa.int64()),
-            pa.field("modificationTime", pa.int64()),
-            pa.field("tags", _TEXT_MAP),
-        ]
+        {
+            "path": pa.string(),
+            "sizeInBytes": pa.int64(),
+            "modificationTime": pa.int64(),
+            "tags": _TEXT_MAP,
+        }
     ),
 }
 
@@ -209,14 +197,11 @@ def _null_counts_type(schema: Struct) -> pa.DataType:
 def _stats_type(schema: Struct) -> pa.DataType:
     bounds = _bounds_type(schema)
     counts = _null_counts_type(schema)
-    fields: list[pa.Field[Any]] = [
-        pa.field("numRecords", pa.int64()),
-        pa.field("tightBounds", pa.bool_()),
-    ]
+    fields: dict[str, pa.DataType] = {"numRecords": pa.int64(), "tightBounds": pa.bool_()}
     if bounds.num_fields:
-        fields += [pa.field("minValues", bounds), pa.field("maxValues", bounds)]
+        fields |= {"minValues": bounds, "maxValues": bounds}
     if counts.num_fields:
-        fields.append(pa.field("nullCount", counts))
+        fields["nullCount"] = counts
     return pa.struct(fields)
 
 
@@ -235,29 +220,27 @@ def checkpoint_schema(
         columns: the action columns.
 
     """
-    add = [
-        pa.field("path", pa.string()),
-        pa.field("partitionValues", _TEXT_MAP),
-        pa.field("size", pa.int64()),
-        pa.field("modificationTime", pa.int64()),
-        pa.field("dataChange", pa.bool_()),
-        pa.field("tags", _TEXT_MAP),
-        pa.field("deletionVector", _VECTOR),
-        *_ROW_TRACKING,
-        pa.field("clusteringProvider", pa.string()),
-    ]
+    add: dict[str, pa.DataType] = {
+        "path": pa.string(),
+        "partitionValues": _TEXT_MAP,
+        "size": pa.int64(),
+        "modificationTime": pa.int64(),
+        "dataChange": pa.bool_(),
+        "tags": _TEXT_MAP,
+        "deletionVector": _VECTOR,
+        **_ROW_TRACKING,
+        "clusteringProvider": pa.string(),
+    }
     if style.stats_json:
-        add.append(pa.field("stats", pa.string()))
+        add["stats"] = pa.string()
     if style.stats_parsed:
         if partition_columns:
-            fields = [
-                pa.field(schema[name].physical_name, arrow_type(schema[name].type))
-                for name in partition_columns
-            ]
-            add.append(pa.field("partitionValues_parsed", pa.struct(fields)))
-        add.append(pa.field("stats_parsed", _stats_type(schema.without(*partition_columns))))
+            parts = [schema[name] for name in partition_columns]
+            values = {each.physical_name: arrow_type(each.type) for each in parts}
+            add["partitionValues_parsed"] = pa.struct(values)
+        add["stats_parsed"] = _stats_type(schema.without(*partition_columns))
     types = {**_FIXED, "add": pa.struct(add)}
-    return pa.schema([pa.field(name, types[name]) for name in columns if name not in style.omit])
+    return pa.schema({name: types[name] for name in columns if name not in style.omit})
 
 
 def _typed(  # noqa: PLR0911  one return per kind of type

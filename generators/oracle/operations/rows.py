@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from generators.oracle.delta_schema import Struct
-from generators.oracle.filters import evaluate, keep
+from generators.oracle.filters import evaluate, predicate_of
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import arguments as args
 from generators.oracle.operations.arguments import Tree
@@ -21,10 +21,6 @@ from generators.oracle.operations.entry import (
 from generators.oracle.operations.merging import CLAUSES, MergeClause, merge_plan
 
 __all__ = ["Append", "Create", "Delete", "Merge", "Overwrite", "Replace", "Update"]
-
-
-def _matching(oracle: Oracle, where: Tree | None) -> list[int]:
-    return oracle.matching(keep(where) if where is not None else lambda _row: True)
 
 
 _INPUT: Final = {"rows": args.ROWS, "columns": args.COLUMNS}
@@ -130,7 +126,7 @@ class Overwrite(Operation):
 
     def apply(self, oracle: Oracle) -> None:
         """Delete the rows of the filter, and insert the others."""
-        oracle.delete(_matching(oracle, self.where))
+        oracle.delete(oracle.matching(predicate_of(self.where)))
         oracle.insert(self.rows)
 
 
@@ -156,7 +152,7 @@ class Delete(Operation):
 
     def apply(self, oracle: Oracle) -> None:
         """Delete the rows of the filter."""
-        oracle.delete(_matching(oracle, self.where))
+        oracle.delete(oracle.matching(predicate_of(self.where)))
 
 
 @operation(
@@ -184,7 +180,7 @@ class Update(Operation):
                 **self.values,
                 **{n: evaluate(tree, oracle.row(identity)) for n, tree in self.computed.items()},
             }
-            for identity in _matching(oracle, self.where)
+            for identity in oracle.matching(predicate_of(self.where))
         }
 
     def apply(self, oracle: Oracle) -> None:
@@ -250,7 +246,7 @@ class Replace(Operation):
 
     def apply(self, oracle: Oracle) -> None:
         """Let the rows go, and insert others of another schema."""
-        oracle.delete(_matching(oracle, None))
+        oracle.delete(oracle.matching(predicate_of(None)))
         oracle.change_schema(self.schema)
         oracle.partition_columns = self.partition_columns
         oracle.insert(self.rows)

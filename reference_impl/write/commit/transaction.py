@@ -41,7 +41,7 @@ from reference_impl.storage import Storage
 from reference_impl.write.commit.commit_file import encode_commit, encode_text, require_text
 from reference_impl.write.commit.conflicts import ReadWriteSet, check_conflict
 from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
-from reference_impl.write.features.iceberg import is_iceberg
+from reference_impl.write.features.iceberg import is_iceberg_compatible
 from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED, assign_row_ids
 from reference_impl.write.files.clustering import clustering_leaves, complete
 from reference_impl.write.files.data_files import now
@@ -346,7 +346,7 @@ class Transaction:
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
         tracked = target.supports("rowTracking") and not target.flag(ROW_TRACKING_SUSPENDED)
-        everywhere = tracked or is_iceberg(target.protocol, target.metadata)
+        everywhere = tracked or is_iceberg_compatible(target.protocol, target.metadata)
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
         if clustered and self.base is not None:
@@ -356,7 +356,7 @@ class Transaction:
             if mark is not None:
                 domains[mark.domain] = mark
         info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
-        info |= self._info(moment)
+        info |= self._commit_info(moment)
         if target.active("rowTracking"):
             info["tags"] = {"delta.rowTracking.preserved": "true"}
         lines: list[dict[str, Any]] = [{"commitInfo": info}]
@@ -371,8 +371,8 @@ class Transaction:
         lines += [{"cdc": body} for body in staged.cdc]
         return lines
 
-    def _info(self, moment: int) -> dict[str, Any]:
-        """Describe the operation for the history."""
+    def _commit_info(self, moment: int) -> dict[str, Any]:
+        """Return the body of commitInfo, which describes the operation."""
         # Obeys CINFO-004.
         own = self.read_write_set
         blind = not (own.reads_all or own.conditions or own.files)

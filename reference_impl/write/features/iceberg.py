@@ -43,7 +43,7 @@ __all__ = [
     "VERSIONS",
     "check_iceberg",
     "files_to_rewrite",
-    "is_iceberg",
+    "is_iceberg_compatible",
     "number_nested",
 ]
 
@@ -89,8 +89,8 @@ _RULES: Final[Mapping[str, _Rules]] = {
 }
 
 
-def is_iceberg(protocol: Protocol, metadata: Metadata) -> bool:
-    """Whether a version of Iceberg compatibility is active."""
+def is_iceberg_compatible(protocol: Protocol, metadata: Metadata) -> bool:
+    """Return whether a version of Iceberg compatibility is active."""
     return any(active(protocol, metadata, name) for name in VERSIONS)
 
 

@@ -25,7 +25,7 @@ from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type, with_children
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
-from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg
+from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg_compatible
 from reference_impl.write.features.void import drop_void, has_void
 from reference_impl.write.files.parquet import ParquetStyle, write_parquet
 from reference_impl.write.files.target import Target
@@ -158,7 +158,7 @@ class FileWriter:
     def _file(self, rows: pa.Table, texts: tuple[str | None, ...]) -> dict[str, Any]:
         # Obeys DATA-004 ICE1-007 ICE1-008 ICE1-009 ICE2-015 ICE2-016.
         table, target = self.target.table, self.target
-        inside = target.supports("materializePartitionColumns") or is_iceberg(
+        inside = target.supports("materializePartitionColumns") or is_iceberg_compatible(
             target.protocol, target.metadata
         )
         stored = [

@@ -99,7 +99,7 @@ class Changes:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happened to any row."""
+        """Whether no row was inserted, updated, deleted or moved."""
         return not (self.deleted or self.updated or self.inserted or self._fresh)
 
     def finish(self) -> None:

@@ -214,7 +214,7 @@ class _Merge:
         return prepare(self.transaction, pa.table(columns, names=names), stored=True)
 
     def _refuse_ambiguous(self, clauses: Any, plan: _Places, places: _Places) -> None:
-        """Refuse that several source rows change one row; deleting it twice is allowed."""
+        """Refuse a merge in which several source rows change one row; all may delete it."""
         acts = plan != _KEEP
         if all(clauses[number].when.action == "delete" for number in np.unique(plan[acts])):
             return

@@ -31,9 +31,6 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
     or before it that is read whole, sidecars too, nothing is deleted.
 
-    Args:
-        snapshot: the latest version.
-
     Raises:
         UnsupportedError: the table needs what this implementation does not write.
 

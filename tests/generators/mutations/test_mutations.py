@@ -68,12 +68,6 @@ def test_a_mutation_is_found_by_its_id() -> None:
         by_id("no-such-mutation")
 
 
-def test_apply_does_what_build_does(tmp_path: Path) -> None:
-    MUTATIONS[0].apply(tmp_path / "a")
-    MUTATIONS[0].build(tmp_path / "b")
-    assert digest(tmp_path / "a") == digest(tmp_path / "b")
-
-
 CHAPTER = Chapter("delta-log-entries")
 
 

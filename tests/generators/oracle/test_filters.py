@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators.oracle.delta_schema import DataType, type_of
-from generators.oracle.filters import FilterError, column, columns_of, evaluate, keep, node
+from generators.oracle.filters import FilterError, column, columns_of, evaluate, node, predicate_of
 from generators.oracle.literals import decode, encode, literal
 from generators.profiles import profile
 from generators.strategies import data_types, filters, rows, schemas, values
@@ -79,9 +79,9 @@ def test_three_valued_logic(tree: dict[str, Any], expected: object) -> None:
 
 def test_a_row_is_kept_when_the_tree_is_true_and_not_when_it_is_null() -> None:
     tree = node(">", column("a"), literal("long", 1))
-    kept = [row for row in ({"a": 2}, {"a": 1}, {"a": None}) if keep(tree)(row)]
+    kept = [row for row in ({"a": 2}, {"a": 1}, {"a": None}) if predicate_of(tree)(row)]
     assert kept == [{"a": 2}]
-    assert not keep(node("not", tree))({"a": None})
+    assert not predicate_of(node("not", tree))({"a": None})
 
 
 def test_a_nested_column_of_a_null_struct_is_null() -> None:

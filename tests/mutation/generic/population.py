@@ -160,7 +160,7 @@ LEFT_OUT = {
     "write/commit/post_commit.py:ENGINE": "how a writer names itself",
     "write/commit/post_commit.py:_write_checkpoint": _CHOSEN,
     "write/commit/transaction.py:Transaction._create": _DISK,
-    "write/commit/transaction.py:Transaction._info": "what the history tells is free",
+    "write/commit/transaction.py:Transaction._commit_info": "what the history tells is free",
     "write/commit/transaction.py:Transaction._is_own_commit": _DISK,
     "write/commit/transaction.py:Transaction._rebase": "needs another writer, as tests/races",
     "write/commit/transaction.py:Transaction.read": _RACES,
