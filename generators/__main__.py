@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from generators.export import export_histories, export_mutations, known_features
+from generators.export import ExportError, export_histories, export_mutations, known_features
 from generators.golden import cli as golden
 from generators.histories import cli as histories
 
@@ -50,16 +50,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.count < 0:
         sys.stderr.write("--count is a number of histories, not negative\n")
         return 2
-    written = list(
-        export_histories(
-            options.directory,
-            count=options.count,
-            number=options.seed,
-            features=tuple(options.feature),
+    try:
+        written = list(
+            export_histories(
+                options.directory,
+                count=options.count,
+                number=options.seed,
+                features=tuple(options.feature),
+            )
         )
-    )
-    if options.mutations:
-        written += export_mutations(options.directory)
+        if options.mutations:
+            written += export_mutations(options.directory)
+    except (ExportError, OSError) as error:
+        sys.stderr.write(f"{error}\n".encode("utf-8", "backslashreplace").decode())
+        return 2
     sys.stdout.write("".join(f"{case_id}\n" for case_id in written))
     sys.stdout.write(f"{len(written)} cases written to {options.directory}\n")
     return 0

@@ -8,7 +8,9 @@ and every mutation gives one case that says what a reader must make of it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from generators.golden.cases.case import CaseInfo, CaseWriter, Refusal
@@ -20,7 +22,21 @@ from generators.mutations import MUTATIONS, Mutation
 from generators.oracle.operations import History
 from generators.strategies.histories import FEATURES
 
-__all__ = ["export_histories", "export_mutations", "known_features"]
+__all__ = ["ExportError", "export_histories", "export_mutations", "known_features"]
+
+
+class ExportError(ValueError):
+    """A folder holds what is not replaced."""
+
+
+@contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    """Give a place beside the cases that nobody has made before."""
+    folder = Path(tempfile.mkdtemp(dir=directory, prefix=".scratch-"))
+    try:
+        yield folder / "table"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _log_info(builder: TableBuilder) -> dict[str, int]:
@@ -48,13 +64,19 @@ def _describe(case: CaseWriter, builder: TableBuilder) -> None:
 
 def _case(directory: Path, info: CaseInfo) -> CaseWriter:
     target = directory / info.id
+    for place in (target.parent, target):
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            raise ExportError(f"{place} is no folder, and is not written through")
     if target.exists():
+        if not (target / "case.json").is_file():
+            raise ExportError(f"{target} is no case, and is not replaced")
         shutil.rmtree(target)
     return CaseWriter(info, target)
 
 
-def _history_case(directory: Path, place: int, history: History, layout: Layout) -> str:
-    scratch = directory / ".scratch"
+def _history_case(
+    directory: Path, scratch: Path, place: int, history: History, layout: Layout
+) -> str:
     laid = lay_out(scratch, history, layout, seed=f"export/{place}")
     info = CaseInfo(
         f"generated/history-{place:05d}-{layout.name}",
@@ -97,15 +119,19 @@ def export_histories(
         number: the seed.
         features: features that the tables have.
 
+    Raises:
+        ExportError: something else has the name of a case.
+        OSError: a file cannot be written.
+
     """
     directory.mkdir(parents=True, exist_ok=True)
     drawn = draw_histories(count, number, features)
     for place, history in enumerate(drawn):
-        yield _history_case(directory, place, history, LAYOUTS[place % len(LAYOUTS)])
+        with _scratch(directory) as scratch:
+            yield _history_case(directory, scratch, place, history, LAYOUTS[place % len(LAYOUTS)])
 
 
-def _mutation_case(directory: Path, mutation: Mutation) -> str:
-    scratch = directory / ".scratch"
+def _mutation_case(directory: Path, scratch: Path, mutation: Mutation) -> str:
     builder = mutation.build(scratch)
     info = CaseInfo(
         f"{mutation.chapter}/mutated-{mutation.id}",
@@ -134,7 +160,8 @@ def export_mutations(directory: Path, mutations: Iterable[Mutation] = MUTATIONS)
     directory.mkdir(parents=True, exist_ok=True)
     for mutation in mutations:
         if mutation.expect != "contested" and not mutation.tolerated:
-            yield _mutation_case(directory, mutation)
+            with _scratch(directory) as scratch:
+                yield _mutation_case(directory, scratch, mutation)
 
 
 def known_features() -> list[str]:

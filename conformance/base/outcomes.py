@@ -127,6 +127,11 @@ ALTERED: Final = "the adapter changed the table that it was asked to read"
 """How the message of a verdict begins that is about no requirement of the case."""
 
 
+def _text(text: str) -> str:
+    """Return a text in Unicode alone, and not longer than a verdict's may be."""
+    return shortened(text.encode("utf-8", "backslashreplace").decode(), _LONGEST)
+
+
 class Hazard(StrEnum):
     """What a failure does to somebody who trusts the implementation, worst first.
 
@@ -174,12 +179,15 @@ class Verdict:
     unclaimed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Cut what an implementation makes long, as with the names of a million columns."""
+        """Cut what an implementation makes long, as with the names of a million columns.
+
+        Names of files may hold what no Unicode text holds, and baselines and results are such.
+        """
         for name in ("message", "expected", "actual"):
-            object.__setattr__(self, name, shortened(getattr(self, name), _LONGEST))
+            object.__setattr__(self, name, _text(getattr(self, name)))
         details = self.details
         if len(details) > _MOST_LINES:
             kept = details[: _MOST_LINES - 1]
             details = (*kept, f"… {len(details) - len(kept)} more lines")
-        lines = tuple(shortened(line, _LONGEST) for line in details)
+        lines = tuple(map(_text, details))
         object.__setattr__(self, "details", lines)

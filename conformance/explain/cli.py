@@ -16,6 +16,7 @@ from typing import Any
 
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
+from conformance.base.untrusted import DocumentError
 from conformance.explain.items import ItemExplained, explain_item
 from conformance.explain.rows import RowExplained, explain_row
 from conformance.golden.cases import Spec
@@ -24,6 +25,7 @@ from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
+from conformance.requirements.clauses import read_protocol
 from conformance.requirements.registry import Registry, load_registry
 
 __all__ = ["run_explain_cli"]
@@ -45,8 +47,8 @@ def run_explain_cli(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     registry = load_registry()
     try:
-        texts = {each.name: each.read_text(encoding="utf-8") for each in arguments.text}
-    except (OSError, UnicodeDecodeError) as error:
+        texts = {each.name: read_protocol(each) for each in arguments.text}
+    except DocumentError as error:
         warn(f"delta-tck explain: {error}")
         return Status.USAGE
     items, specs = _known()

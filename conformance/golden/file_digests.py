@@ -13,6 +13,10 @@ __all__ = ["digest_of", "digests"]
 _AT_ONCE: Final = 1 << 20
 """Bytes of a file that are read at once."""
 
+_LARGEST: Final = 1 << 32
+"""Bytes of a file whose content is read; an adapter may not write more, and a link may lead to
+what has no end."""
+
 
 def digests(folder: Path) -> dict[str, bytes]:
     """Digest every file below a folder.
@@ -38,7 +42,7 @@ def digest_of(folder: Path) -> str:
     """Return one SHA-256, in hexadecimal, of every path and byte below a folder."""
     total, found = hashlib.sha256(), digests(folder)
     for name in sorted(found, key=lambda each: each.split("/")):
-        total.update(name.encode() + b"\0" + found[name])
+        total.update(os.fsencode(name) + b"\0" + found[name])
     return total.hexdigest()
 
 
@@ -48,10 +52,17 @@ def _digest(path: str) -> bytes:
     except OSError as error:
         return hashlib.sha256(f"cannot be opened: {error.errno}".encode()).digest()
     with os.fdopen(descriptor, "rb") as file:
-        mode = os.fstat(descriptor).st_mode
+        facts = os.fstat(descriptor)
+        mode, size = facts.st_mode, facts.st_size
         if not S_ISREG(mode):
             return hashlib.sha256(f"not a regular file: {mode:o}".encode()).digest()
+        if size > _LARGEST:
+            return hashlib.sha256(f"too large: {size}, {facts.st_mtime_ns}".encode()).digest()
         state = hashlib.sha256()
-        while content := file.read(_AT_ONCE):
-            state.update(content)
+        try:
+            while size > 0 and (content := file.read(min(size, _AT_ONCE))):
+                state.update(content)
+                size -= len(content)
+        except OSError as error:
+            state.update(f"cannot be read: {error.errno}".encode())
         return state.digest()

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from conformance.base.untrusted import DocumentError, read_bytes
+
 __all__ = ["shows"]
 
 _MARKS: Final = {
@@ -52,6 +54,10 @@ def _first(table: Path, mark: re.Pattern[bytes]) -> int | None:
         commit = log / f"{version:020}.json"
         if not commit.is_file():
             return None
-        if mark.search(commit.read_bytes()):
+        try:
+            found = mark.search(read_bytes(commit))
+        except DocumentError:
+            return None
+        if found:
             return version
     return None

@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,9 @@ UNTRIAGED: Final = "untriaged"
 """The reason of an entry that nobody has looked into."""
 
 _WIDEST: Final = 20
+_MOST_PATTERNS: Final = 1000
+"""Entries that stand for more than one item; each is held against each item."""
+
 _NUMBERS: Final = ("reader_version", "writer_version")
 
 
@@ -74,6 +78,12 @@ class Entry:
         """Return whether the entry is about an item."""
         return fnmatchcase(identity, self.id) if "*" in self.id else identity == self.id
 
+    def among(self, known: Mapping[str, object]) -> list[str]:
+        """Return the items, out of all there are, that the entry is about."""
+        if "*" in self.id:
+            return [identity for identity in known if self.names(identity)]
+        return [self.id] if self.id in known else []
+
     def explains(self, requirements: Iterable[str], message: str) -> bool:
         """Return whether a failure is the known one."""
         return self.requirement in requirements and self.says(message)
@@ -85,7 +95,7 @@ class Entry:
         return self.message in message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Baseline:
     """The known failures of one implementation, and what it was judged by.
 
@@ -102,7 +112,20 @@ class Baseline:
 
     def about(self, identity: str) -> tuple[Entry, ...]:
         """Return the entries about an item."""
-        return tuple(entry for entry in self.entries if entry.names(identity))
+        patterns = (entry for entry in self._patterns if entry.names(identity))
+        return (*self._plain.get(identity, ()), *patterns)
+
+    @cached_property
+    def _patterns(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if "*" in entry.id)
+
+    @cached_property
+    def _plain(self) -> Mapping[str, Sequence[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            if "*" not in entry.id:
+                found.setdefault(entry.id, []).append(entry)
+        return found
 
     def check(self, universe: Sequence[str]) -> list[str]:
         """Name the entries that no item has.
@@ -115,12 +138,9 @@ class Baseline:
 
         """
         faults = []
-        known = set(universe)
+        known = dict.fromkeys(universe)
         for entry in self.entries:
-            if "*" not in entry.id:
-                matched = int(entry.id in known)
-            else:
-                matched = sum(entry.names(identity) for identity in universe)
+            matched = len(entry.among(known))
             if not matched:
                 faults.append(f"{entry.place}: {entry.id} matches no case")
             elif matched > _WIDEST:
@@ -145,6 +165,8 @@ def load_baseline(path: Path) -> Baseline:
         judged = _percent(root["judged"]) if "judged" in root else None
     except RegistryError as error:
         raise BaselineError(str(error)) from error
+    for entry in [each for each in entries if "*" in each.id][_MOST_PATTERNS:]:
+        raise BaselineError(f"{entry.place}: more than {_MOST_PATTERNS} entries have a *")
     return Baseline(entries, claims, judged)
 
 

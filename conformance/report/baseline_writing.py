@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import os
 import re
+import secrets
+import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +22,13 @@ import yaml
 
 from conformance.base.faults import OutputError
 from conformance.report.baseline import UNTRIAGED, Baseline, Entry, is_pattern, load_baseline
+from conformance.report.output import written_to
 from conformance.report.share import Share
 
 __all__ = ["BaselineFile", "Outcomes", "merged"]
 
 Record = Mapping[str, Any]
-_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._-]*")
+_PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9][A-Za-z0-9/._-]*(?:://[A-Za-z0-9/._?=&#%~+-]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,10 @@ class Outcomes:
 def merged(entries: Sequence[Entry], outcomes: Outcomes) -> list[Entry]:
     """Return the entries that a baseline has after a run, the new ones last."""
     kept: list[Entry] = []
+    known_items = dict.fromkeys(outcomes.universe)
     explained: set[str] = set()
     for entry in entries:
-        matched = [identity for identity in outcomes.universe if entry.names(identity)]
+        matched = entry.among(known_items)
         failed = [identity for identity in matched if outcomes.failed(identity)]
         known = {identity for identity in failed if _explains(entry, outcomes.records[identity])}
         unasked = any(identity not in outcomes.records for identity in matched)
@@ -100,31 +103,32 @@ class BaselineFile:
     """
 
     def __init__(self, path: Path, other: Baseline) -> None:
-        self._path = path
-        if path.is_dir():
-            raise OutputError(f"a baseline cannot be written to {path}: it is a folder")
+        # Beside what a link leads to: the link stays.
+        self._path = Path(os.path.realpath(path))
+        if path.exists() and not path.is_file():
+            # A device would be gone.
+            raise OutputError(f"a baseline cannot be written to {path}: it is no regular file")
+        self._mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         exists = path.exists() and path.stat().st_size > 0
         self._before = load_baseline(path) if exists else other
         self._comment = _leading_comment(path) if exists else ""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with written_to(path, "a baseline"):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._write(None)
-        except OSError as error:
-            raise OutputError(
-                f"a baseline cannot be written to {path}: {error.strerror}"
-            ) from error
 
     def _write(self, content: bytes | None) -> None:
         """Replace the file at once; ``None`` only tries whether that can be done."""
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content or b"")
-            if content is not None:
-                temporary.replace(self._path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}")
+        with written_to(self._path, "a baseline"):
+            try:
+                with temporary.open("xb") as file:
+                    file.write(content or b"")
+                    if self._mode is not None:
+                        os.fchmod(file.fileno(), self._mode)
+                if content is not None:
+                    temporary.replace(self._path)
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def write(self, outcomes: Outcomes, claims: Mapping[str, Any], share: Share | None) -> int:
         """Write the entries after a run, and return how many there are.
@@ -159,10 +163,10 @@ def _lines(
         yield f"judged: {judged:g}\n"
     yield "failures:\n" if entries else "failures: []\n"
     for entry in entries:
-        yield f"  - id: {_scalar(entry.id)}\n    requirement: {entry.requirement}\n"
+        yield f"  - id: {_scalar(entry.id)}\n    requirement: {_scalar(entry.requirement)}\n"
         yield f"    message: {_quoted(entry.message)}\n    reason: {_quoted(entry.reason)}\n"
         if entry.link:
-            yield f"    link: {entry.link}\n"
+            yield f"    link: {_scalar(entry.link)}\n"
         if entry.intermittent:
             yield "    intermittent: true\n"
 

@@ -11,6 +11,7 @@ from conformance.base.faults import KitError
 from conformance.base.terminal import one_line, say, warn
 from conformance.report.difference import Difference
 from conformance.report.forms import FORMS
+from conformance.report.output import open_output, written_to
 from conformance.report.page import render_page
 from conformance.report.results import read_results
 from conformance.report.tally import column_of
@@ -38,8 +39,13 @@ def run_report_cli(argv: Sequence[str]) -> int:
     try:
         columns = [column_of(read_results(path)) for path in options.results]
         text = render_page(columns)
-        options.output.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except (KitError, OSError) as error:
+        content = text.encode("utf-8", "backslashreplace")
+        with (
+            written_to(options.output, "the page"),
+            open_output(options.output, "the page") as file,
+        ):
+            file.write(content)
+    except KitError as error:
         warn(str(error))
         return DiffStatus.UNUSABLE
     say(str(options.output))

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Self
@@ -21,6 +22,7 @@ from conformance.base.faults import OutputError, UnusableError
 from conformance.base.outcomes import Verdict
 from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
 from conformance.items.items import Item
+from conformance.report.output import open_output, written_to
 from conformance.report.share import share_of
 
 __all__ = [
@@ -94,19 +96,22 @@ class ResultsWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = path.open("wb")
-        except OSError as error:
-            raise OutputError(f"results cannot be written to {path}: {error.strerror}") from error
+        self._path = path
+        self._file: IO[bytes] = open_output(path, "results")
         self._digest = hashlib.sha256()
         self._records: list[Mapping[str, Any]] = []
 
     def _put(self, document: Mapping[str, Any]) -> None:
         line = _line(document)
         self._digest.update(line)
-        self._file.write(line)
-        self._file.flush()
+        try:
+            with written_to(self._path, "results"):
+                self._file.write(line)
+                self._file.flush()
+        except OutputError:
+            with suppress(OSError):  # what it holds still, it cannot write either
+                self._file.close()
+            raise
 
     def begin(self, header: Mapping[str, Any]) -> None:
         """Write the stamp."""

@@ -8,9 +8,8 @@ coverage report must not need Hypothesis, an engine or a corpus builder to be im
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import schemas
 from conformance.base.home import PROJECT
+from conformance.base.untrusted import DocumentError, parse_json, read_bytes, read_text
 from conformance.requirements.judged import Judged, judged_of, shown_rows
 from conformance.requirements.registry import SELECTIONS, Registry, load_registry
 from generators.spec_files import spec_files
@@ -52,6 +52,19 @@ _BY_KIND: Final[Mapping[str, Callable[[tuple[str, ...]], tuple[Judged, ...]]]] =
     # A reader and the audit are asked about the table.
     "mutation": lambda named: (Judged("read", named, refusing=True), Judged("write", named)),
 }
+_KINDS: Final = {
+    "type": str,
+    "of": str,
+    "requirement": str,
+    "revision": list,
+    "version": int,
+    "error": dict,
+    "judged": dict,
+}
+"""What a document has, where it has it."""
+
+_OF_TEXTS: Final = ("revision", "judged")
+
 _OWN: Final = "kit"
 """Schemas of the kit's own files, which judge nobody's tables."""
 
@@ -131,6 +144,7 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
 
 def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
     due = document.get("error", {}).get("requirement")
+    due = due if isinstance(due, str) else None
     return judged_of(
         str(document.get("of", document.get("type", "read"))),
         named,
@@ -158,12 +172,13 @@ def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
 
 def _cited_in(path: Path, module: str, kind: Kind) -> Iterator[Citation]:
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
+        found: dict[str, list[str]] = {}
+        for case, ids in _walk(ast.parse(read_text(path)), module):
+            found.setdefault(case, []).extend(ids)
+    except (SyntaxError, ValueError, DocumentError) as error:
         raise CitationError(path, f"is not Python: {error}") from error
-    found: dict[str, list[str]] = {}
-    for case, ids in _walk(tree, module):
-        found.setdefault(case, []).extend(ids)
+    except (RecursionError, MemoryError) as error:  # the latter is the parser's own
+        raise CitationError(path, "is nested too deep") from error
     for case, ids in found.items():
         named = tuple(dict.fromkeys(ids))
         yield Citation(case, named, kind, _BY_KIND[kind](named) if kind in _BY_KIND else ())
@@ -213,7 +228,9 @@ def _rules(node: Any) -> Iterator[str]:
     """Return the requirements that the rules of a schema cite, at any depth."""
     if isinstance(node, dict):
         cited = node.get("x-requirement")
-        yield from cited if isinstance(cited, list) else ()
+        yield from (
+            (name for name in cited if isinstance(name, str)) if isinstance(cited, list) else ()
+        )
         for each in node.values():
             yield from _rules(each)
     elif isinstance(node, list):
@@ -242,17 +259,26 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = parse_json(read_bytes(path))
+    except DocumentError as error:
         raise CitationError(path, f"is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise CitationError(path, "is not a JSON object")
+    for name, kind in _KINDS.items():
+        value = document.get(name, kind())
+        inner = value.values() if isinstance(value, dict) else value
+        if not isinstance(value, kind) or (name in _OF_TEXTS and not _are_texts(inner)):
+            raise CitationError(path, f"has no such {name}")
     return document
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)
 
 
 def _requirements(document: dict[str, Any], path: Path) -> tuple[str, ...]:
     ids = document.get("requirements")
-    if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
+    if not isinstance(ids, list) or not _are_texts(ids):
         raise CitationError(path, "has no list of requirements")
     return tuple(ids)
 

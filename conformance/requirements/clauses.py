@@ -18,9 +18,18 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-__all__ = ["ClauseIndex", "digest", "quotes", "sentences", "words"]
+from conformance.base.untrusted import MIB, DocumentError, read_text
+
+__all__ = ["ClauseIndex", "digest", "quotes", "read_protocol", "sentences", "words"]
+
+_LARGEST: Final = MIB
+"""Bytes of a text; those of the protocol have a seventh of them."""
+
+_NESTED_LINKS: Final = 5
+"""Links within the text of links; Markdown allows a picture in one."""
 
 _DIGITS: Final = 16
 _LINK: Final = re.compile(
@@ -28,16 +37,33 @@ _LINK: Final = re.compile(
 )
 # Only markup: placeholders as <x> are words of the text.
 _TAG: Final = re.compile(
-    r"<!--.*?-->|</?(?:a|b|br|code|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|sub|sup"
+    r"<!--(?:(?!-->).)*+(?:-->)?|</?(?:a|b|br|code|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|sub|sup"
     r"|table|tbody|td|th|thead|tr|tt|ul)(?:\s[^<>]*)?/?>",
     re.DOTALL | re.IGNORECASE,
 )
+# A comment that nobody ends reaches to the end, so that each is looked for once. Longer numbers
+# and longer runs of marks are no text, and take the library an error, or time squared.
+_NO_TEXT: Final = re.compile(r"&#[0-9]{8,}+;?")
+_MARKS: Final = re.compile(r"([^\w\s\x00-\u02ff]{30})[^\w\s\x00-\u02ff]++")
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~<])")
 _LEADER: Final = re.compile(r"^[\s>|]*(?:(?:[-*+•]|[0-9]{1,2}[.)])\s+|\#{1,6}\s+)*", re.MULTILINE)
 _END: Final = re.compile(r"[.!?:;][\"'\u201d\u2019)\]*_`]*\s+|[|\n]")
 _CLOSING: Final = re.compile(r"[)\]'\"\u201d\u2019`*_]*[.!?:;]?")
 # Letters and digits part ways, for a footnote mark sticks to its word in one rendering only.
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+
+
+def read_protocol(path: Path) -> str:
+    """Read a text of the protocol.
+
+    Raises:
+        conformance.base.untrusted.DocumentError: it is no text, or larger than any of the protocol.
+
+    """
+    try:
+        return read_text(path, _LARGEST)
+    except DocumentError as error:
+        raise DocumentError(f"{path} {error}") from error
 
 
 def words(text: str) -> list[str]:
@@ -166,7 +192,7 @@ def _plain(text: str) -> str:
 
 def _unmarked(text: str) -> str:
     bare = _TAG.sub(" ", text)
-    while (unlinked := _LINK.sub(r"\1", bare)) != bare:
-        bare = unlinked
-    bare = html.unescape(_ESCAPE.sub(r"\1", bare))
-    return unicodedata.normalize("NFKC", _LEADER.sub("", bare))
+    for _ in range(_NESTED_LINKS):
+        bare = _LINK.sub(r"\1", bare)
+    bare = html.unescape(_NO_TEXT.sub(" ", _ESCAPE.sub(r"\1", bare)))
+    return unicodedata.normalize("NFKC", _MARKS.sub(r"\1", _LEADER.sub("", bare)))

@@ -22,6 +22,12 @@ __all__ = ["Node", "RegistryError", "read_yaml"]
 
 _LOADER: Final[type] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST: Final = 20
+_MOST_EVENTS: Final = 500_000
+"""Values and ends of lists and objects; each takes a hundred times its bytes."""
+
+_LONGEST_NUMBER: Final = 18
+"""Digits."""
+
 _NULLS: Final = frozenset({"", "~", "null"})
 
 
@@ -108,7 +114,7 @@ class Node:
     def integer(self) -> int:
         """Read a non-negative decimal integer."""
         value = self.text()
-        if not re.fullmatch(r"0|[1-9][0-9]*", value):
+        if not re.fullmatch(r"0|[1-9][0-9]*", value) or len(value) > _LONGEST_NUMBER:
             raise self.fail(f"{self.name} must be a whole number, not {value!r:.80}")
         return int(value)
 
@@ -136,14 +142,16 @@ def read_yaml(path: Path, name: str) -> Node:
     """Read the one document of a YAML file.
 
     Raises:
-        RegistryError: the file cannot be read, is not YAML, is empty, or uses aliases.
+        RegistryError: the file cannot be read, is not YAML, is empty, too large, or uses aliases.
 
     """
     try:
         text = read_text(path)
         depth = 0
-        for event in yaml.parse(text, Loader=_LOADER):
+        for count, event in enumerate(yaml.parse(text, Loader=_LOADER)):
             line = _line(event.start_mark)
+            if count > _MOST_EVENTS:
+                raise RegistryError(f"{path}:{line}", f"has more than {_MOST_EVENTS} values")
             if isinstance(event, yaml.AliasEvent):
                 # An alias can make a few lines stand for gigabytes.
                 raise RegistryError(f"{path}:{line}", "aliases are not allowed")

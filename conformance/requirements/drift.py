@@ -18,9 +18,10 @@ from typing import Final
 
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
+from conformance.base.untrusted import DocumentError
 from conformance.golden.corpus import default_corpus_path
 from conformance.requirements.citations import CitationError, cited_in_project
-from conformance.requirements.clauses import ClauseIndex, sentences
+from conformance.requirements.clauses import ClauseIndex, read_protocol, sentences
 from conformance.requirements.coverage import measure
 from conformance.requirements.proofs import proofs_of
 from conformance.requirements.registry import (
@@ -182,10 +183,10 @@ def run_drift_cli(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     try:
         registry = load_registry()
-        texts = [path.read_text(encoding="utf-8") for path in arguments.texts]
+        texts = [read_protocol(path) for path in arguments.texts]
         citations = cited_in_project(arguments.project, arguments.corpus)
         coverage = measure(registry, citations)
-    except (OSError, UnicodeDecodeError, RegistryError, CitationError) as error:
+    except (DocumentError, RegistryError, CitationError) as error:
         warn(f"delta-tck drift: {error}")
         return _UNUSABLE
     cases = {row.id: coverage.cases_of(row.id) for row in coverage.requirements}

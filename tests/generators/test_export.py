@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -70,3 +72,52 @@ def test_a_wrong_request_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as stop:
         main(["export", str(tmp_path), "--feature", "none"])
     assert stop.value.code == 2
+
+
+def _is_folder(path: Path, _: Path) -> None:
+    path.mkdir(parents=True)
+    (path / "diary").write_text("x")
+
+
+IN_THE_WAY: dict[str, Callable[[Path, Path], None]] = {
+    "a file": lambda path, _: path.write_text("x") and None,
+    "a FIFO": lambda path, _: os.mkfifo(path),
+    "a link": lambda path, other: path.symlink_to(other),
+    "a link to nothing": lambda path, other: path.symlink_to(other / "nothing"),
+    "a folder of somebody": _is_folder,
+}
+PLACES = ("", "generated", "generated/history-00000-plain")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("make", IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_an_export_replaces_cases_and_nothing_else(
+    tmp_path: Path, place: str, make: Callable[[Path, Path], None]
+) -> None:
+    other, out = tmp_path / "other", tmp_path / "out"
+    # Somebody else's folder has what a case of ours is called.
+    (other / "history-00000-plain").mkdir(parents=True)
+    (other / "history-00000-plain" / "keep").write_text("x")
+    (out / place).parent.mkdir(parents=True, exist_ok=True)
+    make(out / place, other)
+    # A folder to write into may hold other things, and be a link.
+    status = 0 if make is _is_folder and place != PLACES[-1] else 2
+    if not place and (out / place).is_dir():
+        status = 0
+    assert main(["export", str(out), "--count", "1"]) == status
+    assert (other / "history-00000-plain" / "keep").read_text() == "x"
+    if make is _is_folder:
+        assert (out / place / "diary").read_text() == "x"
+    assert not [*tmp_path.rglob(".scratch*")]
+
+
+def test_an_export_uses_no_scratch_that_is_there(tmp_path: Path) -> None:
+    other, out = tmp_path / "other", tmp_path / "out"
+    other.mkdir()
+    out.mkdir()
+    (out / ".scratch").symlink_to(other)
+    assert main(["export", str(out), "--count", "1"]) == 0
+    assert main(["export", str(out), "--count", "1"]) == 0
+    assert not [*other.iterdir()]
+    assert (out / ".scratch").is_symlink()
+    assert main(["export", str(out / ("x" * 300)), "--count", "1"]) == 2

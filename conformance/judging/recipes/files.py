@@ -7,7 +7,6 @@ reach the version in another way, a second reading is the first one over again.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ import pyarrow as pa
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Lines, read_lines
+from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
 from reference_impl.storage import LocalStorage
 
 __all__ = ["Seen", "committed", "copied", "row_of_file", "written_over"]
@@ -28,6 +28,9 @@ _VECTOR: Final = ".bin"
 """Ending of the files that hold deletion vectors."""
 
 _COMMIT: Final = re.compile(rf"{LOG_DIR}/(\d{{20}})\.json")
+
+_LARGEST: Final = 256 * MIB
+"""Bytes of a commit that is looked into."""
 
 _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
@@ -89,9 +92,10 @@ def _versions(files: Iterable[str]) -> set[int]:
 
 def _added(table: Path, version: int) -> Iterator[str]:
     """Return the paths that a commit adds, as far as its lines can be read."""
-    for line in (table / LOG_DIR / f"{version:020}.json").read_bytes().splitlines():
-        with suppress(ValueError, KeyError, TypeError, AttributeError):
-            yield decode_path(json.loads(line)["add"]["path"])
+    with suppress(DocumentError):
+        for line in lines_of(table / LOG_DIR / f"{version:020}.json", _LARGEST):
+            with suppress(DocumentError, ValueError, KeyError, TypeError, AttributeError):
+                yield decode_path(parse_json(line)["add"]["path"])
 
 
 def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from conformance.base.faults import OutputError, SelectionError
 from conformance.base.status import Status
 from conformance.base.terminal import say
+from conformance.base.untrusted import DocumentError
 from conformance.pipeline.session import add_spark_options, is_submitted, spark_options
 from conformance.pipeline.track import questions
 from conformance.pipeline.track.asking import Ask, here, on_spark
@@ -20,6 +21,7 @@ from conformance.pipeline.track.forms import FORMS, Answer
 from conformance.pipeline.track.sides import side_of
 from conformance.pipeline.track.store import Store
 from conformance.report.difference import Difference
+from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
 
@@ -116,9 +118,9 @@ def _regressions(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
 
 def _touched(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
     try:
-        text = options.text.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SelectionError(f"{options.text} cannot be read: {error}") from error
+        text = read_protocol(options.text)
+    except DocumentError as error:
+        raise SelectionError(str(error)) from error
     drift = find_drift(text, load_registry(), revision=options.revision)
     if not drift.kept:
         raise SelectionError(f"{options.text} holds no sentence of {options.revision}")

@@ -2,16 +2,18 @@
 
 Serves "Add File and Remove File" and "Metadata Cleanup". Paths may be spelled in many ways, so
 that places are compared. A listed file is deleted only when it is certain that nothing references
-it. It is uncertain where a path cannot be resolved, where a symlink leads to the file, and where
-two spellings are one file to the file system.
+it. It is uncertain where a path cannot be resolved, where a symlink leads to the file, where two
+spellings are one file to the file system, and where a file that is not there has such a name.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,8 +37,25 @@ _OPAQUE: Final = re.compile(_SCHEME)
 _QUERY: Final = re.compile(r"[?#]")
 """Where the path of a URI ends, for readers that take a path of the log for a whole URI."""
 
+_ESCAPES: Final = 3
+_LONGEST: Final = 4096
+"""Characters of a path; no file system and no store has longer ones."""
+
 _SIGNS: Final = 16
 """Places in one path where a reader may end it."""
+
+
+def _blurred(path: str) -> str:
+    """Return what one path has in common with all that may have become of it.
+
+    A table that was copied between file systems has names in another case or another form of
+    Unicode; writers forget to escape, or escape twice, and some take a plus for a space.
+    """
+    for _ in range(_ESCAPES):
+        path = unquote(path)
+    path = path[-_LONGEST:].replace("+", " ").casefold()
+    parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
+    return "/".join(filter(None, parts))
 
 
 class ReferencedFiles:
@@ -60,7 +79,8 @@ class ReferencedFiles:
         self._locate = storage.locator()
         self._within: set[str] = set()
         self._elsewhere: set[str] = set()
-        self._unseen: set[str] = set()
+        self._seen: set[str] = set()
+        self._lost: set[str] = set()
         self._names: set[str] = set()
         self._links: set[Identity] = set()
         self.linked: list[str] = []
@@ -129,11 +149,10 @@ class ReferencedFiles:
 
     def unreferenced(self, listed: Iterable[Entry], wanted: Callable[[Entry], bool]) -> list[Entry]:
         """Return the wanted files of a listing that no path equals."""
-        self._unseen = set(self._within)
         left = []
         for entry in listed:
             if entry.path in self._within:
-                self._unseen.discard(entry.path)
+                self._seen.add(entry.path)
                 if entry.link and entry.identity is not None:
                     self._links.add(entry.identity)
             elif wanted(entry):
@@ -156,12 +175,13 @@ class ReferencedFiles:
             and entry.identity not in identities
             and entry.name not in self._names
             and not entry.path.startswith(folders)
+            and not (self._lost and _blurred(entry.path) in self._lost)
         )
 
     def _identities(self) -> list[Identity]:
         """Stat every referenced file that was not listed under that path."""
         found = []
-        for path in self._elsewhere | self._near(self._unseen):
+        for path in self._elsewhere | self._near(self._within - self._seen):
             try:
                 identity = self._storage.identify(path)
             except OSError:
@@ -174,7 +194,9 @@ class ReferencedFiles:
                     stage="commit",
                     requirement="ADD-002",
                 )
-            if identity is not None:
+            if identity is None:
+                self._lost.add(_blurred(path))
+            else:
                 found.append(identity)
         return found
 

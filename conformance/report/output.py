@@ -1,0 +1,41 @@
+"""Open the files that a command leaves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from conformance.base.faults import OutputError
+
+__all__ = ["open_output", "written_to"]
+
+
+@contextmanager
+def written_to(path: Path, what: str) -> Iterator[None]:
+    """Raise :class:`OutputError` where a file cannot be written; ``what`` is in its message."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{what} cannot be written to {path}: {error.strerror}") from error
+
+
+def open_output(path: Path, what: str) -> IO[bytes]:
+    """Open a file to write it anew; a pipe that nobody reads is not waited for.
+
+    Args:
+        path: the file; folders above it are made.
+        what: what it is going to hold, for the message.
+
+    Raises:
+        OutputError: it cannot be written.
+
+    """
+    with written_to(path, what):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        wait = getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | wait, 0o666)
+        os.set_blocking(descriptor, True)
+        return open(descriptor, "wb")  # noqa: PTH123  of a descriptor, not a path
