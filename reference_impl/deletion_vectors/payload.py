@@ -92,18 +92,12 @@ def decode(payload: bytes) -> Bitmap:
         buckets = _native(payload, data, "<" if little == NATIVE_MAGIC else ">")
     else:
         raise _broken(f"the magic number is {little}, not {MAGIC}", "DVFMT-008")
-    if not buckets:
-        none = np.empty(0, np.int64)
-        return Bitmap(data, none.astype(np.uint64), none.astype(np.uint8), none, none, 0)
-    if len(buckets) == 1:
-        one = buckets[0]
-        return Bitmap(data, one.keys, one.kinds, one.counts, one.offsets, one.cardinality)
     return Bitmap(
         data,
-        np.concatenate([b.keys for b in buckets]),
-        np.concatenate([b.kinds for b in buckets]),
-        np.concatenate([b.counts for b in buckets]),
-        np.concatenate([b.offsets for b in buckets]),
+        np.concatenate([np.empty(0, np.uint64), *(b.keys for b in buckets)]),
+        np.concatenate([np.empty(0, np.uint8), *(b.kinds for b in buckets)]),
+        np.concatenate([np.empty(0, np.int64), *(b.counts for b in buckets)]),
+        np.concatenate([np.empty(0, np.int64), *(b.offsets for b in buckets)]),
         sum(b.cardinality for b in buckets),
     )
 

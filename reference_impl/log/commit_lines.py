@@ -78,7 +78,7 @@ class Lines:
 
 
 def group_lines(
-    data: bytes, other: Callable[[bytes, int], str | None], *, files: bool = True
+    data: bytes, other: Callable[[bytes, int], str | None], *, files: bool
 ) -> dict[str, Lines]:
     """Group the lines of a commit by the file action that they hold.
 

@@ -66,7 +66,7 @@ class Commit:
         return next((item for item in self.actions if isinstance(item, CommitInfo)), None)
 
 
-def parse_commit(data: bytes, place: LogPlace, *, files: bool = True) -> Commit:
+def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
     """Parse the content of a commit or compaction.
 
     Args:

@@ -42,4 +42,4 @@ def active(protocol: Protocol, metadata: Metadata, name: str) -> bool:
         return False
     if not feature.activation:
         return True
-    return metadata.configuration.get(feature.activation, "").lower() == "true"
+    return str(metadata.configuration.get(feature.activation)).lower() == "true"

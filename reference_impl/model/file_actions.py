@@ -140,16 +140,13 @@ class _WrongColumn(Exception):  # noqa: N818  a signal between two functions of 
     """A column does not fit its type; carries field, row, expectation and requirement."""
 
 
-def from_objects(
-    action: str, objects: Sequence[Any], place: LogPlace, versions: Sequence[int] | None = None
-) -> pa.Table:
+def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Table:
     """Turn the JSON objects of one kind of file action into a table of its columns.
 
     Args:
         action: a key of :data:`FILE_ACTIONS`.
         objects: decoded JSON values.
         place: where they were read.
-        versions: version of each object, where they come from several commits.
 
     Raises:
         InvalidAction: an object lacks a required field, or a field has a wrong type or range.
@@ -160,13 +157,12 @@ def from_objects(
         _refuse_non_objects(objects)
         columns = [_column(field, objects, kind.required.get(field.name)) for field in kind.schema]
     except _WrongColumn as wrong:
-        name, row, expected, requirement = wrong.args
-        version = versions[row] if versions is not None else place.version
+        name, _, expected, requirement = wrong.args
         where = f"{action}.{name}" if name else action
         raise InvalidAction(
             f"{where} is {expected}" if expected == "missing" else f"{where} is not {expected}",
             path=place.path,
-            version=version,
+            version=place.version,
             action=action,
             requirement=requirement,
         ) from None

@@ -12,7 +12,6 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping
-from datetime import date, timedelta
 from decimal import Context, InvalidOperation
 from decimal import Decimal as Number
 from typing import Any
@@ -40,8 +39,6 @@ from reference_impl.types.model import (
     Primitive,
 )
 from reference_impl.types.temporal import (
-    EPOCH,
-    EPOCH_UTC,
     format_date,
     format_timestamp,
     parse_date,
@@ -188,7 +185,7 @@ def parse_values(texts: pa.Array | pa.ChunkedArray, of: DataType, *, column: str
     return _typed(values, of).take(encoded.indices)
 
 
-def parse_value(text: str | None, of: DataType, *, column: str = "") -> Any:
+def parse_value(text: str | None, of: DataType, *, column: str) -> Any:
     """Parse one partition value into the Python value that Arrow gives for its type.
 
     Raises:
@@ -196,24 +193,12 @@ def parse_value(text: str | None, of: DataType, *, column: str = "") -> Any:
 
     """
     # Obeys PART-002.
-    if text is None:
-        return None
-    value = _parsed(_parser(of), text, of, column)
-    if value is None:
-        return None
+    [value] = parse_values(pa.array([text], pa.string()), of, column=column)
     try:
-        match of:
-            case Primitive("date"):
-                return date.fromordinal(EPOCH.toordinal() + value)
-            case Primitive("timestamp"):
-                return EPOCH_UTC + timedelta(microseconds=value)
-            case Primitive("timestamp_ntz"):
-                return EPOCH + timedelta(microseconds=value)
-            case _:
-                return value
+        return value.as_py()
     except (OverflowError, ValueError):
         raise InvalidPartitionValue(
-            f"partition column {column!r}: {text[:80]!r} is outside of Python's calendar"
+            f"partition column {column!r}: {value} is outside of Python's calendar"
         ) from None
 
 

@@ -5,17 +5,16 @@ Serves "Protocol Evolution", "Table Features" and "Requirements for Readers".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from reference_impl.errors import (
     InvalidProtocol,
     UnsupportedFeatures,
-    UnsupportedFormat,
     UnsupportedProtocolVersion,
 )
-from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.actions import Protocol
 from reference_impl.model.features import WRITTEN, supported
 from reference_impl.model.wire import LogPlace
 from schemas.features import find
@@ -104,20 +103,16 @@ def _list_faults(protocol: Protocol) -> Iterator[tuple[str, str]]:
                 yield f"feature {name} needs minReaderVersion {needed}, not {reader}", "TF-018"
 
 
-def check_readable(
-    protocol: Protocol, metadata: Metadata | None = None, *, ratified: bool = False
-) -> None:
+def check_readable(protocol: Protocol, *, ratified: bool) -> None:
     """Refuse a table that this implementation does not read.
 
     Args:
         protocol: the protocol in force.
-        metadata: the metadata in force, where it is known yet.
         ratified: the caller handed in what the table's catalog ratified.
 
     Raises:
         UnsupportedProtocolVersion: the reader version is beyond this implementation.
         UnsupportedFeatures: reader features that it does not honour, all named at once.
-        UnsupportedFormat: the data files are not Parquet.
 
     """
     # Obeys TF-002 VPC-003 RVER-002.
@@ -138,11 +133,6 @@ def check_readable(
     names |= {name for name in protocol.reader_features or () if find(name) is None}
     if names:
         raise _unsupported(names, "read", _CATALOG_REASON)
-    if metadata is not None and metadata.format.provider.lower() != "parquet":
-        raise UnsupportedFormat(
-            f"the data files are in format {metadata.format.provider!r}, not parquet",
-            action="metaData",
-        )
 
 
 def check_writable(protocol: Protocol) -> None:
@@ -165,14 +155,12 @@ def check_writable(protocol: Protocol) -> None:
             stage="commit",
             requirement="PROTO-006",
         )
-    listed = protocol.writer_features
-    names = set(listed) if listed is not None else set(supported(protocol))
-    names = {n for n in names if (feature := find(n)) is None or feature.name not in WRITTEN}
+    names = supported(protocol) - WRITTEN
     if names:
         raise _unsupported(names, "write", _CATALOG_WRITES)
 
 
-def _unsupported(names: set[str], verb: str, managed_hint: str) -> UnsupportedFeatures:
+def _unsupported(names: Iterable[str], verb: str, managed_hint: str) -> UnsupportedFeatures:
     ordered = tuple(sorted(names))
     managed = any((f := find(name)) is not None and f.name == "catalogManaged" for name in ordered)
     return UnsupportedFeatures(

@@ -78,10 +78,10 @@ def _without_end(address: str) -> str:
 class LocalRoot:
     """A table root on local disk."""
 
-    def __init__(self, root: str, policy: Policy | None = None) -> None:
+    def __init__(self, root: str, policy: Policy) -> None:
         """Bind to an absolute path, which need not exist yet."""
         self.path = root
-        self._policy = policy or Policy()
+        self._policy = policy
 
     @classmethod
     def of_url(cls, address: Address, policy: Policy) -> LocalRoot:
@@ -235,7 +235,7 @@ def _check_host(address: Address, path: str) -> None:
 class ObjectRoot:
     """A table root in an object store, as its URL spells it."""
 
-    def __init__(self, location: str, policy: Policy | None = None) -> None:
+    def __init__(self, location: str, policy: Policy) -> None:
         """Bind to a URL.
 
         Raises:
@@ -247,7 +247,7 @@ class ObjectRoot:
             raise _refuse("no object store is known for the scheme of a table's location", location)
         self.address = address
         self.key = address.path.strip("/")
-        self._policy = policy or Policy()
+        self._policy = policy
 
     def place(self, path: str) -> Place:
         """Resolve a decoded path by its spelling; the policy is not asked.

@@ -86,9 +86,9 @@ class _Change:
 def read_changes(
     storage: Storage,
     start: int,
-    end: int | None = None,
+    end: int | None,
     *,
-    ratified: RatifiedCommits | None = None,
+    ratified: RatifiedCommits | None,
 ) -> pa.Table:
     """Read the changes of the versions ``start`` to ``end``, both included.
 
@@ -180,7 +180,7 @@ def _advanced(
                 metadata = action
             case _:
                 continue
-        check_readable(protocol, metadata, ratified=ratified)
+        check_readable(protocol, ratified=ratified)
         validate_metadata(metadata, version)
     return protocol, metadata
 

@@ -225,14 +225,13 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
     if not pa.types.is_list(stored):
         raise _unreadable(stored, wanted, place)
     target = arrow_type(wanted)
-    element = Field("element", wanted.element, wanted.contains_null)
     inner = _convert(stored.value_type, wanted.element, mode, f"{place}.element")
     if inner is None and stored == target and wanted.contains_null:
         return None
 
     def convert(values: pa.ListArray) -> pa.Array:
         items = values.values if inner is None else inner(values.values)
-        if not element.nullable and values.flatten().null_count:
+        if not wanted.contains_null and values.flatten().null_count:
             raise _has_nulls(f"{place}.element")
         return with_children(values, target, items)
 

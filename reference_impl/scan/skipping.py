@@ -164,7 +164,7 @@ class _Skipping:
             case Constant(value):
                 return self._all(value.as_py() is want)
             case Column():
-                true = Constant(pa.scalar(True), BOOLEAN)  # noqa: FBT003  a value
+                true = pa.scalar(True)  # noqa: FBT003  a value
                 return self._compared("=" if want else "<>", node, true)
             case IsNull(Column(path)) if path in self.known:
                 bounds = self.known[path]
@@ -174,11 +174,12 @@ class _Skipping:
             case Compare("<=>", Column() as column, Constant() as constant):
                 return self._null_safe(column, constant, want=want)
             case Compare(operator, Column() as column, Constant() as constant):
-                return self._compared(operator if want else _NEGATED[operator], column, constant)
+                asked = operator if want else _NEGATED[operator]
+                return self._compared(asked, column, constant.value)
             case In(Column() as column, choices) if want:
                 return reduce(
                     pc.or_,
-                    [self._compared("=", column, choice) for choice in choices],
+                    [self._compared("=", column, choice.value) for choice in choices],
                     self._all(False),  # noqa: FBT003  a value
                 )
             case StartsWith(Column(path), prefix) if want and path in self.known:
@@ -201,18 +202,18 @@ class _Skipping:
         if not constant.value.is_valid:
             return bounds.may_null if want else bounds.may_value
         if want:
-            return self._compared("=", column, constant)
-        return pc.or_(bounds.may_null, self._compared("<>", column, constant))
+            return self._compared("=", column, constant.value)
+        return pc.or_(bounds.may_null, self._compared("<>", column, constant.value))
 
-    def _compared(self, operator: str, column: Column, constant: Constant) -> pa.Array:
+    def _compared(self, operator: str, column: Column, value: pa.Scalar) -> pa.Array:
         """Return the files in which a comparison may be true."""
-        if not constant.value.is_valid:
+        if not value.is_valid:
             return self._all(False)  # noqa: FBT003  unknown for every row
         bounds = self.known.get(column.path)
         if bounds is None:
             return self._all(True)  # noqa: FBT003  a value
         try:
-            return pc.and_(bounds.may_value, _within(operator, bounds, constant.value))
+            return pc.and_(bounds.may_value, _within(operator, bounds, value))
         except pa.ArrowInvalid:
             # A value that fits no common type proves nothing.
             return self._all(True)  # noqa: FBT003  a value

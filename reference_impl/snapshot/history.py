@@ -24,7 +24,6 @@ from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
 __all__ = ["ICT_PROVENANCE", "CommitRecord", "History", "to_millis"]
 
-_MILLISECOND: Final = timedelta(milliseconds=1)
 ICT_PROVENANCE: Final = (
     "delta.inCommitTimestampEnablementVersion",
     "delta.inCommitTimestampEnablementTimestamp",
@@ -66,7 +65,7 @@ def to_millis(moment: int | str | datetime) -> int:
     try:
         if isinstance(moment, datetime):
             aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return (aware - EPOCH_UTC) // _MILLISECOND
+            return (aware - EPOCH_UTC) // timedelta(milliseconds=1)
         if isinstance(moment, str):
             return parse_timestamp(moment, zone=True) // 1000
     except (ValueError, OverflowError, TypeError) as error:
@@ -101,7 +100,7 @@ class History:
             version, time = (_integer(latest, name) for name in ICT_PROVENANCE)
             self._enabled_at, self._enabled_when = version or 0, time
 
-    def commits(self, limit: int | None = None) -> list[CommitRecord]:
+    def commits(self, limit: int | None) -> list[CommitRecord]:
         """Return the commits, newest first; at most ``limit`` of them."""
         return [self._record(version) for version in self._versions[::-1][:limit]]
 

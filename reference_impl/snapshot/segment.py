@@ -142,9 +142,9 @@ def list_log(
 
 
 def segments(
-    listing: Listing, version: int | None = None, *, before: int | None = None
+    listing: Listing, version: int | None, *, before: int | None = None
 ) -> Iterator[Segment]:
-    """Return every way to load a version, the best first; the latest version by default.
+    """Return every way to load a version, the best first; the latest version if ``None``.
 
     ``before`` leaves out checkpoints of that version and later ones, which were tried already.
 

@@ -133,7 +133,7 @@ class Snapshot:
 
     """
 
-    def __init__(self, storage: Storage, listing: Listing, version: int | None = None) -> None:
+    def __init__(self, storage: Storage, listing: Listing, version: int | None) -> None:
         """Load the small actions of a version and check that the table can be read.
 
         Raises:
@@ -159,7 +159,6 @@ class Snapshot:
         self.protocol: Protocol = state.required("protocol", self.version)
         check_readable(self.protocol, ratified=ratified)
         self.metadata: Metadata = state.required("metaData", self.version)
-        check_readable(self.protocol, self.metadata, ratified=ratified)
         self._refuse_unmanaged(managed=state.managed)
         self.schema: Struct = validate_metadata(self.metadata, self.version)
         check_annotations(self.schema, column_mapping_mode(self.protocol, self.metadata))

@@ -126,7 +126,7 @@ def _passed_over(right: Any, storage: Any, file: Any, **options: Any) -> Any:
     except MalformedCommit:
         if not _has_checksum(storage, file.version):
             raise
-        return parse_commit(b"", LogPlace(file.name, file.version))
+        return parse_commit(b"", LogPlace(file.name, file.version), files=True)
 
 
 _replace("hides-a-broken-commit-behind-its-checksum", snapshot, "read_commit", _passed_over)

@@ -22,8 +22,8 @@ from typing import Any
 from delta_tck_pytest import shard
 from generic.crew import Ended, each_in_a_fork
 from generic.judging import Executed, executed_by, executed_on_import, items, killer, prepare
-from generic.mutant import Mutant
-from generic.population import drawn
+from generic.mutant import PACKAGE, Mutant
+from generic.population import drawn, population
 from generic.results import (
     LOOKED_INTO,
     RESULT,
@@ -97,6 +97,9 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python tests/mutation", description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED, help="of the draw (%(default)s)")
     parser.add_argument("--count", type=int, default=COUNT, help="mutants drawn (%(default)s)")
+    parser.add_argument(
+        "--below", action="append", metavar="PATH", help="draw from these modules and folders"
+    )
     parser.add_argument("--skip", type=int, default=0, metavar="N", help="leave out the first N")
     parser.add_argument("--only", action="append", metavar="ID", help="of those drawn, these")
     parser.add_argument(
@@ -161,7 +164,11 @@ def _lines(copy: Path, arguments: argparse.Namespace) -> Executed:
 
 def _chosen(arguments: argparse.Namespace) -> list[Mutant]:
     """Give the mutants that are asked for."""
-    mutants = drawn(arguments.seed, arguments.count)[arguments.skip :]
+    below = None
+    if arguments.below:
+        starts = tuple(str(PACKAGE / each) for each in arguments.below)
+        below = [place for place in population() if str(place[0]).startswith(starts)]
+    mutants = drawn(arguments.seed, arguments.count, below)[arguments.skip :]
     if arguments.only:
         mutants = [each for each in mutants if each.id in arguments.only]
     if arguments.shard:

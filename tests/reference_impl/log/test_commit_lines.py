@@ -54,7 +54,7 @@ def test_every_line_goes_where_parsing_it_would_put_it(
         assert line == lines[number - 1] if number <= len(lines) else not line
         return _parsed(line)
 
-    found = group_lines(b"\n".join(lines) + end, other)
+    found = group_lines(b"\n".join(lines) + end, other, files=True)
     for name in FILE_ACTIONS:
         expected = [line for line in lines if _parsed(line) == name]
         assert list(found[name]) == expected
@@ -76,7 +76,7 @@ def test_usual_spellings_are_not_parsed_to_be_recognised(
     def other(line: bytes, _: int) -> str | None:
         raise AssertionError(line)
 
-    assert list(group_lines(line + b"\n" + line, other)[name]) == [line, line]
+    assert list(group_lines(line + b"\n" + line, other, files=True)[name]) == [line, line]
     assert len(group_lines(line, other, files=False)[name]) == 0
 
 
@@ -115,5 +115,5 @@ def test_threads_and_groups_change_nothing(log: Any, monkeypatch: pytest.MonkeyP
 def test_empty_lines_are_passed_over_unread(lines: int) -> None:
     asked: list[int] = []
     data = b"\n" * lines + b'{"txn":{"appId":"a","version":1}}\n' + b"\n" * lines
-    group_lines(data, lambda _, number: asked.append(number))
+    group_lines(data, lambda _, number: asked.append(number), files=True)
     assert asked == [lines + 1]

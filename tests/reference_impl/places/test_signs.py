@@ -18,7 +18,7 @@ from reference_impl.errors import (
     InvalidCheckpoint,
     PlaceRefused,
 )
-from reference_impl.places import ObjectRoot, decode_path
+from reference_impl.places import ObjectRoot, Policy, decode_path
 
 SIGNS = ["#f", "?x=1", "#", "?", "?a#b", "#a?b", "#a#b", "?x/y"]
 """What a name goes on with; the last two make it go on in a folder, or end twice."""
@@ -148,5 +148,5 @@ def test_the_audit_looks_at_the_letters_and_reports_a_bare_sign(
 @pytest.mark.parametrize("path", ["a#b", "a%23b", "a?b", "a%3Fb", "s3://bucket/t/a#b", "/t/a?b"])
 def test_a_sign_is_a_letter_of_a_key(path: str) -> None:
     decoded = decode_path(path)
-    place = ObjectRoot("s3://bucket/t").follow(decoded)
+    place = ObjectRoot("s3://bucket/t", Policy()).follow(decoded)
     assert (place.within, place.store) == (decoded.rpartition("/")[2], None)

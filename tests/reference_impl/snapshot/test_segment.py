@@ -307,5 +307,5 @@ def test_a_gap_below_many_checkpoints_is_looked_for_once() -> None:
         for n in range(count - 3)
     }
     with pytest.raises(InvalidLogSegment, match=f"version {count - 2} is missing"):
-        list(segments(Listing(0, commits, checkpoints, {}, {})))
+        list(segments(Listing(0, commits, checkpoints, {}, {}), None))
     assert commits.asked <= 2 * count
