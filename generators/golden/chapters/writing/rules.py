@@ -427,6 +427,28 @@ def _disabled(case: CaseWriter) -> None:
     recipe.append(pairs(5)).publish(case)
 
 
+_HIDDEN: Final = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": "_row_id",
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_version",
+}
+
+
+def _hidden(name: str, case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), _HIDDEN, _TRACKED).append(pairs(1, 2)).given()
+    recipe.add_existing_column_refused(field(name, "long"))
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "RT-043"))
+
+
+for _slug, _column in (("row-ids", "_row_id"), ("versions", "_version")):
+    TRACKING.define(
+        f"write-column-of-{_slug}",
+        "No column of the table has the name of a hidden one",
+        "RT-043",
+        partial(_hidden, _column),
+    )
+
+
 @MAPPING.case(
     "write-name-again",
     "A column of a name that was dropped is another column",
