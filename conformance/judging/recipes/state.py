@@ -145,6 +145,8 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
             wanted = None  # it may be clustered otherwise now
         elif step["operation"] == "cluster_by":
             wanted = step["columns"]
+        elif step["operation"] == "drop_feature" and step["feature"] == "clustering":
+            wanted = None
         else:
             wanted = step.get("clustering_columns", wanted)
     held = snapshot.domain_metadata.get(_CLUSTERING)

@@ -98,7 +98,6 @@ class FileWriter:
         extra: columns of files that are not in the schema, as
             materialised row ids; all nullable.
         folder: where files go; the table root by default.
-        tags: for every add action.
         clustered: columns that have statistics in any case.
         provider: ``clusteringProvider`` of every add action.
         created: takes the path of each file before it is written.
@@ -110,7 +109,6 @@ class FileWriter:
     data_change: bool = True
     extra: Sequence[pa.Field] = ()
     folder: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
     clustered: Sequence[Leaf] = ()
     provider: str | None = None
     created: list[str] = field(default_factory=list)
@@ -190,7 +188,7 @@ class FileWriter:
         }
         if self.provider is not None:
             add["clusteringProvider"] = self.provider
-        return {**add, "tags": dict(self.tags)} if self.tags else add
+        return add
 
     def _folder(self, texts: tuple[str | None, ...]) -> str:
         """Return the folder of a partition; readers ignore its name."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,12 @@ class VectorWriter:
 
     Attributes:
         storage: the table's storage.
-        prefix: directory of the vector file below the table root; empty for the root.
         created: takes the path of the file before it is written.
 
     """
 
     storage: Storage
-    prefix: str = ""
-    created: list[str] = field(default_factory=list)
+    created: list[str]
 
     def write(self, files: Sequence[tuple[LiveFile, Mask]]) -> list[dict[str, Any]]:
         """Write vectors, and return the add action of each file with its new vector.
@@ -53,8 +51,7 @@ class VectorWriter:
         payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
         content, offsets = frame(payloads)
         name = uuid.uuid4()
-        path = f"{self.prefix}/" if self.prefix else ""
-        path += f"deletion_vector_{name}.bin"
+        path = f"deletion_vector_{name}.bin"
         self.created.append(path)
         self.storage.put(path, content)
         return [
@@ -62,7 +59,7 @@ class VectorWriter:
                 file,
                 Descriptor(
                     "u",
-                    self.prefix + encode_z85(name.bytes),
+                    encode_z85(name.bytes),
                     offset,
                     len(payload),
                     int(deleted.sum()),

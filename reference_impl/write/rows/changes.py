@@ -131,7 +131,7 @@ class Changes:
             rows = sorted_by(rows, columns) if self.clusters else rows
             transaction.add(writer.write(rows))
         if self._vectors:
-            store = VectorWriter(transaction.storage, created=transaction.created)
+            store = VectorWriter(transaction.storage, transaction.created)
             transaction.add(store.write(self._vectors))
         if self._feed and self._needs_feed and target.active("changeDataFeed"):
             rows = pa.concat_tables(self._feed)

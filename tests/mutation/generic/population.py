@@ -37,6 +37,7 @@ _EXPECTED = "which lines Arrow's reader takes; all others are parsed one by one,
 _MANIFESTS = "manifests for other engines, of which the protocol says nothing"
 _RACES = "what another writer's commit is held against, as tests/races has it"
 _PAGES = "which data pages a file has; pyarrow reads them and does not say"
+_DURATIONS = "how a property spells a duration; no text names one"
 _CHOSEN = "when a checkpoint is written, and of which kind; no text names the properties"
 _FAMILIES = "what Spark makes of a cast; the standard of SQL leaves it open"
 
@@ -214,7 +215,8 @@ LEFT_OUT = {
     "write/files/referenced_files.py:ReferencedFiles._is": _MEMORY,
     "write/files/referenced_files.py:ReferencedFiles._near": _MEMORY,
     "write/files/referenced_files.py:ReferencedFiles._targets": _LINKS,
-    "write/intervals.py": "intervals in properties that no text names",
+    "write/intervals.py:_PART": _DURATIONS,
+    "write/intervals.py:_UNITS": _DURATIONS,
     "write/interop/convert.py:_is_unicode": "names that no corpus can hold",
     "write/interop/convert.py:_refuse_link": _LINKS,
     "write/interop/convert.py:inferred_schema": "a schema of files; a request gives the schema",

@@ -13,6 +13,8 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import field, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -100,5 +102,154 @@ FEATURES.define(
     "TF-016",
     partial(_drop_traces, *_TRACKED, given=True),
 )
+
+_BLOCKED: Final = Refusal("constraint", "commit", "TF-016")
+
+
+def _in_the_way(trace: str) -> tuple[str, str, Refusal]:
+    """Return the reading that a trace, which only a user may take away, blocks the drop."""
+    return "in-the-way", f"upstream: {trace}", _BLOCKED
+
+
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+
+
+def _with_vectors() -> Recipe:
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    return recipe.append(pairs(7)).delete_by_vectors(compare("id", "=", 2, "long"))
+
+
+@FEATURES.case(
+    "write-drop-deletionvectors-live",
+    "A drop of deletionVectors leaves no file with a vector, or is refused",
+    "TF-016",
+    features=("deletionVectors",),
+)
+def _drop_live_vectors(case: CaseWriter) -> None:
+    recipe = _with_vectors().given().keep("drop_feature", feature="deletionVectors")
+    recipe.publish(case, contested=[*_READINGS, _in_the_way("a file has a vector")])
+
+
+@FEATURES.case(
+    "write-drop-columnmapping",
+    "A drop of column mapping leaves nothing of it, or is refused",
+    "TF-016",
+    features=("columnMapping",),
+)
+def _drop_later_mapping(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
+    recipe.set_properties(_MAPPED).append(pairs(3)).keep("drop_feature", feature="columnMapping")
+    recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
+    recipe.publish(case, contested=_READINGS)
+
+
+@FEATURES.case(
+    "write-drop-columnmapping-dropped",
+    "After a drop of column mapping a dropped column stays away",
+    "TF-016",
+    features=("columnMapping",),
+)
+def _drop_mapping_of_dropped(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
+    recipe.set_properties(_MAPPED).drop_column("name")
+    recipe.keep("drop_feature", feature="columnMapping")
+    recipe.publish(case, contested=[*_READINGS, _in_the_way("files still have the column")])
+
+
+@FEATURES.case(
+    "write-drop-typewidening",
+    "A drop of typeWidening leaves no file of narrow values, or is refused",
+    "TF-016",
+    features=("typeWidening",),
+)
+def _drop_widening(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("v", "byte"))
+    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
+    recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
+    recipe.keep("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=_READINGS)
+
+
+@FEATURES.case(
+    "write-drop-clustering",
+    "A drop of clustering leaves nothing of it, or is refused",
+    "TF-016",
+)
+def _drop_clustering(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2)).append(pairs(3))
+    recipe.keep("optimize", cluster=True).keep("drop_feature", feature="clustering")
+    recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
+    recipe.publish(case, contested=_READINGS)
+
+
+@FEATURES.case(
+    "write-drop-domainmetadata-held",
+    "A drop of domainMetadata leaves no domain, or is refused",
+    "TF-016",
+)
+def _drop_domains(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
+    recipe.keep("drop_feature", feature="domainMetadata")
+    recipe.publish(case, contested=[*_READINGS, _in_the_way("a user keeps a domain")])
+
+
+@FEATURES.case(
+    "write-drop-domainmetadata-gone",
+    "domainMetadata is dropped once every domain is removed, or kept",
+    "TF-016",
+)
+def _drop_removed_domains(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
+    recipe.set_domain("mine", None).keep("drop_feature", feature="domainMetadata")
+    recipe.append(pairs(2)).publish(case, contested=_READINGS)
+
+
+@FEATURES.case(
+    "write-drop-domainmetadata-needed",
+    "A feature that another one of the table needs is not dropped",
+    "TF-016 RT-007",
+)
+def _drop_needed(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, features=("rowTracking", "domainMetadata")).append(pairs(1))
+    recipe.keep("drop_feature", feature="domainMetadata")
+    kept = _READINGS[1]
+    recipe.publish(case, contested=[kept, _in_the_way("row tracking needs the feature")])
+
+
+@FEATURES.case(
+    "write-drop-checkconstraints-held",
+    "A feature that a constraint of the table needs is not dropped",
+    "TF-016 CHK-001",
+)
+def _drop_checks(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.constraints.positive": "id > 0"}, ("checkConstraints",))
+    recipe.append(pairs(1)).keep("drop_feature", feature="checkConstraints")
+    kept = _READINGS[1]
+    recipe.publish(case, contested=[kept, _in_the_way("the table has a constraint")])
+
+
+@FEATURES.case(
+    "write-drop-v2checkpoint-policy",
+    "A drop of v2Checkpoint leaves none of its checkpoints, or is refused",
+    "TF-016",
+    features=("v2Checkpoint",),
+)
+def _drop_policy(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
+    recipe.append(pairs(1, 2)).checkpoint().keep("drop_feature", feature="v2Checkpoint")
+    recipe.publish(case, contested=[*_READINGS, _in_the_way("the table asks for V2 checkpoints")])
+
+
+@FEATURES.case(
+    "write-drop-implied",
+    "A drop from versions without lists keeps what they imply",
+    "TF-016 TF-012",
+)
+def _drop_implied(case: CaseWriter) -> None:
+    properties = {"delta.constraints.positive": "id > 0"}
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
+    recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
+    recipe.publish(case, contested=_READINGS)
+
 
 CHAPTERS = (FEATURES,)

@@ -91,21 +91,29 @@ def _column_ids(case: CaseWriter) -> None:
     recipe.add_column(field("third", "long")).append([{**pairs(4)[0], "third": 4}]).publish(case)
 
 
-@IDENTITY.case(
-    "write-restore-then-append",
-    "Values that a restore takes back are given to no other row",
-    "IDN-014 IDN-016",
-)
-def _identities(case: CaseWriter) -> None:
+def _identities(start: int, step: int, case: CaseWriter) -> None:
     metadata = {
-        "delta.identity.start": 10,
-        "delta.identity.step": 10,
+        "delta.identity.start": start,
+        "delta.identity.step": step,
         "delta.identity.allowExplicitInsert": False,
     }
     schema = struct(field("id", "long", metadata=metadata), field("name", "string"))
     recipe = Recipe(schema, features=("identityColumns",))
     recipe.append_numbered("id", {"name": "a"}).append_numbered("id", {"name": "b"}, {"name": "c"})
-    recipe.restore(1).append_numbered("id", {"name": "d"}).publish(case)
+    recipe.restore(1).append_numbered("id", {"name": "d"})
+    if abs(step) == 1:
+        # The version has no mark yet.
+        recipe.restore(0).append_numbered("id", {"name": "e"})
+    recipe.publish(case)
+
+
+for _slug, _start, _step in (("", 10, 10), ("-by-one", 1, 1), ("-down-by-one", -1, -1)):
+    IDENTITY.define(
+        f"write-restore-then-append{_slug}",
+        "Values that a restore takes back are given to no other row",
+        "IDN-014 IDN-016",
+        partial(_identities, _start, _step),
+    )
 
 
 @COMPACTION.case(
@@ -429,6 +437,23 @@ def _json_vectors(case: CaseWriter) -> None:
     recipe.delete(is_in("id", [1, 3, 20], "long")).checkpoint("v2-json").append(pairs(30))
     recipe.delete(is_in("id", [5, 21], "long")).checkpoint("v2-json", 2)
     recipe.append(pairs(31)).publish(case, needs=("checkpoint.kind",))
+
+
+@CHECKPOINTS.case(
+    "write-v2-json-structs",
+    "A V2 checkpoint in JSON has the files of a table with parsed columns",
+    "CKC-004 CKPT-V2-001 CKPT-V2-003",
+    since="2025",
+    features=("v2Checkpoint",),
+)
+def _json_structs(case: CaseWriter) -> None:
+    properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
+    schema = struct(field("id", "long"), field("part", "string"))
+    recipe = Recipe(schema, ("part",), properties, ("v2Checkpoint",))
+    recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(4)]).checkpoint("v2-json", 1)
+    recipe.append([{"id": 9, "part": None}]).delete(compare("id", "=", 2, "long"))
+    recipe.checkpoint("v2-json", 2).append([{"id": 10, "part": "a"}])
+    recipe.publish(case, needs=("checkpoint.kind",))
 
 
 CHAPTERS = (

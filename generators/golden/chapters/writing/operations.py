@@ -68,6 +68,23 @@ def _update_computed(case: CaseWriter) -> None:
     recipe.update({"id": _plus("id", 100, "long"), "n": 7}, is_null("n")).publish(case)
 
 
+@FILES.case(
+    "write-update-computed-types",
+    "An update computes values of every numeric type",
+    "DATA-004 FA-021",
+)
+def _update_computed_types(case: CaseWriter) -> None:
+    kinds = ("byte", "short", "integer", "long", "float", "double")
+    schema = struct(*(field(kind, kind) for kind in kinds))
+    rows: list[dict[str, Any]] = [dict.fromkeys(kinds, number) for number in (1, 2, None)]
+    for row in rows[:2]:
+        row |= {kind: row[kind] + 0.5 for kind in ("float", "double")}
+    recipe = Recipe(schema).append(rows)
+    recipe.update({kind: _plus(kind, 3, kind) for kind in kinds[:4]})
+    recipe.update({k: Computed(node("*", column(k), column(k))) for k in kinds[4:]})
+    recipe.publish(case)
+
+
 def _changes(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
     """Append, merge with every clause, optimize, update by what a row has, delete, optimize."""
     recipe = Recipe(_TRIPLE, (), properties, features)

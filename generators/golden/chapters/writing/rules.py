@@ -11,6 +11,8 @@ from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+from generators.oracle.filters import column, node
+from generators.oracle.operations import MergeClause
 
 __all__ = ["CHAPTERS"]
 
@@ -100,6 +102,25 @@ def _beside_identity(case: CaseWriter) -> None:
     recipe = Recipe(_numbered(10, 10), features=_LISTED).append_numbered("k", *_ids(1, 2))
     recipe.add_column(field("later", "string"))
     recipe.append_numbered("k", {"id": 3, "later": "x"}).publish(case)
+
+
+@IDENTITY.case(
+    "write-merge-same-values",
+    "A merge may give rows the identity values that they have",
+    "IDN-011 IDN-012",
+)
+def _merged_identity(case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(1, 1, highWaterMark=2), features=_LISTED)
+    recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
+    on = node("=", column("target", "k"), column("source", "k"))
+    recipe.merge([{"k": 1, "id": 100}], on, MergeClause("matched", "update"))
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "the clause speaks of inserts", None),
+            ("refused", "users give no values of the column at all", _constraint("IDN-011")),
+        ],
+    )
 
 
 def _rule_stays(key: str, rule: str, requirement: str, case: CaseWriter) -> None:
@@ -425,6 +446,28 @@ def _disabled(case: CaseWriter) -> None:
     recipe.set_properties({"delta.enableRowTracking": "false"})
     recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).keep("optimize")
     recipe.append(pairs(5)).publish(case)
+
+
+_HIDDEN: Final = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": "_row_id",
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_version",
+}
+
+
+def _hidden(name: str, case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), _HIDDEN, _TRACKED).append(pairs(1, 2)).given()
+    recipe.add_existing_column_refused(field(name, "long"))
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "RT-043"))
+
+
+for _slug, _column in (("row-ids", "_row_id"), ("versions", "_version")):
+    TRACKING.define(
+        f"write-column-of-{_slug}",
+        "No column of the table has the name of a hidden one",
+        "RT-043",
+        partial(_hidden, _column),
+    )
 
 
 @MAPPING.case(
