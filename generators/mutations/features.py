@@ -168,8 +168,6 @@ MUTATIONS: Final = (
         set_fields(_UPDATE, "cdc", dataChange=True),
         base=CHANGE_FEED,
         noticed_by="audit",
-        tolerated=("refused",),
-        reason=_OF_WRITERS,
     ),
     _CHANGES.contested(
         "change-action-without-path",
