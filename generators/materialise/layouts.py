@@ -218,15 +218,23 @@ LAYOUTS: Final = (
     ),
     _layout("cleaned", partial(_cleaned, "classic"), "CKPT-011 CKPT-005"),
     _layout("cleaned-v2", partial(_cleaned, "v2-parquet", sidecars=2), "CKPT-011 SIDE-005", _V2),
-    _layout("old-parquet", _classic, "PQ-008", files=FileLayout(int96=True, dictionary=False)),
+    _layout(
+        "old-parquet",
+        _classic,
+        "PQ-008 PQ-001",
+        files=FileLayout(int96=True, dictionary=False),
+    ),
     _layout(
         "short-decimals",
         _plain,
-        "PQ-012",
+        "PQ-012 PQ-001",
         files=FileLayout(short_decimals=True, compression="zstd"),
     ),
     _layout(
-        "legacy-lists", _plain, "PQ-015 PQ-016", files=FileLayout(lists="bag", legacy_maps=True)
+        "legacy-lists",
+        _plain,
+        "PQ-015 PQ-016 PQ-001",
+        files=FileLayout(lists="bag", legacy_maps=True),
     ),
     _layout("partitions-inside", _plain, "DATA-003", files=FileLayout(partitions_inside=True)),
 )

@@ -262,6 +262,8 @@ MUTATIONS: Final = (
         _with_commit_info,
         base=CHECKPOINT_ONLY,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OPEN,
     ),
     _CHECKPOINTS.survived(
         "checkpoint-with-unknown-column",

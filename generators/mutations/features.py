@@ -50,6 +50,7 @@ _ZONELESS: Final = Chapter("timestamp-ntz")
 _WIDENING: Final = Chapter("type-widening")
 
 _NO_ROW: Final = "the action says nothing about rows, yet it is not what the text calls one"
+_OF_WRITERS: Final = "the text binds the writer and says nothing to a reader of rows"
 
 _UPDATE: Final = 2
 """The version of the change feed base that carries a cdc action."""
@@ -182,6 +183,8 @@ MUTATIONS: Final = (
         _without_change_type,
         base=CHANGE_FEED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _CHANGE_FILES.survived(
         "change-type-unknown",
@@ -190,6 +193,8 @@ MUTATIONS: Final = (
         _unknown_change_type,
         base=CHANGE_FEED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _ROWS.survived(
         "row-ids-without-base",
@@ -198,6 +203,8 @@ MUTATIONS: Final = (
         without(1, "add", "baseRowId"),
         base=ROW_TRACKED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _ROWS.survived(
         "row-ids-overlap",
@@ -206,6 +213,8 @@ MUTATIONS: Final = (
         set_fields(2, "add", baseRowId=0),
         base=ROW_TRACKED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _ROWS.survived(
         "row-ids-without-commit-version",
@@ -214,6 +223,8 @@ MUTATIONS: Final = (
         without(1, "add", "defaultRowCommitVersion"),
         base=ROW_TRACKED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _ROWS.survived(
         "row-ids-above-the-mark",
@@ -222,6 +233,8 @@ MUTATIONS: Final = (
         drop_action(2, "domainMetadata"),
         base=ROW_TRACKED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _ROWS.survived(
         "row-ids-mark-not-json",
@@ -280,6 +293,8 @@ MUTATIONS: Final = (
         _timestamp_back,
         base=TIMED,
         noticed_by="audit",
+        tolerated=("refused",),
+        reason=_OF_WRITERS,
     ),
     _TIMES.survived(
         "time-not-first",

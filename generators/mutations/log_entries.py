@@ -88,11 +88,12 @@ MUTATIONS: Final = (
         "LOG-006 LOG-004",
         edit_bytes("*02.json", lambda data: data.replace(b'"part-', b'"\xff\xfepart-', 1)),
     ),
-    _CHAPTER.refused(
+    _CHAPTER.contested(
         "log-utf16",
         "a commit is written in UTF-16",
         "LOG-006 LOG-004",
         edit_bytes("*02.json", lambda data: data.decode("utf-8").encode("utf-16")),
+        reason="the text names no encoding, and some parsers of JSON find out which it is",
     ),
     _CHAPTER.refused(
         "log-line-is-array",

@@ -18,7 +18,19 @@ from conformance.audit.summaries.parsed import (
     wrong_statistics,
 )
 
-__all__ = ["add_differences", "comparable", "file_differences"]
+__all__ = ["add_differences", "comparable", "file_differences", "known"]
+
+_KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "protocol": ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"),
+    "metaData": (
+        "id", "name", "description", "format", "schemaString", "partitionColumns", "createdTime",
+        "configuration",
+    ),
+    "txn": ("appId", "version", "lastUpdated"),
+    "domainMetadata": ("domain", "configuration", "removed"),
+}  # fmt: skip
+"""Fields of the actions that are no file actions. A writer that does not recognize another field
+must ignore it ("Protocol Evolution"), so that its summaries do not have it."""
 
 _ADD: Final = (
     "partitionValues", "size", "modificationTime", "tags", "deletionVector", "baseRowId",
@@ -40,6 +52,14 @@ def comparable(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Decimal(str(value))
     return value
+
+
+def known(action: str, body: Body | None) -> Any:
+    """Return what a summary has to hold of an action, in a form that can be compared."""
+    found = comparable({k: (body or {}).get(k) for k in _KNOWN[action]})
+    if action == "protocol":
+        found |= {k: sorted(map(str, v)) for k, v in found.items() if isinstance(v, list)}
+    return found
 
 
 def _field(body: Body, name: str) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import nothing
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, file_differences
+from conformance.audit.summaries.actions import add_differences, file_differences, known
 from reference_impl.errors import DeltaError
 
 __all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "LeftOut", "repeated"]
@@ -268,19 +268,6 @@ def _with(vector: str | None) -> str:
     return f" with deletion vector {vector}" if vector else ""
 
 
-def _drop_null(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _drop_null(v) for k, v in value.items() if v is not None}
-    return value
-
-
-def _comparable(action: str, body: Body | None) -> Any:
-    found = _drop_null(body or {})
-    if action == "protocol":
-        found |= {k: sorted(map(str, v)) for k, v in found.items() if isinstance(v, list)}
-    return found
-
-
 def the_rest_equals_replay(subject: CheckpointView) -> Findings:
     """Report protocol, metadata, transactions and domains that differ from the log."""
     if not subject.replayed:
@@ -290,15 +277,15 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
         ("protocol", want.protocol, have.protocol, "CKC-002"),
         ("metaData", want.metadata, have.metadata, "CKC-003"),
     ):
-        if b is not None and _comparable(action, a) != _comparable(action, b):
+        if b is not None and known(action, a) != known(action, b):
             message = f"{action} of the checkpoint differs from the log's"
             yield finding(requirement, place, message)
-    for what, a2, b2, requirement in (
-        ("transaction", want.txns, have.txns, "CKC-006"),
-        ("domain", want.live_domains, have.live_domains, "CKC-007"),
+    for what, action, a2, b2, requirement in (
+        ("transaction", "txn", want.txns, have.txns, "CKC-006"),
+        ("domain", "domainMetadata", want.live_domains, have.live_domains, "CKC-007"),
     ):
         for name in sorted(a2.keys() | b2.keys()):
-            if _drop_null(a2.get(name)) != _drop_null(b2.get(name)):
+            if known(action, a2.get(name)) != known(action, b2.get(name)):
                 message = f"the {what} {name} of the checkpoint differs from the log's"
                 yield finding(requirement, place, message)
                 if what == "domain" and name in a2:

@@ -17,7 +17,7 @@ from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.read.raw import Document
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences
+from conformance.audit.summaries.actions import add_differences, known
 
 __all__ = ["CHECKSUM_CHECKS", "ChecksumView", "Measure", "measure"]
 
@@ -83,44 +83,29 @@ def totals(subject: ChecksumView) -> Findings:
             yield finding(requirement, subject.place, message, severity="error")
 
 
-def _plain(body: Any) -> Any:
-    if isinstance(body, dict):
-        return {k: _plain(v) for k, v in body.items() if v is not None}
-    return body
-
-
-def _unordered(protocol: Any) -> Any:
-    """Feature lists are sets."""
-    held = _plain(protocol)
-    if not isinstance(held, dict):
-        return held
-    return {k: sorted(map(str, v)) if isinstance(v, list) else v for k, v in held.items()}
-
-
 def copies(subject: ChecksumView) -> Findings:
     """Report copies of actions that differ from the state of the version."""
     state, fields = subject.view.state, subject.fields
-    for field, action, requirement in (
-        ("metadata", state.metadata, "CRC-015"),
-        ("protocol", state.protocol, "CRC-016"),
+    for field, kind, action, requirement in (
+        ("metadata", "metaData", state.metadata, "CRC-015"),
+        ("protocol", "protocol", state.protocol, "CRC-016"),
     ):
         stated = fields.get(field)
-        form = _unordered if field == "protocol" else _plain
-        if isinstance(stated, dict) and form(stated) != form(action):
+        if isinstance(stated, dict) and known(kind, stated) != known(kind, action):
             message = f"{field} differs from that of the version"
             yield finding(requirement, subject.place, message)
         if field in fields and not isinstance(stated, dict):
             yield finding(requirement, subject.place, f"{field} is no {field}: {stated!r:.100}")
-    for field, actions, key, requirement in (
-        ("setTransactions", state.txns, "appId", "CRC-012"),
-        ("domainMetadata", state.live_domains, "domain", "CRC-013"),
+    for field, kind, actions, key, requirement in (
+        ("setTransactions", "txn", state.txns, "appId", "CRC-012"),
+        ("domainMetadata", "domainMetadata", state.live_domains, "domain", "CRC-013"),
     ):
         listed = fields.get(field)
         if isinstance(listed, list):
             # A removed domain has no place here, which the schema reports.
             held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
-            have = {str(item.get(key)): _plain(item) for item in held}
-            right = {name: _plain(body) for name, body in actions.items()}
+            have = {str(item.get(key)): known(kind, item) for item in held}
+            right = {name: known(kind, body) for name, body in actions.items()}
             if have != right or len(held) != len(have):
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")

@@ -5,7 +5,7 @@ Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import comparable, file_differences
+from conformance.audit.summaries.actions import file_differences, known
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
@@ -215,8 +215,11 @@ def _same(
         message = f"the compaction lacks the tombstone of {file}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
     txns, domains = (
-        [_frozen(items.items()) for items in pair]
-        for pair in ((want.txns, have.txns), (want.domains, have.domains))
+        [_frozen(action, items) for items in pair]
+        for action, pair in (
+            ("txn", (want.txns, have.txns)),
+            ("domainMetadata", (want.domains, have.domains)),
+        )
     )
     others = (lost - older) | (have.removed.keys() - want.removed.keys())
     rules: tuple[tuple[Any, Any, str, str], ...] = (
@@ -252,7 +255,7 @@ def _same_table(place: str, want: State, have: State) -> Findings:
         ("metaData", want.metadata, have.metadata),
         ("protocol", want.protocol, have.protocol),
     ):
-        if x != y:
+        if known(what, x) != known(what, y):
             message = f"{what} of the compaction differs from that of its commits"
             yield finding("COMP-004", place, message)
 
@@ -280,8 +283,8 @@ def _repeated(content: Lines, store: Store) -> Findings:
         seen.add(key)
 
 
-def _frozen(items: Any) -> set[str]:
-    return {repr(comparable(item)) for item in items}
+def _frozen(action: str, items: Mapping[str, Any]) -> set[str]:
+    return {repr((name, known(action, body))) for name, body in items.items()}
 
 
 POINTER_CHECKS: Final = (

@@ -55,6 +55,23 @@ PAIR: Final = Struct((Field("id", type_of("long")), Field("name", type_of("strin
 """The columns of tables whose recipes are about something else."""
 
 
+def unasked(requirement: str) -> Sequence[tuple[str, str, Refusal | None]]:
+    """Return what may become of what needs a feature that is neither listed nor asked for.
+
+    Args:
+        requirement: the row that wants the feature listed, which a refusal obeys.
+
+    """
+    return (
+        ("carried-out", "a writer may add a feature where what is asked for needs it", None),
+        (
+            "refused",
+            "no clause has a writer add a feature that nobody asked for",
+            Refusal("invalid_table", "commit", requirement),
+        ),
+    )
+
+
 def pairs(*numbers: int) -> list[dict[str, Any]]:
     """Return a row of :data:`PAIR` for each number."""
     return [{"id": number, "name": f"n{number}"} for number in numbers]

@@ -151,7 +151,7 @@ def _added(case: CaseWriter) -> None:
 @MAPPINGS.case(
     "list-element-names",
     "The inner names of lists in a file do not matter",
-    "PQ-015",
+    "PQ-015 PQ-001",
 )
 def _inner_names(case: CaseWriter) -> None:
     schema = struct(
@@ -251,7 +251,7 @@ def _own_types(case: CaseWriter) -> None:
     projected(case, table, "project", ["l", "t"], "Nested columns are read alone")
 
 
-@MAPPINGS.case("list-two-levels", "Lists of two levels read like those of three", "PQ-015")
+@MAPPINGS.case("list-two-levels", "Lists of two levels read like those of three", "PQ-015 PQ-001")
 def _two_levels(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"),

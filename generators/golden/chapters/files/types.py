@@ -307,7 +307,9 @@ def _deep(case: CaseWriter) -> None:
     publish(case, _nested(case, schema, [rows]))
 
 
-@MAPPINGS.case("timestamp-int96", "Timestamps stored as INT96 read as microseconds", "PQ-008")
+@MAPPINGS.case(
+    "timestamp-int96", "Timestamps stored as INT96 read as microseconds", "PQ-008 PQ-001"
+)
 def _int96(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("at", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -325,7 +327,7 @@ def _int96(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", same, "Both encodings hold the same instant")
 
 
-@MAPPINGS.case("timestamp-int96-far", "INT96 beyond nanosecond range reads right", "PQ-008")
+@MAPPINGS.case("timestamp-int96-far", "INT96 beyond nanosecond range reads right", "PQ-008 PQ-001")
 def _int96_far(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("at", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -340,7 +342,9 @@ def _int96_far(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPINGS.case("decimal-encodings", "A decimal reads the same from every physical type", "PQ-012")
+@MAPPINGS.case(
+    "decimal-encodings", "A decimal reads the same from every physical type", "PQ-012 PQ-001"
+)
 def _decimal_encodings(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"), field("small", "decimal(7,3)"), field("large", "decimal(16,4)")

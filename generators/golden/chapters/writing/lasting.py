@@ -17,7 +17,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, Recipe, pairs, unasked
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.writing.operations import old_files, removed_files
 from generators.materialise.log.files import LOG_DIRECTORY, read_commit, write_commit
@@ -257,6 +257,38 @@ def _zoneless(case: CaseWriter) -> None:
     recipe.append([{"id": n, "t": value} for n, value in enumerate(values)])
     recipe.update({"t": local(2024, 2, 29, 12, 0, 0, 1)}, compare("id", "=", 0, "long"))
     recipe.delete(compare("t", "<", local(1970, 1, 1), "timestamp_ntz")).checkpoint().publish(case)
+
+
+def _unlisted(operation: str, case: CaseWriter) -> None:
+    spelled = "timestamp_ntz"
+    wanted = field("t", array(spelled) if operation == "add-within" else spelled)
+    value = local(2024, 2, 29, 12, 0, 0, 1)
+    if operation == "create":
+        rows = [{"id": 1, "t": value}]
+        Recipe(struct(field("id", "long"), wanted), rows=rows).publish(
+            case, contested=unasked("NTZ-002")
+        )
+        return
+    recipe = Recipe(struct(field("id", "long"))).append([{"id": 1}]).given()
+    if operation == "replace":
+        recipe.replace(struct(field("id", "long"), wanted), (), [{"id": 2, "t": value}])
+    else:
+        recipe.add_column(wanted)
+    recipe.publish(case, contested=unasked("NTZ-002"))
+
+
+for _operation, _title in (
+    ("create", "A table is created with"),
+    ("add", "A table gets"),
+    ("add-within", "A table gets a list with"),
+    ("replace", "A table is made one with"),
+):
+    ZONELESS.define(
+        f"write-{_operation}-unlisted",
+        f"{_title} a column that needs a feature",
+        "NTZ-002",
+        partial(_unlisted, _operation),
+    )
 
 
 _PRECISE: Final[Mapping[str, tuple[str, Sequence[Any]]]] = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, Recipe, pairs, unasked
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
@@ -285,7 +285,8 @@ def _write_variants(case: CaseWriter) -> None:
     "write-unasked", "A table with a variant column lists the feature, asked for or not", "VAR-001"
 )
 def _write_unasked(case: CaseWriter) -> None:
-    Recipe(_VARIANT).append(_variants(2, 3)).publish(case)
+    recipe = Recipe(_VARIANT, rows=_variants(2, 3))
+    recipe.publish(case, contested=unasked("VAR-001"))
 
 
 @VARIANT.case("write-variants-within", "Variants are written within an array", "VAR-003")

@@ -36,6 +36,13 @@ ROWS = (
         "timestamp-ntz/write-data*",
     ),
     writer(
+        "lists-timestamps-without-zone-on-demand-alone",
+        "NTZ-002",
+        "actions",
+        leaving(unlisted("timestampNtz")),
+        "timestamp-ntz/write-*-unlisted/*",
+    ),
+    writer(
         "keeps-numbers-for-partition-values",
         "PART-001",
         "actions",
