@@ -43,7 +43,7 @@ from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read
 from reference_impl.snapshot.table_schema import TableSchema, table_schema
 from reference_impl.storage import Storage
 from reference_impl.storage.threads import MAX_THREADS, in_order
-from reference_impl.types.arrow import arrow_type
+from reference_impl.types.arrow import arrow_field, arrow_type
 from reference_impl.types.model import LONG, STRING, TIMESTAMP, Array, DataType, Field, Map, Struct
 from reference_impl.types.widening import is_widening
 
@@ -129,12 +129,7 @@ def read_changes(
         table.mode,
         VectorStore(storage),
     )
-    schema = pa.schema(
-        [
-            *reader.schema,
-            *(pa.field(f.name, arrow_type(f.type), nullable=False) for f in CHANGE_COLUMNS),
-        ]
-    )
+    schema = pa.schema([*reader.schema, *map(arrow_field, CHANGE_COLUMNS)])
     changes = (change for one in versions for change in _changes(storage, listing, one, table))
     with budget().account.holding() as hold:
         reads = in_order(lambda change: _read(reader, change, schema, hold), changes, MAX_THREADS)
@@ -344,8 +339,8 @@ def _labelled(batch: pa.RecordBatch, change: _Change, schema: pa.Schema) -> pa.R
         _refuse_unknown(columns[-1], change.task.path)
     else:
         columns.append(pa.repeat(pa.scalar(change.kind), rows))
-    columns.append(pa.repeat(pa.scalar(change.at.version, pa.int64()), rows))
-    moment = pa.scalar(change.at.timestamp * 1000, pa.int64()).cast(arrow_type(TIMESTAMP))
+    columns.append(pa.repeat(pa.scalar(change.at.version), rows))
+    moment = pa.scalar(change.at.timestamp * 1000, arrow_type(TIMESTAMP))
     columns.append(pa.repeat(moment, rows))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
