@@ -261,6 +261,11 @@ RULES: dict[str, Mutant] = {
         "ICT-012", ("write.commit.transaction:Transaction._in_commit_timestamp", _starts_now)
     ),
     "writes-vectors-while-off": wrong("DV-002", ("write.files.target:Target.active", _supported)),
+    # Features that are dropped.
+    "drops-features-by-name-alone": wrong("TF-016", ("write.alter.dropping:_TRACES", is_({}))),
+    "drops-row-tracking-without-ids": wrong(
+        "TF-016", ("write.alter.dropping:_stripped", gives([]))
+    ),
     # Metadata.
     "changes-columns-and-loses-properties": wrong(
         "META-011", ("write.alter.columns:_commit", _without_properties)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +20,7 @@ from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
 from reference_impl.model.features import supported
+from reference_impl.types.model import every_field
 from schemas.features import find
 
 __all__ = ["described"]
@@ -30,6 +32,7 @@ _PROTOCOL: Final = "delta."
 _DEFAULT: Final = "CURRENT_DEFAULT"
 _CONSTRAINT: Final = "delta.constraints."
 _CLUSTERING: Final = "delta.clustering"
+_ROW_TRACKING: Final = "delta.rowTracking"
 _PHYSICAL: Final = "delta.columnMapping.physicalName"
 
 _Fault: TypeAlias = tuple[str | None, str]
@@ -54,6 +57,7 @@ def described(
     snapshot = Table(table).snapshot()
     faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
     faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]
+    faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _dropped(steps))]
     if history:
         oracle = replay(history)
         faults += [*_settings(snapshot, [*before, *steps], oracle), *_columns(snapshot, oracle)]
@@ -103,6 +107,47 @@ def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterato
         yield None, f"feature {name} is not supported"
     for name in sorted(_dropped(steps) & supported(snapshot.protocol)):
         yield None, f"feature {name} is still supported"
+
+
+_OF_PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "columnMapping": ("delta.columnMapping.",),
+    "deletionVectors": ("delta.enableDeletionVectors",),
+    "inCommitTimestamp": ("delta.inCommitTimestamp", "delta.enableInCommitTimestamps"),
+    "rowTracking": ("delta.rowTracking", "delta.enableRowTracking"),
+    "typeWidening": ("delta.enableTypeWidening",),
+    "v2Checkpoint": ("delta.checkpointPolicy",),
+}
+_OF_COLUMNS: Final = {"columnMapping": "delta.columnMapping.", "typeWidening": "delta.typeChanges"}
+_OF_FILES: Final = {
+    "deletionVectors": ("deletionVector",),
+    "rowTracking": ("baseRowId", "defaultRowCommitVersion"),
+}
+_OF_DOMAINS: Final = {"clustering": _CLUSTERING, "domainMetadata": "", "rowTracking": _ROW_TRACKING}
+"""Traces of features by their names or how these begin: of properties, keys of column metadata,
+fields of add actions, and metadata domains."""
+
+_OFF: Final = frozenset({"false", "none", "classic"})
+"""Values of a property that ask for nothing."""
+
+
+def _traces(snapshot: Snapshot, dropped: AbstractSet[str]) -> Iterator[str]:
+    """Yield what is left of features that are gone from the protocol, which keeps them there."""
+    for name in sorted(dropped - supported(snapshot.protocol)):
+        for key, value in snapshot.metadata.configuration.items():
+            if key.startswith(_OF_PROPERTIES.get(name, ())) and value.lower() not in _OFF:
+                yield f"property {key} of {name}"
+        begins = _OF_COLUMNS.get(name)
+        for path, column in every_field(snapshot.schema):
+            if begins and any(key.startswith(begins) for key in column.metadata):
+                yield f"metadata of column {path} by {name}"
+        for field in _OF_FILES.get(name, ()):
+            held = snapshot.adds().column(field)
+            if held.null_count < len(held):
+                yield f"{field} of live files, by {name},"
+        start = _OF_DOMAINS.get(name)
+        for domain, action in snapshot.domain_metadata.items():
+            if start is not None and domain.startswith(start) and not action.removed:
+                yield f"domain {domain} of {name}"
 
 
 def _lacking(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> list[str]:
