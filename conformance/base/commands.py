@@ -37,11 +37,11 @@ def run_command(program: str, commands: Commands, arguments: Sequence[str]) -> i
 
     """
     given = arguments[0] if arguments else ""
-    if given not in commands:
-        asked = given in ("-h", "--help")
-        (say if asked else warn)(_usage(program, commands))
-        return Status.OK if asked else Status.USAGE
     try:
+        if given not in commands:
+            asked = given in ("-h", "--help")
+            (say if asked else warn)(_usage(program, commands))
+            return Status.OK if asked else Status.USAGE
         return int(function_of(f"conformance.{commands[given][1]}")(list(arguments[1:])))
     except KitError as error:
         warn(f"{program}: {error}")

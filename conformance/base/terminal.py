@@ -7,8 +7,12 @@ every terminal has every character.
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import TextIO
+
+from conformance.base.faults import OutputError
 
 __all__ = ["emit", "one_line", "printable", "say", "shortened", "warn"]
 
@@ -38,15 +42,28 @@ def _written_out(character: str) -> str:
 
 
 def emit(out: TextIO, text: str) -> None:
-    """Write a text; what could steer the terminal, or what it cannot encode, is escaped."""
+    """Write a text at once; what could steer the terminal, or what it cannot encode, is escaped.
+
+    Raises:
+        OutputError: it cannot be written, as where nobody reads it any more.
+
+    """
     encoding = getattr(out, "encoding", None) or "utf-8"
-    out.write(printable(text).encode(encoding, "backslashreplace").decode(encoding))
+    try:
+        out.write(printable(text).encode(encoding, "backslashreplace").decode(encoding))
+        out.flush()
+    except OSError as error:
+        with suppress(OSError, ValueError):
+            # What is left in the buffer would fail once more when the process ends.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, out.fileno())
+            os.close(nowhere)
+        raise OutputError(f"the output cannot be written: {error.strerror}") from error
 
 
 def say(text: str) -> None:
-    """Write lines to the standard output at once."""
+    """Write lines to the standard output."""
     emit(sys.stdout, f"{text}\n")
-    sys.stdout.flush()
 
 
 def warn(text: str) -> None:

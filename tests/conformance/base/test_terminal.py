@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import conformance
+from conformance.base.status import Status
 from conformance.base.terminal import one_line
 from conformance.cli import COMMANDS, main
 
@@ -103,3 +104,24 @@ def test_one_module_writes_to_the_terminal() -> None:
         if path.name not in _PRINTS and (lines := _writes(ast.parse(path.read_text("utf-8"))))
     }
     assert found == {}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+@pytest.mark.parametrize("full", [True, False], ids=["a full disk", "a pipe that nobody reads"])
+def test_an_output_that_cannot_be_written_is_named(arguments: list[str], full: bool) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("wb") if full else os.fdopen(writer, "wb") as out:
+        ended = subprocess.run(  # noqa: S603  our own command
+            [sys.executable, "-m", "conformance", *arguments],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=Path(conformance.__file__).parent.parent,
+        )
+    if full:
+        os.close(writer)
+    assert ended.returncode == Status.USAGE
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("delta-tck: the output cannot be written: ")
