@@ -424,9 +424,9 @@ METADATA_CHECKS: Final = (
     Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
     Check(
         columns_need_their_features,
-        ids(
-            "CHK-001 CHK-002 CHK-007 PART-012",
+        (
             *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
+            *ids("CHK-001 CHK-002 CHK-007 PART-012"),
         ),
     ),
     Check(
