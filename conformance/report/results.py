@@ -20,7 +20,7 @@ from typing import IO, Any, Final, Self
 import schemas
 from conformance.base.faults import OutputError, UnusableError
 from conformance.base.outcomes import Verdict
-from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
+from conformance.base.untrusted import MIB, DocumentError, count_values, lines_of, parse_json
 from conformance.items.items import Item
 from conformance.report.output import open_output, written_to
 from conformance.report.share import share_of
@@ -229,7 +229,7 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
     lines: list[dict[str, Any]] = []
     total, values = hashlib.sha256(), 0
     for raw in lines_of(path, _LARGEST):
-        values += sum(map(raw.count, (b",", b"[", b"{")))
+        values += count_values(raw)
         if values > _MOST_VALUES:
             raise DocumentError(f"has more than {_MOST_VALUES} values")
         line = parse_json(raw)

@@ -32,7 +32,7 @@ from conformance.adapter import (
     operation_of,
 )
 from conformance.base.terminal import printable
-from conformance.base.untrusted import MIB, DocumentError, parse_json
+from conformance.base.untrusted import MIB, DocumentError, count_values, parse_json
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
 __all__ = [
@@ -51,6 +51,9 @@ __all__ = [
 
 LONGEST_LINE: Final = 32 * MIB
 """Bytes; rows travel in files, so a longer line is no answer."""
+
+_MOST_VALUES: Final = 2_000_000
+"""Values in a line: small ones take far more memory than bytes, and all are looked at."""
 
 _TEXTS: Final = ("name", "engine_version", "adapter_version", "claims")
 _NUMBERS: Final = ("reader_version", "writer_version")
@@ -75,6 +78,8 @@ def parse_line(line: bytes) -> dict[str, Any]:
     """
     if len(line) > LONGEST_LINE:
         raise WireError(f"a line of more than {LONGEST_LINE} bytes")
+    if count_values(line) > _MOST_VALUES:
+        raise WireError(f"a line of more than {_MOST_VALUES} values")
     try:
         document = parse_json(line)
     except DocumentError as error:

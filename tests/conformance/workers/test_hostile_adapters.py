@@ -21,6 +21,7 @@ from conformance.base.outcomes import Outcome, Verdict
 from conformance.workers.process import ProcessAdapter
 from conformance.workers.process_tree import MARK
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
+from conformance.workers.wire import WireError, parse_line
 
 PROGRAM = """\
 import ctypes, json, os, signal, subprocess, sys, time
@@ -122,6 +123,11 @@ def test_a_hostile_answer_costs_one_request(tmp_path: Path, body: str, kind: str
         assert caught.value.kind == kind
         str(caught.value).encode()
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
+
+
+def test_a_line_of_too_many_values_is_not_parsed() -> None:
+    with pytest.raises(WireError, match="a line of more than 2000000 values"):
+        parse_line(b'{"id": 1, "ok": [' + b"[]," * 1_000_000 + b"[]]}")
 
 
 HANGING = {
