@@ -133,7 +133,7 @@ class Snapshot:
 
     """
 
-    def __init__(self, storage: Storage, listing: Listing, version: int | None) -> None:
+    def __init__(self, storage: Storage, listing: Listing, version: int | None = None) -> None:
         """Load the small actions of a version and check that the table can be read.
 
         Raises:

@@ -156,3 +156,10 @@ def test_shards_are_parts_of_the_draw(capsys: pytest.CaptureFixture[str]) -> Non
         cli.main(["--list", "--count", "7", "--seed", "1", "--shard", f"{number}/2"])
         parts += capsys.readouterr().out.splitlines()
     assert sorted(parts) == sorted(whole)
+
+
+def test_a_draw_can_be_of_one_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["--list", "--count", "5", "--seed", "1", "--below", "deletion_vectors/"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert all(line.split()[1].startswith("deletion_vectors/") for line in lines)
