@@ -109,13 +109,13 @@ def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterato
         yield None, f"feature {name} is still supported"
 
 
-_OF_PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "columnMapping": ("delta.columnMapping.",),
-    "deletionVectors": ("delta.enableDeletionVectors",),
-    "inCommitTimestamp": ("delta.inCommitTimestamp", "delta.enableInCommitTimestamps"),
-    "rowTracking": ("delta.rowTracking", "delta.enableRowTracking"),
-    "typeWidening": ("delta.enableTypeWidening",),
-    "v2Checkpoint": ("delta.checkpointPolicy",),
+_OF_PROPERTIES: Final[Mapping[str, str]] = {
+    "columnMapping": "delta.columnMapping.mode",
+    "deletionVectors": "delta.enableDeletionVectors",
+    "inCommitTimestamp": "delta.enableInCommitTimestamps",
+    "rowTracking": "delta.enableRowTracking",
+    "typeWidening": "delta.enableTypeWidening",
+    "v2Checkpoint": "delta.checkpointPolicy",
 }
 _OF_COLUMNS: Final = {"columnMapping": "delta.columnMapping.", "typeWidening": "delta.typeChanges"}
 _OF_FILES: Final = {
@@ -123,8 +123,9 @@ _OF_FILES: Final = {
     "rowTracking": ("baseRowId", "defaultRowCommitVersion"),
 }
 _OF_DOMAINS: Final = {"clustering": _CLUSTERING, "domainMetadata": "", "rowTracking": _ROW_TRACKING}
-"""Traces of features by their names or how these begin: of properties, keys of column metadata,
-fields of add actions, and metadata domains."""
+"""Traces of features: properties that ask for them, how keys of column metadata and the names of
+metadata domains begin, fields of add actions. What a property alone records, as the highest id of
+a column, asks for nothing once the feature is gone."""
 
 _OFF: Final = frozenset({"false", "none", "classic"})
 """Values of a property that ask for nothing."""
@@ -133,9 +134,9 @@ _OFF: Final = frozenset({"false", "none", "classic"})
 def _traces(snapshot: Snapshot, dropped: AbstractSet[str]) -> Iterator[str]:
     """Yield what is left of features that are gone from the protocol, which keeps them there."""
     for name in sorted(dropped - supported(snapshot.protocol)):
-        for key, value in snapshot.metadata.configuration.items():
-            if key.startswith(_OF_PROPERTIES.get(name, ())) and value.lower() not in _OFF:
-                yield f"property {key} of {name}"
+        key = _OF_PROPERTIES.get(name, "")
+        if snapshot.metadata.configuration.get(key, "none").lower() not in _OFF:
+            yield f"property {key} of {name}"
         begins = _OF_COLUMNS.get(name)
         for path, column in every_field(snapshot.schema):
             if begins and any(key.startswith(begins) for key in column.metadata):

@@ -214,7 +214,8 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[Any, ...], str]]] = {
 def _partitioned_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("part", spelled))
     rows = [{"id": number, "part": value} for number, value in enumerate((*values, None))]
-    recipe = Recipe(schema, ("part",)).append(rows).append(rows[:1])
+    features = ("timestampNtz",) if spelled == "timestamp_ntz" else ()
+    recipe = Recipe(schema, ("part",), features=features).append(rows).append(rows[:1])
     recipe.delete(compare("id", "=", len(values) - 1, "long")).publish(case)
 
 
