@@ -23,7 +23,7 @@ def written_to(path: Path, what: str) -> Iterator[None]:
 
 
 def open_output(path: Path, what: str) -> IO[bytes]:
-    """Open a file to write it anew; a pipe that nobody reads is not waited for.
+    """Open a file and replace what it holds; a pipe that nobody reads is not waited for.
 
     Args:
         path: the file; folders above it are made.

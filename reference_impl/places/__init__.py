@@ -23,6 +23,7 @@ from reference_impl.places.spelling import (
     encode_path,
     file_name,
     is_absolute,
+    resembling,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "file_name",
     "is_absolute",
     "opened_as",
+    "resembling",
 ]

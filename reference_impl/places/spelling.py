@@ -7,6 +7,7 @@ the decoded text, which the protocol defines as the path of the file.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote, unquote_to_bytes
@@ -26,11 +27,16 @@ __all__ = [
     "file_name",
     "is_absolute",
     "parse_address",
+    "resembling",
 ]
 
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 _SAFE: Final = "/!$&'()*,;=@+-._~"
+_ESCAPES: Final = 3
+_LONGEST: Final = 4096
+"""Characters of a path; no file system and no store has longer ones."""
+
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
@@ -192,3 +198,16 @@ def decode_url(url: str) -> Address | None:
 def file_name(path: str) -> str:
     """Return what comes after the last slash."""
     return path.rpartition("/")[2]
+
+
+def resembling(path: str) -> str:
+    """Return what one path has in common with all that may have become of it.
+
+    A table that was copied between file systems has names in another case or another form of
+    Unicode; writers forget to escape, or escape twice, and some take a plus for a space.
+    """
+    for _ in range(_ESCAPES):
+        path = unquote(path)
+    path = path[-_LONGEST:].replace("+", " ").casefold()
+    parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
+    return "/".join(filter(None, parts))

@@ -96,7 +96,7 @@ KILLED_BY = {
     "leaves-statistics-out": "checkpoint-schema/write-json-statistics/write",
     "leaves-the-steps-of-identity": "identity-columns/write-wide/write",
     "lists-no-reader-features": "table-features/write-created-for-readers/write",
-    "lists-no-timestamps-without-zone": "partition-value-serialization/write-timestamp-ntz/write",
+    "lists-no-timestamps-without-zone": "timestamp-ntz/write-create-unlisted/write",
     "lists-no-variants": "variant-type/write-unasked/write",
     "loses-features-when-it-upgrades": "table-features/write-upgrade/write",
     "loses-the-bound-of-strings": "per-file-statistics/write-long-strings/write",

@@ -20,7 +20,6 @@ from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
 from reference_impl.model.features import supported
-from reference_impl.types.model import every_field
 from schemas.features import find
 
 __all__ = ["described"]
@@ -138,9 +137,8 @@ def _traces(snapshot: Snapshot, dropped: AbstractSet[str]) -> Iterator[str]:
         if snapshot.metadata.configuration.get(key, "none").lower() not in _OFF:
             yield f"property {key} of {name}"
         begins = _OF_COLUMNS.get(name)
-        for path, column in every_field(snapshot.schema):
-            if begins and any(key.startswith(begins) for key in column.metadata):
-                yield f"metadata of column {path} by {name}"
+        if begins is not None and f'"{begins}' in snapshot.metadata.schema_string:
+            yield f"metadata of columns by {name}"
         for field in _OF_FILES.get(name, ()):
             held = snapshot.adds().column(field)
             if held.null_count < len(held):

@@ -9,11 +9,9 @@ spellings are one file to the file system, and where a file that is not there ha
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +19,7 @@ import pyarrow.compute as pc
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import InvalidAction, PlaceRefused
 from reference_impl.log.names import SIDECAR_DIR
-from reference_impl.places import decode_path, decode_paths, file_name, is_absolute
+from reference_impl.places import decode_path, decode_paths, file_name, is_absolute, resembling
 from reference_impl.storage import Entry, Identity, Storage
 
 __all__ = ["ReferencedFiles"]
@@ -37,25 +35,8 @@ _OPAQUE: Final = re.compile(_SCHEME)
 _QUERY: Final = re.compile(r"[?#]")
 """Where the path of a URI ends, for readers that take a path of the log for a whole URI."""
 
-_ESCAPES: Final = 3
-_LONGEST: Final = 4096
-"""Characters of a path; no file system and no store has longer ones."""
-
 _SIGNS: Final = 16
 """Places in one path where a reader may end it."""
-
-
-def _blurred(path: str) -> str:
-    """Return what one path has in common with all that may have become of it.
-
-    A table that was copied between file systems has names in another case or another form of
-    Unicode; writers forget to escape, or escape twice, and some take a plus for a space.
-    """
-    for _ in range(_ESCAPES):
-        path = unquote(path)
-    path = path[-_LONGEST:].replace("+", " ").casefold()
-    parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
-    return "/".join(filter(None, parts))
 
 
 class ReferencedFiles:
@@ -175,7 +156,7 @@ class ReferencedFiles:
             and entry.identity not in identities
             and entry.name not in self._names
             and not entry.path.startswith(folders)
-            and not (self._lost and _blurred(entry.path) in self._lost)
+            and not (self._lost and resembling(entry.path) in self._lost)
         )
 
     def _identities(self) -> list[Identity]:
@@ -195,7 +176,7 @@ class ReferencedFiles:
                     requirement="ADD-002",
                 )
             if identity is None:
-                self._lost.add(_blurred(path))
+                self._lost.add(resembling(path))
             else:
                 found.append(identity)
         return found

@@ -1,4 +1,4 @@
-"""Any file may lie in a corpus, or be left by a writer, and is told from what it was before."""
+"""Any file may lie in a corpus, or be left by a writer, and its digest shows that it changed."""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.report.baseline import UNTRIAGED, Baseline, load_baseline
+from conformance.requirements.judged import SUPPORTED
+from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import load_registry
 
 FOLDER = Path(__file__).resolve().parents[3] / "conformance" / "baselines"
@@ -70,7 +72,9 @@ def test_a_failed_read_is_known_by_the_requirement_that_is_judged(baseline: Base
         for item in items().values():
             if entry.names(item.id) and item.judged.asked == "reader":
                 judged = item.requirement(REVISION)
-                if entry.requirement != judged:
+                # Wrong rows are more than the breach of a recommendation to support a form.
+                known = {judged, ROWS_READ} if judged in SUPPORTED else {judged}
+                if entry.requirement not in known:
                     wrong.append(f"{entry.place}: {entry.requirement}, judged is {judged}")
     assert wrong == []
 
