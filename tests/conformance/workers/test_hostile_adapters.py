@@ -230,7 +230,7 @@ def test_what_all_processes_put_on_disk_is_limited(tmp_path: Path, place: str, s
         (folder / str(number)).write_bytes(bytes({size}))
         if number % 50 == 49: time.sleep(0.1)
     """
-    with closing(program(tmp_path, body, disk_limit=2**24)) as adapter:
+    with closing(program(tmp_path, body, disk_limit=2**22)) as adapter:
         adapter.describe()
         with pytest.raises(AdapterError, match=r"disk limit: wrote more than .* GiB") as caught:
             adapter.run(Scan(str(table)))
