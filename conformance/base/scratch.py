@@ -51,6 +51,11 @@ class Scratch:
         self._owner = os.getpid()
         atexit.register(self.close)
 
+    @property
+    def lost(self) -> bool:
+        """Whether its path leads to something else by now, or to nothing."""
+        return self._descriptor is None or not _is(self.path, self._descriptor)
+
     def remove(self, name: str) -> None:
         """Remove what has a name in the folder, whatever became of it and of its permissions."""
         if self._descriptor is not None:
@@ -69,7 +74,10 @@ class Scratch:
             return
         self.clear()
         with contextlib.suppress(OSError):
-            self.path.rmdir()
+            if self.path.is_symlink():  # an adapter put it in the place of the folder
+                self.path.unlink()
+            else:
+                self.path.rmdir()
         os.close(self._descriptor)
         self._descriptor = None
         atexit.unregister(self.close)

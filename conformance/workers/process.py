@@ -312,6 +312,10 @@ class ProcessAdapter:
         return self._ask_once(request)
 
     def _ask_once(self, request: Request) -> Answer:
+        if self._scratch.lost:  # the adapter removed it, or put something else in its place
+            self._drop()
+            self._scratch.close()
+            self._scratch = Scratch()
         if self._process is None:
             self._start()
         assert self._process is not None

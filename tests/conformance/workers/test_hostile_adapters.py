@@ -209,6 +209,41 @@ def test_memory_of_all_processes_is_limited(tmp_path: Path) -> None:
         assert adapter.run(Snapshot("/t")) == Ok({"version": 0})
 
 
+REPLACING = {
+    "nothing": "pass",
+    "a link": "os.symlink({!r}, folder)",
+    "a folder": "os.mkdir(folder)",
+}
+
+
+@pytest.mark.parametrize("other", REPLACING.values(), ids=REPLACING)
+def test_a_folder_of_answers_that_is_gone_is_made_again(tmp_path: Path, other: str) -> None:
+    victim = tmp_path / "victim"
+    (victim / "temporary").mkdir(parents=True)
+    body = f"""
+    folder = os.path.dirname(rows_to) if rows_to else None
+    if folder:
+        os.rename(folder, {str(tmp_path / "moved")!r} + str(asked["id"]))
+        {other.format(str(victim))}
+    answer({{"id": asked["id"], "refused": {{"message": "no"}}}})
+    """
+    with closing(program(tmp_path, body)) as adapter:
+        adapter.describe()
+        asked = [
+            Scan("/t"),
+            Write("/t", "append", rows=pa.table({"a": [1]})),
+            Scan("/t"),
+            Scan("/t"),
+        ]
+        places = {adapter._scratch.path}
+        for request in asked:
+            assert isinstance(adapter.run(request), Refused)
+            places.add(adapter._scratch.path)
+    assert len(places) == 3
+    assert not [place for place in places if place.is_symlink() or [*place.glob("*")]]
+    assert [*victim.rglob("*")] == [victim / "temporary"]
+
+
 FILLING = {
     "temporary files": "tempfile.gettempdir()",
     "the table": "asked['table']",
