@@ -218,11 +218,12 @@ def _unfit_row(values: Sequence[object], data_type: pa.DataType) -> int:
     """Return the first row whose value is of another type, or outside of its range."""
     types, _ = _EXPECTED[data_type]
     for row, value in enumerate(values):
+        # Types first: given a list with a null for a map, Arrow ends the process.
+        if value is not None and type(value) not in types:
+            return row
         try:
             pa.array([value], data_type)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            return row
-        if value is not None and type(value) not in types:
             return row
     raise AssertionError(data_type)
 

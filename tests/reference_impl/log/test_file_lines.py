@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -152,3 +153,15 @@ def test_one_bad_line_among_good_ones_is_refused(bad: bytes, position: int) -> N
     for times in (1, 100):
         with pytest.raises(DeltaError):
             from_lines("add", [(PLACE, Lines.of(lines))] * times)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "value",
+    ["x", 1, True, [], [None], [None, None], [[None]], [["a", "b"], None], [{}], {}, {"a": [None]}],
+    ids=str,
+)
+def test_a_field_of_any_shape_is_read_or_refused(name: str, value: object) -> None:
+    """Given some of them for a map, Arrow ends the process."""
+    with suppress(DeltaError):
+        from_lines("add", [(PLACE, Lines.of([_line(**{name: value})]))])
