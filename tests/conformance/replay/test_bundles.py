@@ -368,7 +368,7 @@ def test_a_run_keeps_its_new_failures_where_it_is_asked_to(
     ("number", "partitions"),
     [(str(2**63), []), ("1" + "0" * 300, []), ("1", ["a", "b"])],
 )
-def test_a_bundle_that_no_table_can_hold_is_refused_and_blames_nobody(
+def test_a_bundle_that_no_table_can_hold_is_refused_and_fails_nobody(
     tmp_path: Path,
     store: TableStore,
     capsys: pytest.CaptureFixture[str],
