@@ -25,6 +25,7 @@ from conformance.plugin.partial import FOREIGN, partial_reasons
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
+from conformance.report.output import refuse_inputs
 from conformance.report.results import ResultsWriter
 from conformance.report.share import share_of
 from conformance.run.breaker import Breaker
@@ -164,7 +165,10 @@ class _MainPlugin(_WorkerPlugin):
         self._partial: list[str] = []
         self._shortfalls: list[str] = []
         self._stale = run.stale_entries()
-        # What a run is to leave is opened before it begins.
+        # What a run is to leave is opened before it begins, and replaces nothing that it reads.
+        if settings.results:
+            read = (settings.baseline, settings.write_baseline)
+            refuse_inputs(settings.results, "results", read)
         target = settings.write_baseline
         self._baseline = BaselineFile(target, run.baseline) if target else None
         self._writer = ResultsWriter(settings.results) if settings.results else None

@@ -7,7 +7,9 @@ the answers that lie beside them are for people and other programs, and never re
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,11 +31,14 @@ from generators.oracle.literals import encode
 from generators.oracle.operations import History, replay
 from schemas import errors
 
-__all__ = ["BundleError", "Contents", "read_bundle", "write_bundle"]
+__all__ = ["BundleError", "Contents", "read_bundle", "refuse_others", "write_bundle"]
 
 DESCRIPTION: Final = "bundle.json"
 HISTORY: Final = "history.json"
 TABLE: Final = "table"
+_LARGEST_TABLE: Final = 64 * 1024 * 1024
+"""Bytes of a table that is kept; tables of drawn histories have a few thousand."""
+
 _LONGEST: Final = 256 * 1024
 """Bytes of a description."""
 
@@ -64,9 +69,10 @@ def write_bundle(folder: Path, contents: Contents) -> None:
     """Write a bundle; one that is there already is replaced.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: the folder cannot be written, or holds something else than a bundle.
 
     """
+    refuse_others(folder)
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -85,7 +91,7 @@ def _fill(folder: Path, contents: Contents, target: Path) -> None:
         lay_out(folder / TABLE, contents.history, layout)
         description["table_sha256"] = digest_of(folder / TABLE)
     elif contents.left is not None and contents.left.is_dir():
-        shutil.copytree(contents.left, folder / TABLE)
+        _copy_plain(contents.left, folder / TABLE)
     if contents.answer is not None:
         with ipc.new_file(folder / "actual.arrow", contents.answer.schema) as sink:
             sink.write_table(contents.answer)
@@ -93,6 +99,47 @@ def _fill(folder: Path, contents: Contents, target: Path) -> None:
     _put(folder / HISTORY, text_of(document_of(contents.history)))
     _put(folder / "expected.json", json.dumps(_expected(contents.history), indent=1))
     _put(folder / "README.md", _words(description, target))
+
+
+def refuse_others(folder: Path) -> None:
+    """Refuse to replace a folder that is no bundle.
+
+    Raises:
+        FileExistsError: something else has the name.
+
+    """
+    if folder.is_symlink() or (folder.exists() and not (folder / DESCRIPTION).is_file()):
+        code = errno.EEXIST
+        raise FileExistsError(code, "is no bundle, and is not replaced", str(folder))
+
+
+def _copy_plain(source: Path, target: Path) -> None:
+    """Copy folders and regular files that an implementation left, up to a limit.
+
+    A link may lead to any file of this machine, and a bundle is for others to read; a device or a
+    file of holes has no end. Of those nothing is kept.
+
+    Raises:
+        OSError: there is more than the limit, or it cannot be read or written.
+
+    """
+    left = _LARGEST_TABLE
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    pending = [(source, target)]
+    while pending:
+        folder, copy = pending.pop()
+        copy.mkdir()
+        for entry in sorted(os.scandir(folder), key=lambda each: each.name):
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((Path(entry.path), copy / entry.name))
+            elif entry.is_file(follow_symlinks=False):
+                with open(os.open(entry.path, flags), "rb") as file:  # noqa: PTH123  a descriptor
+                    content = file.read(left + 1) or b""
+                left -= len(content)
+                if left < 0:
+                    code = errno.EFBIG
+                    raise OSError(code, f"a table of more than {_LARGEST_TABLE} bytes", str(source))
+                (copy / entry.name).write_bytes(content)
 
 
 def _put(path: Path, text: str) -> None:

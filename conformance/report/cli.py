@@ -11,7 +11,7 @@ from conformance.base.faults import KitError
 from conformance.base.terminal import one_line, say, warn
 from conformance.report.difference import Difference
 from conformance.report.forms import FORMS
-from conformance.report.output import open_output, written_to
+from conformance.report.output import open_output, refuse_inputs, written_to
 from conformance.report.page import render_page
 from conformance.report.results import read_results
 from conformance.report.tally import column_of
@@ -37,6 +37,7 @@ def run_report_cli(argv: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
     options = parser.parse_args(argv)
     try:
+        refuse_inputs(options.output, "the page", options.results)
         columns = [column_of(read_results(path)) for path in options.results]
         text = render_page(columns)
         content = text.encode("utf-8", "backslashreplace")

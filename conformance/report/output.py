@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from conformance.base.faults import OutputError
 
-__all__ = ["open_output", "written_to"]
+__all__ = ["open_output", "refuse_inputs", "written_to"]
+
+
+def refuse_inputs(path: Path, what: str, inputs: Iterable[Path | None]) -> None:
+    """Refuse to write where something lies that the same command reads, by whatever name.
+
+    Raises:
+        OutputError: the output is one of the inputs.
+
+    """
+    for given in inputs:
+        with suppress(OSError, ValueError):  # what is not there is not lost
+            if given is not None and (path.resolve() == given.resolve() or path.samefile(given)):
+                raise OutputError(f"{what} cannot be written to {path}: {given} is read there")
 
 
 @contextmanager

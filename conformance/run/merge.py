@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from conformance.base.options import add_options, value_of
 from conformance.base.status import Status
-from conformance.base.terminal import say
+from conformance.base.terminal import printable, say
+from conformance.report.output import refuse_inputs
 from conformance.report.results import Results, ResultsError, read_results, write_results
 from conformance.report.share import share_of
 from conformance.run.run import decide_status
@@ -57,7 +58,7 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
             twice = numbers[its["number"]]
             raise ResultsError(f"{twice} and {name} are both part {its['number']}")
         numbers[its["number"]] = name
-        records |= part.records
+        _add(records, name, part)
         partial += [f"part {its['number']}: {reason}" for reason in part.partial]
         statuses.append(Status(part.footer["status"]))
     absent = (str(each) for each in range(1, shard["of"] + 1) if each not in numbers)
@@ -65,7 +66,7 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
     if missing:
         more = f" and {left} more" if (left := shard["of"] - len(numbers) - _NAMED) > 0 else ""
         partial.append(f"of {shard['of']} parts there is no part {missing}{more}")
-    lacking = header["selected"] - len(records)
+    lacking = _lacking(header["selected"], len(records))
     if lacking:
         partial.append(f"{lacking} selected case{'s have' if lacking > 1 else ' has'} no record")
     ordered = {name: records[name] for name in sorted(records)}
@@ -85,6 +86,19 @@ def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]
     if shard is None:
         raise ResultsError(f"{name} is of a whole run, and no part of one")
     return {**header, "selected": shard["selected"]}, shard
+
+
+def _add(records: dict[str, Mapping[str, Any]], name: str, part: Results) -> None:
+    """Add the records of a part; a verdict takes the place of no other."""
+    for identity in sorted(records.keys() & part.records.keys())[:1]:
+        raise ResultsError(f"{name} has {printable(identity)}, which another part has as well")
+    records |= part.records
+
+
+def _lacking(selected: int, found: int) -> int:
+    if found > selected:
+        raise ResultsError(f"{selected} cases were selected, and the parts have {found}")
+    return selected - found
 
 
 def _status(
@@ -116,6 +130,7 @@ def run_merge_cli(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     add_options(parser, "--tck-min-judged")
     options = parser.parse_args(list(arguments))
+    refuse_inputs(options.output, "results", options.results)
     parts = {str(path): read_results(path) for path in options.results}
     merged = merge(parts, value_of(options, "--tck-min-judged"))
     write_results(merged, options.output)

@@ -7,9 +7,12 @@ bundle: reading takes no shape on trust, and what is read spells the same docume
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import pyarrow as pa
+
+from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Struct
 from generators.oracle.operations import (
     Create,
@@ -107,8 +110,17 @@ def history_of(document: Any) -> tuple[Operation, ...]:
     history = tuple(_operations(document["operations"]))
     try:
         same = document_of(history) == document
-        replay(history)
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        for version in replay(history).versions:
+            # What a type does not hold would be met later, as a fault of who is judged.
+            arrow_table(version.schema, [row.values for row in version.rows])
+    except (
+        ArithmeticError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        pa.ArrowException,
+    ) as error:
         raise HistoryError(f"the operations do not fit each other: {_described(error)}") from error
     if not same:
         raise HistoryError("a value is spelled otherwise than its type has it")
@@ -124,8 +136,7 @@ def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
             operation = operation_of(step, course.schema, course.version_of)
             course.advance(operation)
             if isinstance(operation, Create | Replace):
-                for name in operation.partition_columns:
-                    course.schema[name]  # a column that there is
+                _check_partitions(operation.partition_columns, course.schema)
         except (
             ArithmeticError,
             AttributeError,
@@ -137,6 +148,14 @@ def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
             place = f"/operations/{number} ({step['operation']})"
             raise HistoryError(f"{place}: {_described(error)}") from error
         yield operation
+
+
+def _check_partitions(columns: Sequence[str], schema: Struct) -> None:
+    for name in columns:
+        schema[name]  # a column that there is
+    if len(set(columns)) >= len(schema.names):
+        # Data files would have no column, and the kit writes no rows into those.
+        raise ValueError("no column is left beside those of partitions")
 
 
 def _described(error: Exception) -> str:

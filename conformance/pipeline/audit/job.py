@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from conformance.audit import AuditError
 from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE
 from conformance.audit.forms import FORMS
 from conformance.base.cores import cores
-from conformance.base.faults import OutputError, SelectionError
+from conformance.base.faults import SelectionError
 from conformance.base.terminal import warn
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import on_spark
@@ -26,6 +27,7 @@ from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.audit.table import outcomes_of, sizes_of
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
+from conformance.report.output import open_output, refuse_inputs, written_to
 from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
@@ -52,6 +54,8 @@ def run_audit_job(arguments: Sequence[str]) -> int:
 
     """
     options = _parser().parse_args(list(arguments))
+    if options.output is not None:
+        refuse_inputs(options.output, "the report", options.tables_from)
     tables = tables_of(options.tables, options.tables_from, options.below)
     if not tables:
         raise SelectionError("no table is named; see --help")
@@ -206,8 +210,9 @@ def _report(outcomes: Sequence[TableAudit], options: argparse.Namespace) -> None
     if options.output is None:
         FORMS[options.format](reports, sys.stdout)
         return
-    try:
-        with options.output.open("w", encoding="utf-8", errors="backslashreplace") as out:
-            FORMS[options.format](reports, out)
-    except OSError as error:
-        raise OutputError(f"{options.output} cannot be written: {error.strerror}") from error
+    with (
+        written_to(options.output, "the report"),
+        open_output(options.output, "the report") as file,
+        TextIOWrapper(file, encoding="utf-8", errors="backslashreplace") as out,
+    ):
+        FORMS[options.format](reports, out)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.base.faults import SelectionError
+from conformance.base.untrusted import DocumentError, read_text
 from reference_impl.log.names import LOG_DIR
 from reference_impl.storage import open_storage
 
@@ -34,8 +35,8 @@ def tables_of(named: Sequence[str], files: Sequence[Path], folders: Sequence[str
         found.update(dict.fromkeys(_named(each)))
     for file in files:
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            lines = read_text(file).splitlines()
+        except DocumentError as error:
             raise SelectionError(f"{file} cannot be read: {error}") from error
         stripped = (line.strip() for line in lines)
         found.update(dict.fromkeys(x for x in stripped if x and not x.startswith("#")))

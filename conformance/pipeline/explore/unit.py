@@ -28,6 +28,7 @@ from conformance.items.items import Item
 from conformance.items.recipes import written_item
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
+from conformance.replay.bundle import refuse_others
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
 from conformance.requirements.registry import Registry, load_registry
@@ -155,10 +156,11 @@ def unpack(packed: str, folder: Path) -> None:
     """Write a bundle that travelled; one that is there already is replaced.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: the folder cannot be written, or holds something else than a bundle.
         tarfile.TarError: it is not an archive, or leads outside of the folder.
 
     """
+    refuse_others(folder)
     partial_ = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial_, ignore_errors=True)
     data = base64.b64decode(packed)

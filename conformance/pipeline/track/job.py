@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from conformance.base.faults import OutputError, SelectionError
+from conformance.base.faults import SelectionError
 from conformance.base.status import Status
 from conformance.base.terminal import say
 from conformance.base.untrusted import DocumentError
@@ -21,6 +21,7 @@ from conformance.pipeline.track.forms import FORMS, Answer
 from conformance.pipeline.track.sides import side_of
 from conformance.pipeline.track.store import Store
 from conformance.report.difference import Difference
+from conformance.report.output import open_output, written_to
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
@@ -50,11 +51,12 @@ def run_track_job(arguments: Sequence[str]) -> int:
         for line in lines:
             say(line)
         return status
-    try:
-        text = "".join(f"{line}\n" for line in lines)
-        options.output.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise OutputError(f"{options.output} cannot be written: {error.strerror}") from error
+    text = "".join(f"{line}\n" for line in lines)
+    with (
+        written_to(options.output, "the answer"),
+        open_output(options.output, "the answer") as file,
+    ):
+        file.write(text.encode("utf-8", "backslashreplace"))
     return status
 
 

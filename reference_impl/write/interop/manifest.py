@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -20,8 +20,10 @@ from reference_impl.errors import PlaceRefused, UnsupportedFeatures
 from reference_impl.places import decode_path, is_absolute
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.table_schema import partition_column
-from reference_impl.storage import Storage
-from reference_impl.write.files.data_files import partition_folder
+from reference_impl.storage import Entry, Storage
+from reference_impl.write.checkpoints.write import live_tombstones
+from reference_impl.write.files.data_files import now, partition_folder
+from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.files.target import Target
 
 __all__ = ["MANIFEST_FOLDER", "write_manifests"]
@@ -42,7 +44,8 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
 
     Raises:
         InvalidPartitionValue: a file lacks a partition value, or it does not parse.
-        PlaceRefused: a path is not to be followed, or has the end of a line in it.
+        PlaceRefused: a path is not to be followed, has the end of a line in it, or names a file
+            that has the name of a manifest.
         UnsupportedFeatures: files have deletion vectors, or know columns by other names.
 
     """
@@ -76,7 +79,7 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
         ).encode(errors="surrogateescape")
         for folder, locations in sorted(lines.items())
     }
-    _replace_manifests(snapshot.storage, fresh)
+    _replace_manifests(snapshot, fresh)
     return list(fresh)
 
 
@@ -96,13 +99,46 @@ def _refuse_features(target: Target, adds: pa.Table) -> None:
         )
 
 
-def _replace_manifests(storage: Storage, fresh: Mapping[str, bytes]) -> None:
+def _former(snapshot: Snapshot) -> tuple[set[str], set[str]]:
+    """Return the paths of the manifests that are there, and of what only has such a name.
+
+    The folder is hidden and the names are plain, but a log may reference any file as data.
+    """
+    storage = snapshot.storage
+    named = ReferencedFiles(storage)
+    named.add_actions(snapshot.adds())
+    named.add_actions(live_tombstones(snapshot, now()))
+    listed: set[str] = set()
+
+    def wanted(entry: Entry) -> bool:
+        return entry.path in listed
+
+    def noted(walk: Iterable[Entry]) -> Iterator[Entry]:
+        for entry in walk:
+            if entry.path.startswith(f"{MANIFEST_FOLDER}/") and entry.name == _NAME:
+                listed.add(entry.path)
+            yield entry
+
+    candidates = named.unreferenced(noted(storage.walk(named.linked.append)), wanted)
+    free = set(named.certain(candidates)) if candidates else set()
+    return free, listed - free
+
+
+def _replace_manifests(snapshot: Snapshot, fresh: Mapping[str, bytes]) -> None:
     """Replace the manifests; where that fails restore the former ones."""
+    storage = snapshot.storage
+    manifests, others = _former(snapshot)
+    for name in sorted(others & fresh.keys()):
+        raise PlaceRefused(
+            "a manifest would replace a file that an action may name as a data file",
+            path=ascii(name)[1:501],
+            stage="commit",
+            hint="rewrite that file under another name, as OPTIMIZE does",
+        )
     before: dict[str, bytes] = {}
-    for entry in storage.walk():
-        if entry.path.startswith(f"{MANIFEST_FOLDER}/"):
-            with suppress(FileNotFoundError):
-                before[entry.path] = storage.get(entry.path)
+    for path in manifests:
+        with suppress(FileNotFoundError):
+            before[path] = storage.get(path)
     touched: list[str] = []
     try:
         for name, content in fresh.items():

@@ -3,18 +3,21 @@
 Serves "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
 Vectors". Only unreferenced files are deleted: a file stays while the latest version has it,
 while a tombstone of it has not expired, while a young commit names it as a change file, and while
-it is young and a commit may be in progress. Names that begin with an underscore or a
-dot belong to others, except for staging files that a killed writer left behind.
+it is young and a commit may be in progress. Files of other tables below the root stay as well.
+Names that begin with an underscore or a dot belong to others, except for staging files that a
+killed writer left behind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reference_impl.errors import ConstraintViolation
+from reference_impl.log.names import LOG_DIR
 from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.segment import list_log
-from reference_impl.snapshot.snapshot import Snapshot, read_commit
+from reference_impl.snapshot.snapshot import Snapshot, load, read_commit
 from reference_impl.storage import STAGED, Entry, Storage
 from reference_impl.write.checkpoints.write import live_tombstones
 from reference_impl.write.files.data_files import now
@@ -63,18 +66,44 @@ def vacuum(
     named = ReferencedFiles(storage)
     named.add_actions(snapshot.adds())
     named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
+    others: set[str] = set()
     candidates = named.unreferenced(
-        storage.walk(named.linked.append),
+        _noting_tables(storage.walk(named.linked.append), others),
         lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
     )
     if not candidates:
         return []
     _add_changes(named, storage, cutoff)
-    gone = named.certain(candidates)
+    _add_later(named, snapshot)
+    below = tuple(others)
+    gone = named.certain(each for each in candidates if not each.path.startswith(below))
     if not dry_run:
         for path in gone:
             _delete(storage, path)
     return gone
+
+
+def _noting_tables(walk: Iterable[Entry], others: set[str]) -> Iterator[Entry]:
+    """Pass a listing on, and note the folders of other tables in it, as beginnings of paths.
+
+    Their logs name files of which the log of this table knows nothing.
+    """
+    for entry in walk:
+        folder, log, _ = entry.path.partition(f"/{LOG_DIR}/")
+        if log:
+            others.add(f"{folder}/")
+        yield entry
+
+
+def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:
+    """Add the files of versions that were committed since the snapshot was loaded.
+
+    A restore, or a writer that takes files over, references files of any age.
+    """
+    latest = load(snapshot.storage, ratified=snapshot.listing.ratified)
+    if latest.version > snapshot.version:
+        named.add_actions(latest.adds())
+        named.add_actions(latest.tombstones())
 
 
 def _add_changes(named: ReferencedFiles, storage: Storage, cutoff: int) -> None:

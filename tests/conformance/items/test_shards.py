@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from kit_runs import UNCLAIMED, WRONG, Kit, make_kit
 
 from conformance.base.status import Status
 from conformance.cli import main
-from conformance.report.results import read_results
+from conformance.report.results import read_results, write_results
 
 pytest_plugins = ["pytester"]
 
@@ -128,3 +129,55 @@ def test_a_part_does_not_hold_its_share_against_the_baseline_of_the_whole(kit: K
     assert "judged: 100" in baseline.read_text()
     path = part(kit, "1/2", f"--tck-baseline={baseline}")
     assert json.loads(path.read_text().splitlines()[-1])["status"] == Status.OK
+
+
+def test_parts_that_overlap_are_refused(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pass of one part would take the place of a failure of the other."""
+    replaced(kit)
+    first = part(kit, "1/2")
+    found = read_results(first)
+    shard = {**found.header["shard"], "number": 2}
+    write_results(replace(found, header={**found.header, "shard": shard}), kit.folder / "2.jsonl")
+    assert merged(kit, first, kit.folder / "2.jsonl") is Status.USAGE
+    assert "another part has as well" in capsys.readouterr().err
+
+
+def test_parts_have_no_more_cases_than_were_selected(
+    kit: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = [part(kit, f"{number}/2") for number in (1, 2)]
+    most = max(len(read_results(path).records) for path in parts)
+    for path in parts:
+        found = read_results(path)
+        header = {**found.header, "shard": {**found.header["shard"], "selected": most}}
+        footer = {**found.footer, "partial": ["it was cut short"]}
+        write_results(replace(found, header=header, footer=footer), path)
+    assert merged(kit, *parts) is Status.USAGE
+    assert "were selected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_no_part_is_lost_to_the_output(
+    kit: Kit, capsys: pytest.CaptureFixture[str], *, link: bool
+) -> None:
+    parts = [part(kit, f"{number}/2") for number in (1, 2)]
+    before = [path.read_bytes() for path in parts]
+    output = kit.folder / "link.jsonl" if link else parts[1]
+    if link:
+        output.symlink_to(parts[1])
+    for command in (["merge"], ["report"]):
+        assert main([*command, f"--output={output}", *map(str, parts)]) != Status.OK
+        assert "is read there" in capsys.readouterr().err
+    assert [path.read_bytes() for path in parts] == before
+
+
+def test_no_baseline_is_lost_to_the_results(kit: Kit) -> None:
+    path = kit.folder / "baseline.yaml"
+    kit(f"--tck-write-baseline={path}")
+    before = path.read_bytes()
+    for option in ("--tck-baseline", "--tck-write-baseline"):
+        assert kit(f"{option}={path}", f"--tck-results={path}") is Status.USAGE
+        assert "is read there" in kit.output
+        assert path.read_bytes() == before
+    new = kit.folder / "new"
+    assert kit(f"--tck-write-baseline={new}", f"--tck-results={new}") is Status.USAGE

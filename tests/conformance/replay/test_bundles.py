@@ -362,3 +362,30 @@ def test_a_run_keeps_its_new_failures_where_it_is_asked_to(
     name = case.removeprefix("generated/").replace("/", "-")
     assert written == [pytester.path / folder / name / "history.json"]
     assert f"bundle: {written[0].parent}" in str(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("number", "partitions"),
+    [(str(2**63), []), ("1" + "0" * 300, []), ("1", ["a", "b"])],
+)
+def test_a_bundle_that_no_table_can_hold_is_refused_and_fails_nobody(
+    tmp_path: Path,
+    store: TableStore,
+    capsys: pytest.CaptureFixture[str],
+    number: str,
+    partitions: list[str],
+) -> None:
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in (("a", "long"), ("b", "string"))
+    ]
+    create: dict[str, Any] = {"operation": "create", "schema": {"type": "struct", "fields": fields}}
+    if partitions:
+        create["partition_columns"] = partitions
+    steps = [create, {"operation": "append", "rows": [{"a": number, "b": "x"}]}]
+    (path / "history.json").write_text(json.dumps({"operations": steps}))
+    assert main(["replay", str(path), "--impl=ours"]) == Status.CORPUS
+    printed = capsys.readouterr().err
+    assert ("no column is left" if partitions else "fit each other") in printed
+    assert "history.json" in printed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import multiprocessing
+import os
 import shutil
 import threading
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conformance.base.faults import SelectionError
+from conformance.base.faults import OutputError, SelectionError
 from conformance.pipeline.audit import job, run_audit_job
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.places import tables_of
@@ -69,6 +70,34 @@ def test_a_fleet_is_reported_as_one(fleet: Path, tmp_path: Path) -> None:
     assert _run("--below", str(fleet), "--format=json", f"--output={out}") == 1
     reports = json.loads(out.read_text())
     assert [report["counts"]["error"] for report in reports] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("what", ["fifo", "/dev/zero", "folder", "latin"])
+def test_a_list_of_tables_is_a_text_of_bounded_size(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "tables.txt"
+    if what == "fifo":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "latin":
+        path.write_bytes(b"t\xe4ble")
+    else:
+        path.symlink_to(what)
+    with pytest.raises(SelectionError, match="cannot be read"):
+        tables_of([], [path], [])
+
+
+def test_a_report_takes_the_place_of_no_list_and_waits_for_no_reader(
+    fleet: Path, tmp_path: Path
+) -> None:
+    listed = tmp_path / "tables.txt"
+    listed.write_text(f"{fleet}/a\n")
+    with pytest.raises(OutputError, match="is read there"):
+        _run(f"--tables-from={listed}", f"--output={listed}")
+    assert listed.read_text() == f"{fleet}/a\n"
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OutputError, match="cannot be written"):
+        _run(f"{fleet}/a", f"--output={tmp_path / 'fifo'}")
 
 
 def test_a_process_that_is_killed_changes_no_finding(fleet: Path, tmp_path: Path) -> None:
