@@ -280,7 +280,7 @@ _DATED: Final = struct(
 
 @VECTORS.case(
     "write-restore-parsed",
-    "A file restored from a checkpoint keeps the bounds of times and decimals",
+    "A file restored from a checkpoint keeps its bounds of times",
     "DVDESC-022 DVD-013 DVD-017 STAT-013",
 )
 def _restore_parsed(case: CaseWriter) -> None:
@@ -289,12 +289,12 @@ def _restore_parsed(case: CaseWriter) -> None:
         "delta.checkpoint.writeStatsAsJson": "false",
         "delta.checkpoint.writeStatsAsStruct": "true",
     }
-    moment = datetime(2024, 2, 29, 23, 59, 58, 123_000)
+    moment = datetime(2024, 2, 29, 23, 59, 58, 123_000, UTC)
     rows = [
         {
             "id": number,
-            "at": (moment + timedelta(hours=number)).replace(tzinfo=UTC),
-            "local": moment - timedelta(days=number),
+            "at": moment + timedelta(hours=number),
+            "local": moment.replace(tzinfo=None) - timedelta(days=number),
             "day": moment.date() + timedelta(days=number),
             "price": Decimal("-1.25") * number,
         }
