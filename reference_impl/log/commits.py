@@ -5,7 +5,7 @@ Serves "Delta Log Entries" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -45,8 +45,8 @@ class Commit:
     """
 
     place: LogPlace
-    actions: list[Action] = field(default_factory=list)
-    lines: dict[str, Lines] = field(default_factory=lambda: dict.fromkeys(FILE_ACTIONS, Lines()))
+    actions: list[Action]
+    lines: dict[str, Lines]
 
     def bodies(self, action: str) -> list[Any]:
         """Parse the file actions of a wire name into JSON values, for the few of one commit.

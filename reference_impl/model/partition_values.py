@@ -153,7 +153,7 @@ def _decimal(of: Decimal) -> Callable[[str], Number]:
 def _parser(of: DataType) -> Callable[[str], Any]:
     if isinstance(of, Decimal):
         return _decimal(of)
-    parser = _PARSERS.get(of) if isinstance(of, Primitive) else None
+    parser = _PARSERS.get(of)
     if parser is None:
         raise InvalidPartitionValue(
             f"a column of type {of} cannot partition a table", action="metaData"

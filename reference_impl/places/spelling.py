@@ -179,7 +179,7 @@ def parse_address(path: str) -> Address | None:
 
 def is_absolute(path: str) -> bool:
     """Return whether a decoded path is absolute or a URL, and not relative to the table root."""
-    return path.startswith("/") or _SCHEME.match(path) is not None
+    return parse_address(path) is not None
 
 
 def decode_url(url: str) -> Address | None:

@@ -27,13 +27,17 @@ def test_the_kept_figures_count_the_survivors() -> None:
         assert KEPT["survivors"].get(kind, 0) == len(named), kind
 
 
-def test_a_figure_is_given_both_ways() -> None:
-    results = [_result("1", "a/b/c"), _result("2", None), _result("3", None), _result("4", "x")]
-    reasons = {"2": Reason("message", "an error says it"), "3": Reason("gap", "no case")}
+def test_the_figure_is_given_in_three_ways() -> None:
+    killed = ("a/b/c", None, None, "x", None, None, None)
+    results = [_result(str(number), by) for number, by in enumerate(killed, 1)]
+    kinds = {"2": "message", "3": "gap", "5": "optional", "6": "unreached"}
+    reasons = {number: Reason(kind, "it is so") for number, kind in kinds.items()}
     found = tally(results, reasons)
-    assert (found["percent"], found["percent_of_others"]) == (50.0, 66.7)
-    assert "2 of 4" in figures(results, reasons)
-    assert tally(results, {})["survivors"] == {"not looked into": 2}
+    assert found["percent"] == round(100 * 2 / 7, 1)
+    assert found["percent_of_others"] == round(100 * 2 / 6, 1)
+    assert found["percent_of_due"] == round(100 * 2 / 4, 1)  # a gap, and one not looked into
+    assert "2 of 7" in figures(results, reasons)
+    assert tally(results, {})["survivors"] == {"not looked into": 5}
 
 
 @pytest.mark.parametrize("change", [{"kind": "luck"}, {"reason": None, "extra": 1}])

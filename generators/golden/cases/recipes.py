@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
@@ -173,9 +173,11 @@ class Recipe:
         """Delete the rows of a filter, all without one."""
         return self._asked(Delete(where.tree if where else None), where)
 
-    def delete_by_vectors(self, where: Filter) -> Recipe:
-        """Delete rows; where the table is laid out for the case, by vectors in a file."""
-        return self._asked(Delete(where.tree, "file"), where)
+    def delete_by_vectors(
+        self, where: Filter, stored: Literal["inline", "file"] = "file"
+    ) -> Recipe:
+        """Delete rows; where the table is laid out for the case, by vectors that are so stored."""
+        return self._asked(Delete(where.tree, stored), where)
 
     def update(self, values: Mapping[str, Any], where: Filter | None = None) -> Recipe:
         """Set columns of the rows of a filter, of all without one.

@@ -270,5 +270,3 @@ def _refuse_nulls(
             start, end = (values.offsets[at].as_py() for at in (0, -1))
             items = values.items.slice(start, end - start)
             _refuse_nulls(items, value, (*place, "value"), nullable=contains_null)
-        case _:
-            return

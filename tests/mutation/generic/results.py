@@ -27,6 +27,8 @@ KINDS = (*EQUIVALENT, "optional", "unreached", "gap")
 Nothing that anybody can see changes; only what people read does; only time or memory does;
 what is left out or done is free; the gate cannot bring it about; or a case is missing.
 """
+RIGHT = (*EQUIVALENT, "optional")
+"""Kinds of mutants that obey the text as the original does: to kill one were a wrong verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,13 @@ def read_reasons(path: Path) -> dict[str, Reason]:
 
 
 def figures(results: Sequence[Result], reasons: Mapping[str, Reason]) -> str:
-    """Say the figure both ways, and why survivors survive."""
+    """Say the figure in each way, and why survivors survive."""
     figures = tally(results, reasons)
     why = ", ".join(f"{count} {kind}" for kind, count in figures["survivors"].items())
     return (
         f"{figures['killed']} of {figures['mutants']} generic mutants killed "
-        f"({figures['percent']} %); without the equivalent ones {figures['percent_of_others']} %"
+        f"({figures['percent']} %); without the equivalent ones {figures['percent_of_others']} %; "
+        f"of those that a case has to notice {figures['percent_of_due']} %"
         f"{'; survivors: ' + why if why else ''}"
     )
 
@@ -117,7 +120,8 @@ def tally(results: Sequence[Result], reasons: Mapping[str, Reason]) -> dict[str,
     """Count what came of mutants.
 
     An equivalent one changes nothing that the protocol speaks of: nothing at all, messages, or
-    time and memory.
+    time and memory. A case has to notice all but those, those that the text allows, and those
+    that the gate cannot reach; a survivor that nobody has looked into is one that it has to.
     """
     survivors = [each for each in results if each.killed is None]
     kinds = Counter(
@@ -125,11 +129,13 @@ def tally(results: Sequence[Result], reasons: Mapping[str, Reason]) -> dict[str,
     )
     killed = len(results) - len(survivors)
     others = len(results) - sum(kinds[kind] for kind in EQUIVALENT)
+    due = len(results) - sum(kinds[kind] for kind in (*RIGHT, "unreached"))
     return {
         "mutants": len(results),
         "killed": killed,
         "percent": round(100 * killed / max(1, len(results)), 1),
         "percent_of_others": round(100 * killed / max(1, others), 1),
+        "percent_of_due": round(100 * killed / max(1, due), 1),
         "survivors": dict(sorted(kinds.items())),
     }
 

@@ -68,15 +68,20 @@ def _replaced(
     ask_changes(case, table, "changes-1-2", 1, 2, changes, titles[1])
 
 
-def _more(case: CaseWriter, table: GoldenTable, old: DataFile, row: dict[str, Any]) -> None:
-    """Add a column to a table of one file, and put a row of it in the place of the file."""
+def _more(
+    case: CaseWriter, table: GoldenTable, old: DataFile, row: dict[str, Any], **options: Any
+) -> None:
+    """Add a column to a table of one file, and put a row of it in the place of the file.
+
+    ``options`` say how the file of the row is written.
+    """
     table.create(add(old))
     table.schema = table.schema.with_fields(field("more", "integer"))
     table.commit(table.metadata(), operation="ADD COLUMNS")
     _replaced(
         case,
         table,
-        (old, table.file([{**row, "more": 7}])),
+        (old, table.file([{**row, "more": 7}], **options)),
         [{**row, "more": None} for row in old.rows],
         ("It is null in older changes, or refused", "A range with one schema is read"),
     )
@@ -91,6 +96,18 @@ def _more(case: CaseWriter, table: GoldenTable, old: DataFile, row: dict[str, An
 def _added(case: CaseWriter) -> None:
     table = feed_table(case)
     _more(case, table, table.file(pairs(0)), {"id": 10, "name": "n10"})
+
+
+@SCHEMAS.case(
+    "column-added-beside-partitions",
+    "A range over a column added to a partitioned table is contested",
+    "CDC-004 CDC-014",
+    since="2025",
+)
+def _added_beside_partitions(case: CaseWriter) -> None:
+    table = feed_table(case, partition_columns=("name",))
+    old = table.file([{"id": 1}, {"id": 2}], partition={"name": None})
+    _more(case, table, old, {"id": 10}, partition={"name": "n10"})
 
 
 @SCHEMAS.case(

@@ -115,6 +115,27 @@ def _every_action(case: CaseWriter) -> None:
 
 
 @COMPACTION.case(
+    "vector-changed-inside",
+    "A compaction tells of one file under each vector that it had",
+    "COMP-006 COMP-011 COMP-012 REC-018 DV-003",
+    since="2025",
+    features=("deletionVectors",),
+)
+def _vector_changed_inside(case: CaseWriter) -> None:
+    table = vector_table(case)
+    file, other = (table.file([{"id": n + s, "name": "x"} for n in range(4)]) for s in (0, 10))
+    table.create(add(file), add(other))
+    one, two, three = store(table, [1], [1, 2], [1, 2, 3])
+    table.commit(*with_vector(file, one), operation="DELETE")
+    table.commit(*with_vector(file, two, one), operation="DELETE")
+    table.commit(*with_vector(file, three, two), operation="DELETE")
+    _compact(table, 1, 3)
+    table.commit(*with_vector(other, store(table, [0])[0]), operation="DELETE")
+    case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v3"), "COMP-012")
+    publish(case, table, versions=[2, 3, 4])
+
+
+@COMPACTION.case(
     "in-a-long-log",
     "What follows a compaction counts commit by commit, in their order",
     "COMP-011 COMP-012 REC-018 DV-003",

@@ -108,6 +108,22 @@ def _tombstones(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
+@RECONCILIATION.case(
+    "removed-later",
+    "Files of one commit are removed by several, some commits later",
+    "REC-006 REC-008 REC-018",
+)
+def _removed_later(case: CaseWriter) -> None:
+    table = _table(case)
+    files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
+    table.create(*(add(file) for file in files))
+    for number in range(4, 9):
+        table.commit(add(table.file([{"id": number, "name": "y"}])))
+    for file in files[:3]:
+        table.commit(remove(file), operation="DELETE")
+    publish(case, table, versions=[6, 7])
+
+
 _MANY = 72
 """More actions than a reader may want to take one by one."""
 

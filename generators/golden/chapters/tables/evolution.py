@@ -44,6 +44,8 @@ _WIDENINGS = {
     "byte-to-long": _Widening("byte", "long", (-1, 5), (2**40,), 100),
     "float-to-double": _Widening("float", "double", (0.5, -1.5), (0.1, 1.0e300), 0.25),
     "integer-to-double": _Widening("integer", "double", (7, -7), (0.5,), 0.25),
+    "short-to-long": _Widening("short", "long", (-(2**15), 5), (2**63 - 1,), 100),
+    "byte-to-double": _Widening("byte", "double", (127, -128), (0.5,), 0.25),
     "short-to-double": _Widening("short", "double", (7, -7), (0.5,), 0.25),
     "date-to-timestamp-ntz": _Widening(
         "date",
@@ -72,6 +74,12 @@ _WIDENINGS = {
         (2**31 - 1, -5),
         (Decimal("9999999999.99"),),
         Decimal("1.00"),
+    ),
+    "byte-to-decimal": _Widening(
+        "byte", "decimal(10,0)", (127, -128), (Decimal(10**10 - 1),), Decimal(1)
+    ),
+    "short-to-decimal": _Widening(
+        "short", "decimal(11,1)", (2**15 - 1, -5), (Decimal("9999999999.9"),), Decimal("1.0")
     ),
     "long-to-decimal": _Widening(
         "long",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final
@@ -246,6 +247,17 @@ def _restore(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "write-restore-inline",
+    "A restore brings a vector inside the log back",
+    "DVD-013 DVD-014 DVDESC-017",
+)
+def _restore_inline(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.delete_by_vectors(compare("id", "=", 1, "long"), "inline").append(pairs(7)).given()
+    recipe.delete(is_in("id", [0, 4], "long")).restore(2).append(pairs(8)).publish(case)
+
+
+@VECTORS.case(
     "write-restore-uncounted",
     "A file restored with its vector tells its rows",
     "DVDESC-022 DVD-013 DVD-017",
@@ -253,6 +265,42 @@ def _restore(case: CaseWriter) -> None:
 def _restore_uncounted(case: CaseWriter) -> None:
     properties = {**_VECTORS, "delta.checkpoint.writeStatsAsJson": "false"}
     recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
+    recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
+
+
+_DATED: Final = struct(
+    field("id", "long"),
+    field("at", "timestamp"),
+    field("local", "timestamp_ntz"),
+    field("day", "date"),
+    field("price", "decimal(9,2)"),
+)
+
+
+@VECTORS.case(
+    "write-restore-parsed",
+    "A file restored from a checkpoint keeps its bounds of times",
+    "DVDESC-022 DVD-013 DVD-017 STAT-013",
+)
+def _restore_parsed(case: CaseWriter) -> None:
+    properties = {
+        **_VECTORS,
+        "delta.checkpoint.writeStatsAsJson": "false",
+        "delta.checkpoint.writeStatsAsStruct": "true",
+    }
+    moment = datetime(2024, 2, 29, 23, 59, 58, 123_000, UTC)
+    rows = [
+        {
+            "id": number,
+            "at": moment + timedelta(hours=number),
+            "local": moment.replace(tzinfo=None) - timedelta(days=number),
+            "day": moment.date() + timedelta(days=number),
+            "price": Decimal("-1.25") * number,
+        }
+        for number in range(6)
+    ]
+    recipe = Recipe(_DATED, (), properties, ("deletionVectors", "timestampNtz")).append(rows)
     recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
 
