@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-__all__ = ["MAX_LEVELS", "TooDeep", "deeply", "levels"]
+__all__ = ["MAX_LEVELS", "TooDeep", "deeply", "levels", "on_large_stack"]
 
 _T = TypeVar("_T")
 
@@ -59,12 +59,22 @@ def deeply(work: Callable[[Any], _T], document: Any) -> _T:
     except RecursionError:
         if levels(document) > MAX_LEVELS:
             raise TooDeep from None
+    return on_large_stack(lambda: work(document))
+
+
+def on_large_stack(work: Callable[[], _T]) -> _T:
+    """Do work in a thread with a stack for :data:`MAX_LEVELS`.
+
+    Raises:
+        TooDeep: the work runs out of stack all the same, or the system has no memory for it.
+
+    """
     done: list[_T] = []
     failed: list[Exception] = []
 
     def run() -> None:
         try:
-            done.append(work(document))
+            done.append(work())
         except Exception as error:  # noqa: BLE001  raised again by the caller's thread
             failed.append(error)
 

@@ -5,16 +5,20 @@ Serves every section of the protocol that gives a document a shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas import compiled
 from schemas.catalog import UnknownSchemaError, names
-from schemas.nesting import TooDeep, deeply
+from schemas.nesting import MAX_LEVELS, TooDeep, deeply, levels, on_large_stack
 
 if TYPE_CHECKING:
     from schemas.explained import Violation
 
 __all__ = ["errors", "is_valid"]
+
+_LEVELS_ON_ANY_STACK: Final = 128
+"""Levels of JSON that the compiled validator follows in 128 KiB: it takes less than 1 KiB of stack
+for each, and where there is no stack left it ends the process."""
 
 
 def errors(name: str, document: Any) -> list[Violation]:
@@ -53,7 +57,12 @@ def is_valid(name: str, document: Any, *, deep: bool = True) -> bool:
     """
     if name not in names():
         raise UnknownSchemaError(name)
+    depth = levels(document)
+    if depth <= _LEVELS_ON_ANY_STACK:
+        return compiled.is_valid(name, document)
+    if depth > MAX_LEVELS:
+        return deep
     try:
-        return deeply(lambda given: compiled.is_valid(name, given), document)
+        return on_large_stack(lambda: compiled.is_valid(name, document))
     except TooDeep:
         return deep

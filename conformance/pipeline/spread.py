@@ -52,7 +52,7 @@ Run: TypeAlias = Callable[[str, Sequence[Unit]], list[Unit]]
 
 
 class SpreadError(UnusableError):
-    """Work could not be done, however often it was tried."""
+    """A unit of work failed in every attempt."""
 
 
 @dataclass(frozen=True, slots=True)

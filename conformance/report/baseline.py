@@ -165,8 +165,10 @@ def load_baseline(path: Path) -> Baseline:
         judged = _percent(root["judged"]) if "judged" in root else None
     except RegistryError as error:
         raise BaselineError(str(error)) from error
-    for entry in [each for each in entries if "*" in each.id][_MOST_PATTERNS:]:
-        raise BaselineError(f"{entry.place}: more than {_MOST_PATTERNS} entries have a *")
+    patterns = [each for each in entries if "*" in each.id]
+    if len(patterns) > _MOST_PATTERNS:
+        place = patterns[_MOST_PATTERNS].place
+        raise BaselineError(f"{place}: more than {_MOST_PATTERNS} entries have a *")
     return Baseline(entries, claims, judged)
 
 

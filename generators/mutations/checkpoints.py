@@ -36,7 +36,7 @@ __all__ = ["MUTATIONS"]
 
 _CHECKPOINTS: Final = Chapter("checkpoints")
 _SIDECARS: Final = Chapter("sidecar-files")
-_COMPACTIONS: Final = Chapter("log-compaction-files")
+_COMPACTIONS: Final = Chapter("log-compaction-files", COMPACTED)
 
 _CLASSIC: Final = "*02.checkpoint.parquet"
 _V2_TOP: Final = "*.checkpoint.*.json"
@@ -338,7 +338,6 @@ MUTATIONS: Final = (
         "a log compaction is garbage, its commits are there",
         "COMP-011 COMP-012 COMP-005",
         edit_bytes("*.compacted.json", lambda _data: b"{garbage\n"),
-        base=COMPACTED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_FALL_BACK,
@@ -348,7 +347,6 @@ MUTATIONS: Final = (
         "a log compaction reaches beyond the last commit",
         "COMP-012",
         _rename("*.compacted.json", f"{1:020d}.{9:020d}.compacted.json"),
-        base=COMPACTED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="the commits of its range do not exist, so it cannot stand in for them",
@@ -358,7 +356,6 @@ MUTATIONS: Final = (
         "a log compaction ends before it starts",
         "COMP-013",
         _rename("*.compacted.json", f"{3:020d}.{1:020d}.compacted.json"),
-        base=COMPACTED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="the name gives no range of commits",

@@ -39,9 +39,9 @@ from generators.mutations.mutation import Change, Chapter
 __all__ = ["MUTATIONS"]
 
 _CHANGES: Final = Chapter("add-cdc-file")
-_CHANGE_FILES: Final = Chapter("change-data-files")
-_ROWS: Final = Chapter("row-tracking")
-_TIMES: Final = Chapter("in-commit-timestamps")
+_CHANGE_FILES: Final = Chapter("change-data-files", CHANGE_FEED)
+_ROWS: Final = Chapter("row-tracking", ROW_TRACKED)
+_TIMES: Final = Chapter("in-commit-timestamps", TIMED)
 _PROVENANCE: Final = Chapter("commit-provenance-information")
 _TRANSACTIONS: Final = Chapter("transaction-identifiers")
 _DOMAINS: Final = Chapter("domain-metadata")
@@ -181,7 +181,6 @@ MUTATIONS: Final = (
         "a change data file has no _change_type column",
         "CDFF-007",
         _without_change_type,
-        base=CHANGE_FEED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -191,7 +190,6 @@ MUTATIONS: Final = (
         "a change data file has a _change_type that does not exist",
         "CDFF-008",
         _unknown_change_type,
-        base=CHANGE_FEED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -201,7 +199,6 @@ MUTATIONS: Final = (
         "an add of a row-tracked table has no baseRowId",
         "RT-028",
         without(1, "add", "baseRowId"),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -211,7 +208,6 @@ MUTATIONS: Final = (
         "two files of a row-tracked table share row ids",
         "RT-029 RT-039",
         set_fields(2, "add", baseRowId=0),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -221,7 +217,6 @@ MUTATIONS: Final = (
         "an add of a row-tracked table has no defaultRowCommitVersion",
         "RT-040",
         without(1, "add", "defaultRowCommitVersion"),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -231,7 +226,6 @@ MUTATIONS: Final = (
         "row ids are above the recorded high water mark",
         "RT-037 RT-036",
         drop_action(2, "domainMetadata"),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -241,7 +235,6 @@ MUTATIONS: Final = (
         "the high water mark is recorded as a text that is not JSON",
         "RT-034 RT-035",
         _domain_next("high"),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="a reader that serves row ids may need the mark",
@@ -251,7 +244,6 @@ MUTATIONS: Final = (
         "row tracking is listed without domainMetadata",
         "RT-007",
         _without_features("domainMetadata"),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="a reader that serves row ids may need what the feature depends on",
@@ -261,7 +253,6 @@ MUTATIONS: Final = (
         "row tracking is on and names no hidden columns",
         "RT-042",
         _without_property("materialized"),
-        base=ROW_TRACKED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="without the names a reader cannot find ids that files may hold",
@@ -271,7 +262,6 @@ MUTATIONS: Final = (
         "a commit has no in-commit timestamp",
         "ICT-005 ICT-007",
         without(1, "commitInfo", "inCommitTimestamp"),
-        base=TIMED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="a reader that orders versions by time has no time for one of them",
@@ -281,7 +271,6 @@ MUTATIONS: Final = (
         "a commit with timestamps has no commitInfo",
         "ICT-005",
         drop_action(1, "commitInfo"),
-        base=TIMED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="a reader that orders versions by time has no time for one of them",
@@ -291,7 +280,6 @@ MUTATIONS: Final = (
         "the in-commit timestamp of the last commit goes back",
         "ICT-009 ICT-008",
         _timestamp_back,
-        base=TIMED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_OF_WRITERS,
@@ -301,7 +289,6 @@ MUTATIONS: Final = (
         "commitInfo is the last action of a commit with timestamps",
         "ICT-006",
         _commit_info_last,
-        base=TIMED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="a reader may look for the timestamp in the first line alone",

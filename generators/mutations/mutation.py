@@ -96,14 +96,16 @@ class Mutation:
 class Chapter:
     """Makes the mutations of one chapter, by what a reader must make of them.
 
-    They change the plain table, unless they name another base.
+    They change the chapter's table, unless they name another base.
 
     Attributes:
         slug: the chapter of the registry.
+        base: the chapter's table.
 
     """
 
     slug: str
+    base: Base = PLAIN
 
     def refused(  # noqa: PLR0913  the fields of a mutation, less those that a refusal fixes
         self,
@@ -112,7 +114,7 @@ class Chapter:
         requirements: str,
         change: Change,
         *,
-        base: Base = PLAIN,
+        base: Base | None = None,
         kind: Kind = "invalid_table",
         noticed_by: NoticedBy = "both",
     ) -> Mutation:
@@ -124,7 +126,7 @@ class Chapter:
             tuple(requirements.split()),
             noticed_by,
             "refused",
-            base,
+            base or self.base,
             change,
             kind=kind,
         )
@@ -136,7 +138,7 @@ class Chapter:
         requirements: str,
         change: Change,
         *,
-        base: Base = PLAIN,
+        base: Base | None = None,
         noticed_by: NoticedBy = "nobody",
         tolerated: tuple[Outcome, ...] = (),
         reason: str = "",
@@ -149,7 +151,7 @@ class Chapter:
             tuple(requirements.split()),
             noticed_by,
             "same_rows",
-            base,
+            base or self.base,
             change,
             tolerated=tolerated,
             reason=reason,
@@ -162,7 +164,7 @@ class Chapter:
         requirements: str,
         change: Change,
         *,
-        base: Base = PLAIN,
+        base: Base | None = None,
         reason: str,
         open: bool = False,  # noqa: A002  the word of the corpus
     ) -> Mutation:
@@ -177,7 +179,7 @@ class Chapter:
             tuple(requirements.split()),
             "audit",
             "contested",
-            base,
+            base or self.base,
             change,
             kind="invalid_table",
             reason=reason,

@@ -25,11 +25,11 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A property.
+    """A table property whose value is an integer of 32 bits.
 
     Attributes:
-        default: where it is not set.
-        least: the smallest value that it can have; the greatest is that of 32 bits.
+        default: the value where the property is not set or malformed.
+        least: the smallest value allowed.
 
     """
 
@@ -57,7 +57,7 @@ def lenient(configuration: Mapping[str, str], name: str) -> int:
 
 
 def validate_number(name: str, text: str) -> None:
-    """Refuse a value for a property of this module; other properties are let pass.
+    """Refuse a malformed value of an integer property; other properties are not checked.
 
     Raises:
         InvalidMetadata: the property cannot have the value.

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from faulty_storage import Fault, FaultyStorage
 from judging import Seen, check_model, content, judge, seen
 from scenarios import ALL, make, opened
 
-from generators.damage.storage import Fault, FaultyStorage
 from reference_impl import Table
 
 COMMIT = re.compile(r"_delta_log/[0-9]{20}\.json")

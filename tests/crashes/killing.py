@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from faulty_storage import Fault, FaultyStorage
 from injecting import Trial
 from scenarios import ALL, opened
 
-from generators.damage.storage import Fault, FaultyStorage
 from reference_impl import Table
 
 Death = Literal["storage before", "storage after", "system"]

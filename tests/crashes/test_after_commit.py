@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty_storage import WRITES, Fault, FaultyStorage
 from injecting import commit_step
 from scenarios import ALL, WITHOUT_COMMIT, make, opened
 
-from generators.damage.storage import WRITES, Fault, FaultyStorage
 from reference_impl import Table, read_table
 from reference_impl.errors import InvalidMetadata
 

@@ -10,11 +10,11 @@ import os
 from pathlib import Path
 
 import pytest
+from faulty_storage import WRITES, Fault, FaultyStorage
 from injecting import go_wrong, tried
 from killing import kill, system_steps
 from scenarios import ALL, SCHEMA, arrow, opened
 
-from generators.damage.storage import WRITES, Fault, FaultyStorage
 from reference_impl import Table, read_table
 from reference_impl.errors import StorageFailed
 from reference_impl.write.alter import dropping

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from faulty_storage import Fault
 from injecting import go_wrong, tried
 from killing import Death, kill, system_steps
 from power import cut
 from scenarios import ALL
-
-from generators.damage.storage import Fault
 
 PAIRS = [(name, base) for name, scenario in ALL.items() for base in scenario.bases]
 WAYS = [

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from faulty_storage import WRITES, Fault, FaultyStorage
 from injecting import commit_step
 from judging import content
 from scenarios import ALL, WITHOUT_COMMIT, arrow, make, opened
 
-from generators.damage.storage import WRITES, Fault, FaultyStorage
 from reference_impl import Table, read_table
 from reference_impl.errors import CommitConflict, CommitOutcomeUnknown
 

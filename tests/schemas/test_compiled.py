@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import schemas
-from schemas.compiled import _Compiler, is_valid
+from schemas.catalog import contents
+from schemas.compiled import is_valid
+from schemas.keywords import EXTENSIONS
 
 DATA = Path(__file__).parent / "data"
 TABLES: dict[str, Any] = {
@@ -62,6 +65,73 @@ def test_equality_is_that_of_json() -> None:
     assert is_valid("log/version-checksum", whole | {"numMetadata": 1.0})
 
 
-def test_an_unknown_keyword_is_refused_and_not_ignored() -> None:
-    with pytest.raises(NotImplementedError, match="dependentRequired"):
-        _Compiler("action/add").test({"dependentRequired": {}})
+_OF_SCHEMAS = {"properties", "patternProperties", "$defs"}
+"""Keywords whose value gives each of its members a schema."""
+_SCHEMAS = {"not", "if", "then", "else", "items", "additionalProperties", "propertyNames"} | {
+    *("contains", "allOf", "anyOf", "oneOf", "prefixItems", "contentSchema")
+}
+_LEAVES = {
+    *("$schema", "$id", "$ref", "title", "description", "contentMediaType", "type", "const"),
+    *("enum", "required", "minimum", "maximum", "pattern", "minLength", "maxLength"),
+    *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
+    *("x-section", "x-requirement", "x-message"),
+}
+
+
+def _keywords(schema: Any) -> set[str]:
+    if isinstance(schema, list):
+        return set().union(*map(_keywords, schema))
+    if not isinstance(schema, dict):
+        return set()
+    found = set(schema)
+    for key, value in schema.items():
+        if key in _OF_SCHEMAS:
+            found |= _keywords([*value.values()])
+        elif key in _SCHEMAS:
+            found |= _keywords(value)
+    return found
+
+
+@pytest.mark.parametrize("name", schemas.names(shared=True))
+def test_no_keyword_is_misspelt_and_so_ignored(name: str) -> None:
+    assert _keywords(contents(name)) - _OF_SCHEMAS - _SCHEMAS - _LEAVES - EXTENSIONS.keys() == set()
+
+
+def test_a_misspelt_keyword_is_seen_below_any_other() -> None:
+    schema = {"properties": {"a": {"anyOf": [{"items": {"minLenght": 1}}]}}}
+    assert "minLenght" in _keywords(schema)
+
+
+@pytest.mark.parametrize(
+    "version",
+    [float("nan"), float("inf"), 10**5000, -(10**5000), "\ud800", b"1", {1: 2}, {"\ud800": 1}],
+    ids=["nan", "infinity", "huge", "huge-negative", "surrogate", "bytes", "key", "surrogate-key"],
+)
+def test_what_json_cannot_say_is_judged_without_a_crash(version: Any) -> None:
+    for document in (
+        {"appId": "a", "version": version},
+        {"appId": "a", "version": 1, "x": version},
+    ):
+        assert not is_valid("action/txn", document) or not schemas.errors("action/txn", document)
+
+
+@pytest.mark.parametrize("structs", [10, 40, 330, 50_000])
+def test_no_depth_ends_a_process_with_a_small_stack(structs: int) -> None:
+    schema: Any = {"type": "struct", "fields": []}
+    for _ in range(structs):
+        field = {"name": "a", "type": schema, "nullable": True, "metadata": {}}
+        schema = {"type": "struct", "fields": [field]}
+    found: list[bool] = []
+    before = threading.stack_size(160 << 10)
+    try:
+        asking = threading.Thread(
+            target=lambda: found.append(schemas.is_valid("table/schema", schema, deep=False))
+        )
+        asking.start()
+    finally:
+        threading.stack_size(before)
+    asking.join()
+    assert found == [structs < 50_000]
+    # Python itself frees a chain of so many objects one frame for each.
+    while schema["fields"]:
+        schema = schema["fields"].pop()["type"]

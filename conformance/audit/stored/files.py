@@ -124,7 +124,7 @@ def _change_files(view: VersionView) -> set[str]:
 
 
 def removed_files(view: ChangeView) -> Findings:
-    """Hold each file that a commit removes against its add; those that are gone pass."""
+    """Compare each remove with the add of its file; a file that is deleted already passes."""
     step = view.step
     version = _Version(view.storage, step.before, step.old)
     for line in step.of("remove") if step.before.known else ():

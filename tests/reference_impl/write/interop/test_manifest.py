@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from faulty_storage import Fault, FaultyStorage
 
-from generators.damage.storage import Fault, FaultyStorage
 from reference_impl import Table
 from reference_impl.errors import InvalidPartitionValue, PlaceRefused
 from reference_impl.storage import open_storage

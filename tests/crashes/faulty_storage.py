@@ -145,7 +145,7 @@ class FaultyStorage:
         return self._inner.locator()
 
     def holds(self, path: str) -> bool:
-        """Say whether a path leads to a place below the root; no step, as above."""
+        """Return whether a path leads to a place below the root; no step either."""
         return self._inner.holds(path)
 
     def identify(self, path: str) -> Identity | None:
