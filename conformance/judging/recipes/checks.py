@@ -150,31 +150,33 @@ class Watch:
 
     def _checkpoint(self, step: Mapping[str, Any], version: int) -> Iterator[Fault]:
         """Look for the checkpoint that was asked for."""
-        there = [each for each in open_log(LocalStorage(self.table)).checkpoints if each.complete]
+        # A checkpoint may be of any version, so that what is committed with it may come after it.
+        first = version if self.former is None else self.former.version
+        there = [
+            each
+            for each in open_log(LocalStorage(self.table)).checkpoints
+            if each.complete and first <= each.version <= version
+        ]
         if "kind" not in step:
-            if all(each.version != version for each in there):
+            if not there:
                 yield "CKPT-018", f"there is no checkpoint of version {version}"
             return
         kind, ending = _FORMS[step["kind"]]
-        found = [
-            each
-            for each in there
-            if (each.version, each.kind) == (version, kind) and each.place.endswith(ending)
-        ]
+        found = [each for each in there if each.kind == kind and each.place.endswith(ending)]
         if not found:
             broken = "CKPT-021" if step["kind"] == "multi-part" else "CKPT-005"
             yield broken, f"there is no checkpoint of kind {step['kind']} of version {version}"
             return
-        if len(found[0].sidecars) != step.get("sidecars", 0):
+        written = max(found, key=lambda each: each.version)
+        if len(written.sidecars) != step.get("sidecars", 0):
             wanted = step.get("sidecars", 0)
-            message = f"the checkpoint has {len(found[0].sidecars)} sidecars and not {wanted}"
+            message = f"the checkpoint has {len(written.sidecars)} sidecars and not {wanted}"
             yield "CKPT-V2-003", message
-        sidecars = found[0].top.of("sidecar")
-        yield from misdated_sidecars(sidecars, self.there, self.began)
+        yield from misdated_sidecars(written.top.of("sidecar"), self.there, self.began)
         if step["kind"] == "multi-part":
-            parts = _parts(found[0])
-            if self.parts.setdefault(version, parts) != parts:
-                yield "CKPT-N-007", f"another attempt at version {version} has other parts"
+            parts = _parts(written)
+            if self.parts.setdefault(written.version, parts) != parts:
+                yield "CKPT-N-007", f"another attempt at version {written.version} has other parts"
 
     def _upgraded(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look for what earlier versions used, once features are listed."""
