@@ -20,12 +20,11 @@ import pyarrow.parquet as pq
 from conformance.audit.checks.high_water_marks import fallen
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
-from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.judging.recipes.files import committed
+from conformance.judging.recipes.files import below, committed
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
 from conformance.requirements.registry import load_registry
@@ -139,10 +138,12 @@ class Watch:
     def _dated(self, now: Snapshot) -> Iterator[Fault]:
         """Look at the times of the commits that came with the step."""
         adds = None if self.former is None else self.former.adds()
-        held = {} if adds is None else _times(adds)
+        held = {} if adds is None else _times(adds, self.table)
         first = 0 if self.former is None else self.former.version + 1
         for commit in committed(self.table, range(first, now.version + 1)):
-            yield from misdated(commit.of("add", "remove"), held, self.there, self.began)
+            yield from misdated(
+                commit.of("add", "remove"), held, self.there, self.began, self.table
+            )
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)
@@ -241,10 +242,12 @@ class Watch:
 
     def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look into the files that came with the step."""
-        fresh = sorted(_paths(now) - _paths(former))
+        fresh = sorted(_paths(now, self.table) - _paths(former, self.table))
         hidden = "rowTracking" in supported(now.protocol) and not _active(now, "rowTracking")
         layout = layout_of(now.protocol.to_wire(), now.metadata.to_wire())
         for path in fresh:
+            if not (self.table / path).is_file():
+                continue  # outside of the table
             file = pq.ParquetFile(self.table / path)
             if hidden:
                 yield from _unmaterialised(path, file, now)
@@ -259,8 +262,8 @@ def _advised(fault: Fault) -> bool:
     return load_registry()[fault[0]].level == "SHOULD"
 
 
-def _times(adds: pa.Table) -> dict[str, int]:
-    paths = map(decode_path, adds.column("path").to_pylist())
+def _times(adds: pa.Table, table: Path) -> dict[str, int]:
+    paths = (below(table, path) for path in adds.column("path").to_pylist())
     return dict(zip(paths, adds.column("modificationTime").to_pylist(), strict=True))
 
 
@@ -295,8 +298,8 @@ def _active(snapshot: Snapshot, feature: str) -> bool:
     return active(snapshot.protocol, snapshot.metadata, feature)
 
 
-def _paths(snapshot: Snapshot) -> set[str]:
-    return {decode_path(path) for path in snapshot.adds().column("path").to_pylist()}
+def _paths(snapshot: Snapshot, table: Path) -> set[str]:
+    return {below(table, path) for path in snapshot.adds().column("path").to_pylist()}
 
 
 def _purged(now: Snapshot) -> Iterator[Fault]:
