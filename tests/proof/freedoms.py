@@ -213,9 +213,9 @@ def _files_there(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def _put_back(_root: Path, files: dict[Path, bytes]) -> None:
+def _put_back(_root: Path, files: dict[Path, bytes] | None = None) -> None:
     """Delete nothing."""
-    for path, data in files.items():
+    for path, data in (files or {}).items():
         if not path.exists():
             path.write_bytes(data)
 
