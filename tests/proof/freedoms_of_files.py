@@ -118,7 +118,7 @@ def _counts_alone(actions: Actions, _root: Path) -> Actions:
 
 
 def _moved(body: dict[str, Any], root: Path, kind: str) -> dict[str, Any]:
-    """Put a new data file into a folder of all, under a name that tells nothing."""
+    """Put a new data file into a folder of all, under a name without meaning."""
     if kind != "add":
         return body
     path = root / unquote(body["path"])
@@ -150,12 +150,12 @@ def _marks_with_gaps(actions: Actions, _root: Path) -> Actions:
 
 
 def _described(actions: Actions, _root: Path) -> Actions:
-    def told(body: dict[str, Any]) -> dict[str, Any]:
+    def spelled(body: dict[str, Any]) -> dict[str, Any]:
         schema = json.loads(body["schemaString"])
         turned = {key: schema[key] for key in reversed(schema)}
         return {**body, "createdTime": 0, "schemaString": json.dumps(turned, indent=2)}
 
-    return [{k: told(v) if k == "metaData" else v for k, v in e.items()} for e in actions]
+    return [{k: spelled(v) if k == "metaData" else v for k, v in e.items()} for e in actions]
 
 
 def _progress_dated(actions: Actions, _root: Path) -> Actions:
@@ -282,7 +282,7 @@ FREEDOMS_OF_FILES = (
     ),
     _w("counts-alone", "can optionally contain statistics", committing(_counts_alone), _VECTORS),
     _w(
-        "names-that-tell-nothing",
+        "names-without-meaning",
         "this directory format is not required",
         committing(_new_files(_moved)),
         (*_CHANGED, *_VECTORS[:1]),
