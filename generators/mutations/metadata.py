@@ -268,12 +268,13 @@ MUTATIONS: Final = (
             lambda body: body.update(schemaString=body["schemaString"].replace(",", " ,\n  ")),
         ),
     ),
-    _MAPPING.refused(
+    _MAPPING.contested(
         "mapping-unknown-mode",
         "the column mapping mode is a word that does not exist",
         "CM-005 CM-023",
         _configuration(delta__columnMapping__mode="position"),
         base=MAPPED,
+        reason="the mode binds whoever writes it; by display names is for none and no mode alone",
     ),
     _MAPPING.refused(
         "mapping-no-physical-name",

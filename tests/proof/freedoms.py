@@ -190,16 +190,7 @@ def _more(actions: Callable[[Any], Actions]) -> How:
         name = f"{snapshot.version + 1:020}.json"
         (root / "_delta_log" / name).write_bytes(_spelled(actions(snapshot)))
 
-    def how(ask: Ask) -> Ask:
-        again = afterwards(commit)(ask)
-
-        def run(request: Request) -> Answer:
-            summary = isinstance(request, Write) and request.operation == "checkpoint"
-            return (ask if summary else again)(request)
-
-        return run
-
-    return how
+    return afterwards(commit)
 
 
 def _asking_first(*words: str) -> How:
@@ -216,6 +207,17 @@ def _asking_first(*words: str) -> How:
         return run
 
     return how
+
+
+def _files_there(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def _put_back(_root: Path, files: dict[Path, bytes] | None = None) -> None:
+    """Delete nothing."""
+    for path, data in (files or {}).items():
+        if not path.exists():
+            path.write_bytes(data)
 
 
 def _from_the_start(root: Path, fresh: frozenset[str]) -> None:
@@ -330,6 +332,24 @@ FREEDOMS = (
         "writer",
         _asking_first("timestamp_ntz", '"variant"'),
         ("timestamp-ntz/write-*-unlisted/write", "variant-type/write-unasked/write"),
+    ),
+    Freedom(
+        "vacuums-nothing",
+        "physical deletion can happen lazily",
+        "writer",
+        afterwards(_put_back, _files_there),
+        (
+            "add-file-and-remove-file/write-vacuum/write",
+            "deletion-vectors-design/write-vacuum/write",
+        ),
+    ),
+    Freedom(
+        "vacuums-no-vectors",
+        "physical deletion can happen lazily; the design note has vacuum find vectors that may go",
+        "writer",
+        afterwards(_put_back, _files_there),
+        ("deletion-vectors-design/write-vacuum-old-vectors/write",),
+        advised=True,
     ),
     _reader(
         "no-summaries",

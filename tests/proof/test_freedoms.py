@@ -8,9 +8,12 @@ import pytest
 from breaches.model import Breach
 from breaches.proving import items, judged, revision_of
 from freedoms import FREEDOMS, Freedom
+from freedoms_of_files import FREEDOMS_OF_FILES
 
 from conformance.base.outcomes import Outcome
 from conformance.items.items import Item
+
+ALL = (*FREEDOMS, *FREEDOMS_OF_FILES)
 
 
 def _tried(freedom: Freedom) -> list[Item]:
@@ -22,7 +25,7 @@ def _tried(freedom: Freedom) -> list[Item]:
     ]
 
 
-@pytest.mark.parametrize("freedom", FREEDOMS, ids=lambda freedom: freedom.id)
+@pytest.mark.parametrize("freedom", ALL, ids=lambda freedom: freedom.id)
 def test_a_freedom_fails_nowhere(freedom: Freedom) -> None:
     used = Breach(freedom.id, "SNAP-007", freedom.kind, "requests", freedom.how)
     due = {Outcome.ADVICE} if freedom.advised else {Outcome.PASS, Outcome.OPEN}
@@ -36,4 +39,4 @@ def test_a_freedom_fails_nowhere(freedom: Freedom) -> None:
 
 
 def test_each_freedom_has_its_name() -> None:
-    assert len({freedom.id for freedom in FREEDOMS}) == len(FREEDOMS)
+    assert len({freedom.id for freedom in ALL}) == len(ALL)

@@ -20,12 +20,11 @@ import pyarrow.parquet as pq
 from conformance.audit.checks.high_water_marks import fallen
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
-from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.judging.recipes.files import committed
+from conformance.judging.recipes.files import below, committed
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
 from conformance.requirements.registry import load_registry
@@ -139,10 +138,12 @@ class Watch:
     def _dated(self, now: Snapshot) -> Iterator[Fault]:
         """Look at the times of the commits that came with the step."""
         adds = None if self.former is None else self.former.adds()
-        held = {} if adds is None else _times(adds)
+        held = {} if adds is None else _times(adds, self.table)
         first = 0 if self.former is None else self.former.version + 1
         for commit in committed(self.table, range(first, now.version + 1)):
-            yield from misdated(commit.of("add", "remove"), held, self.there, self.began)
+            yield from misdated(
+                commit.of("add", "remove"), held, self.there, self.began, self.table
+            )
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)
@@ -150,31 +151,33 @@ class Watch:
 
     def _checkpoint(self, step: Mapping[str, Any], version: int) -> Iterator[Fault]:
         """Look for the checkpoint that was asked for."""
-        there = [each for each in open_log(LocalStorage(self.table)).checkpoints if each.complete]
+        # A checkpoint may be of any version, so that what is committed with it may come after it.
+        first = version if self.former is None else self.former.version
+        there = [
+            each
+            for each in open_log(LocalStorage(self.table)).checkpoints
+            if each.complete and first <= each.version <= version
+        ]
         if "kind" not in step:
-            if all(each.version != version for each in there):
+            if not there:
                 yield "CKPT-018", f"there is no checkpoint of version {version}"
             return
         kind, ending = _FORMS[step["kind"]]
-        found = [
-            each
-            for each in there
-            if (each.version, each.kind) == (version, kind) and each.place.endswith(ending)
-        ]
+        found = [each for each in there if each.kind == kind and each.place.endswith(ending)]
         if not found:
             broken = "CKPT-021" if step["kind"] == "multi-part" else "CKPT-005"
             yield broken, f"there is no checkpoint of kind {step['kind']} of version {version}"
             return
-        if len(found[0].sidecars) != step.get("sidecars", 0):
+        written = max(found, key=lambda each: each.version)
+        if len(written.sidecars) != step.get("sidecars", 0):
             wanted = step.get("sidecars", 0)
-            message = f"the checkpoint has {len(found[0].sidecars)} sidecars and not {wanted}"
+            message = f"the checkpoint has {len(written.sidecars)} sidecars and not {wanted}"
             yield "CKPT-V2-003", message
-        sidecars = found[0].top.of("sidecar")
-        yield from misdated_sidecars(sidecars, self.there, self.began)
+        yield from misdated_sidecars(written.top.of("sidecar"), self.there, self.began)
         if step["kind"] == "multi-part":
-            parts = _parts(found[0])
-            if self.parts.setdefault(version, parts) != parts:
-                yield "CKPT-N-007", f"another attempt at version {version} has other parts"
+            parts = _parts(written)
+            if self.parts.setdefault(written.version, parts) != parts:
+                yield "CKPT-N-007", f"another attempt at version {written.version} has other parts"
 
     def _upgraded(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look for what earlier versions used, once features are listed."""
@@ -239,10 +242,12 @@ class Watch:
 
     def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look into the files that came with the step."""
-        fresh = sorted(_paths(now) - _paths(former))
+        fresh = sorted(_paths(now, self.table) - _paths(former, self.table))
         hidden = "rowTracking" in supported(now.protocol) and not _active(now, "rowTracking")
         layout = layout_of(now.protocol.to_wire(), now.metadata.to_wire())
         for path in fresh:
+            if not (self.table / path).is_file():
+                continue  # outside of the table
             file = pq.ParquetFile(self.table / path)
             if hidden:
                 yield from _unmaterialised(path, file, now)
@@ -257,8 +262,8 @@ def _advised(fault: Fault) -> bool:
     return load_registry()[fault[0]].level == "SHOULD"
 
 
-def _times(adds: pa.Table) -> dict[str, int]:
-    paths = map(decode_path, adds.column("path").to_pylist())
+def _times(adds: pa.Table, table: Path) -> dict[str, int]:
+    paths = (below(table, path) for path in adds.column("path").to_pylist())
     return dict(zip(paths, adds.column("modificationTime").to_pylist(), strict=True))
 
 
@@ -293,8 +298,8 @@ def _active(snapshot: Snapshot, feature: str) -> bool:
     return active(snapshot.protocol, snapshot.metadata, feature)
 
 
-def _paths(snapshot: Snapshot) -> set[str]:
-    return {decode_path(path) for path in snapshot.adds().column("path").to_pylist()}
+def _paths(snapshot: Snapshot, table: Path) -> set[str]:
+    return {below(table, path) for path in snapshot.adds().column("path").to_pylist()}
 
 
 def _purged(now: Snapshot) -> Iterator[Fault]:

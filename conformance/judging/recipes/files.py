@@ -22,12 +22,15 @@ from conformance.audit.read.raw import Lines, read_lines
 from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
 from reference_impl.storage import LocalStorage
 
-__all__ = ["Seen", "committed", "copied", "row_of_file", "written_over"]
+__all__ = ["Seen", "below", "committed", "copied", "row_of_file", "written_over"]
 
 _VECTOR: Final = ".bin"
 """Ending of the files that hold deletion vectors."""
 
 _COMMIT: Final = re.compile(rf"{LOG_DIR}/(\d{{20}})\.json")
+
+_ABSOLUTE: Final = re.compile(r"(file:(//)?)?(?=/)")
+"""What may stand before the path of an absolute place on the local disk."""
 
 _LARGEST: Final = 256 * MIB
 """Bytes of a commit that is looked into."""
@@ -47,6 +50,24 @@ def copied(place: str) -> int:
     if ".crc" in name or "_last_checkpoint" in name:
         return 2
     return int(".checkpoint" in name or ".compacted" in name or "_sidecars" in place)
+
+
+def below(table: Path, path: str) -> str:
+    """Return where a path of the log leads: below the table root, where it leads there.
+
+    Args:
+        table: the table root.
+        path: as an action has it, relative or absolute.
+
+    """
+    place = decode_path(path)
+    found = _ABSOLUTE.match(place)
+    if found is None:
+        return place
+    for root in {table.absolute(), table.resolve()}:
+        with suppress(ValueError):
+            return Path(place[found.end() :]).relative_to(root).as_posix()
+    return place
 
 
 def committed(table: Path, versions: Iterable[int]) -> list[Lines]:
@@ -95,7 +116,7 @@ def _added(table: Path, version: int) -> Iterator[str]:
     with suppress(DocumentError):
         for line in lines_of(table / LOG_DIR / f"{version:020}.json", _LARGEST):
             with suppress(DocumentError, ValueError, KeyError, TypeError, AttributeError):
-                yield decode_path(parse_json(line)["add"]["path"])
+                yield below(table, parse_json(line)["add"]["path"])
 
 
 def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:

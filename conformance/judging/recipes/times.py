@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
+from conformance.judging.recipes.files import below
 
 __all__ = ["Fault", "misdated", "misdated_sidecars"]
 
@@ -25,7 +27,11 @@ _SLACK: Final = 60_000
 
 
 def misdated(
-    lines: Iterable[Line], held: Mapping[str, int], there: Collection[str], began: int
+    lines: Iterable[Line],
+    held: Mapping[str, int],
+    there: Collection[str],
+    began: int,
+    table: Path,
 ) -> Iterator[Fault]:
     """Find files and removals of a step whose times are not those of the step.
 
@@ -34,6 +40,7 @@ def misdated(
         held: modificationTime of the files that were live before it, by their paths.
         there: the paths of all files before it, relative to the table: they have any time.
         began: when the step began, in ms since the epoch.
+        table: the table root, below which absolute paths may lead.
 
     """
     for line in lines:
@@ -45,7 +52,7 @@ def misdated(
             if not _within(stamp, began):
                 yield "FA-005", f"{path} went from {began} on, deletionTimestamp is {stamp}"
             continue
-        place, stamp = decode_path(path), line.body.get("modificationTime")
+        place, stamp = below(table, path), line.body.get("modificationTime")
         if place in there and place not in held:
             continue
         # The same file with another vector was created then, or now.

@@ -199,3 +199,16 @@ def test_a_version_is_not_judged_by_a_feature_that_it_does_not_show(
     assert found["type-widening/byte-to-integer/read-v2"] == "TW-012"
     assert found["column-mapping/upgraded-table/read-v0"] == "CM-024"
     assert found["column-mapping/upgraded-table/read-v3"] == "CM-029"
+
+
+def test_partition_values_of_mapped_tables_are_judged_by_their_own_row(
+    items: tuple[Item, ...],
+) -> None:
+    asked = [item for item in items if item.id.startswith("column-mapping/")]
+    alone = [item for item in asked if item.id.rpartition("/")[2].startswith(_PARTITION)]
+    assert len(alone) > 15
+    assert {item.requirement("2025") for item in alone} == {"CM-026", "CM-030"}
+
+
+_PARTITION = ("project-partition", "filter-partition")
+"""Names of questions that ask for partition columns alone."""

@@ -316,7 +316,7 @@ def _clone(case: CaseWriter) -> None:
 @VECTORS.case(
     "write-vacuum-absolute",
     "A vacuum keeps the vectors that the log names by absolute paths",
-    "DVDESC-015 DVD-002",
+    "DVDESC-015 DVD-003",
 )
 def _vacuum_vectors(case: CaseWriter) -> None:
     properties = {"delta.enableDeletionVectors": "true"}

@@ -15,7 +15,6 @@ from generators.golden.cases.publish import (
     filtered,
     projected,
     publish,
-    refuse_load,
 )
 from generators.golden.cases.table import (
     DataFile,
@@ -101,7 +100,8 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
         title = "Statistics are found by physical name"
         filtered(case, table, f"filter-{slug}", probe, title, requirement=by_name)
     projected(case, table, "project-name", ["name"], "A mapped column is read alone")
-    projected(case, table, "project-partition", ["p"], "So is a mapped partition column")
+    title = "So is a mapped partition column"
+    projected(case, table, "project-partition", ["p"], title, requirement=by_name)
 
 
 @MAPPING.case(
@@ -159,7 +159,9 @@ def _renames(case: CaseWriter, mode: str) -> None:
     table.commit(table.metadata(), operation="RENAME COLUMN")
     publish(case, table)
     kept = compare("part", "=", "x", "string")
-    filtered(case, table, "filter-partition", kept, "A renamed partition column is filtered")
+    by_name = "CM-026" if mode == "id" else "CM-030"
+    title = "A renamed partition column is filtered"
+    filtered(case, table, "filter-partition", kept, title, requirement=by_name)
     swapped = compare("id", "=", "n1", "string")
     filtered(case, table, "filter-swapped", swapped, "A name that moved means its new column")
 
@@ -437,13 +439,20 @@ def _plain_protocol(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("unknown-mode", "An unknown mapping mode is refused", "CM-005")
+@MAPPING.case(
+    "unknown-mode", "An unknown mapping mode is refused, or the columns are mapped", "CM-005 CM-023"
+)
 def _unknown_mode(case: CaseWriter) -> None:
     table = mapped_table(case, mode="foo")
     table.create(add(table.file(_rows(0))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "CM-005", code="DELTA_MODE_NOT_SUPPORTED")
-    refuse_load(case, refusal, "A mode other than none, id and name is invalid")
+    answers = [
+        Accepted("refused", "protocol: the mode is one of none, id and name", refusal=refusal),
+        Accepted("mapped", "the mode is not none, and the columns are mapped", rows=table.rows()),
+    ]
+    title = "By display names is for mode none and no mode alone"
+    case.contest("read", "read-latest", answers, title=title, schema=table.schema)
 
 
 @MAPPING.case("physical-name-missing", "A mapped column without physical name is refused", "CM-001")

@@ -392,7 +392,7 @@ def _vacuum_fresh(case: CaseWriter) -> None:
 @DESIGN.case(
     "write-vacuum",
     "A vacuum keeps the data files and the vectors of live files",
-    "DVD-001 DVD-002 DVD-004",
+    "DVD-001 DVD-003 DVD-004",
 )
 def _vacuum_vectors(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))

@@ -212,6 +212,17 @@ def _compaction(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=2, end=7).append(pairs(9)).publish(case)
 
 
+@COMPACTION.case(
+    "write-compaction-domain-removed",
+    "A log compaction keeps the removal of a domain of before its range",
+    "COMP-004 COMP-002",
+)
+def _compacted_removal(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, features=("domainMetadata",)).set_domain("mine", "a").append(pairs(1))
+    recipe.set_domain("mine", None).append(pairs(2))
+    recipe.keep("compact_log", version=False, start=2, end=4).append(pairs(9)).publish(case)
+
+
 def _aged(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
     """Make every file of the table old, and return the data files that are live."""
 

@@ -34,7 +34,7 @@ def _found(
     table: Path, action: dict[str, Any], held: dict[str, int], there: tuple[str, ...] = ()
 ) -> list[str]:
     lines = _lines(table, action).of("add", "remove")
-    return [requirement for requirement, _ in misdated(lines, held, there, _now())]
+    return [requirement for requirement, _ in misdated(lines, held, there, _now(), table)]
 
 
 _WRONG: dict[str, Callable[[int], int]] = {
@@ -58,6 +58,13 @@ def test_a_file_of_the_step_is_right(tmp_path: Path) -> None:
 
 def test_a_file_that_lay_there_before_has_any_time(tmp_path: Path) -> None:
     assert _found(tmp_path, _add(1_000_000), {}, ("a b.parquet",)) == []
+
+
+@pytest.mark.parametrize("scheme", ["file://", "file:", ""])
+def test_a_file_that_lay_there_is_known_by_its_absolute_path(tmp_path: Path, scheme: str) -> None:
+    action = {"add": {**_add(1_000_000)["add"], "path": f"{scheme}{tmp_path}/a%20b.parquet"}}
+    assert _found(tmp_path, action, {}, ("a b.parquet",)) == []
+    assert _found(tmp_path, action, {}, ("other.parquet",)) == ["ADD-007"]
 
 
 def test_a_file_with_another_vector_has_its_own_time_or_a_new_one(tmp_path: Path) -> None:

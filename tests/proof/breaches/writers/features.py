@@ -194,16 +194,6 @@ def _without_partitions(root: Path, fresh: frozenset[str]) -> None:
     parquet(change)(root, fresh)
 
 
-def _vector_files(root: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in root.rglob("*.bin")}
-
-
-def _put_back(_root: Path, files: dict[Path, bytes]) -> None:
-    """Leave every vector file where it was."""
-    for path, data in files.items():
-        path.write_bytes(data)
-
-
 def _no_vectors(root: Path) -> None:
     for path in root.rglob("*.bin"):
         path.unlink()
@@ -446,13 +436,6 @@ ROWS = (
         "files",
         afterwards(_no_files_with_vectors),
         "deletion-vectors-design/write-vacuum*",
-    ),
-    writer(
-        "vacuums-no-vectors",
-        "DVD-002",
-        "files",
-        afterwards(_put_back, _vector_files),
-        "deletion-vectors-design/write-vacuum-old-vectors/*",
     ),
     writer(
         "vacuums-before-tombstones-expire",

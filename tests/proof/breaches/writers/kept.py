@@ -16,6 +16,7 @@ from breaches.edits import (
     COMPACTION,
     doubling,
     dropping,
+    each,
     fields,
     matching,
     parquet,
@@ -202,6 +203,13 @@ ROWS = (
         "actions",
         leaving(without("txn", where=COMPACTION)),
         _COMPACTED,
+    ),
+    writer(
+        "compacts-removals-of-domains-away",
+        "COMP-004",
+        "actions",
+        leaving(each("domainMetadata", lambda body: None if body["removed"] else body, COMPACTION)),
+        "log-compaction-files/write-compaction-domain-removed/*",
     ),
     writer(
         "compacts-removes-without-vectors",
