@@ -114,8 +114,8 @@ def _without_empty(vectors: pa.StructArray) -> pa.StructArray:
     if vectors.null_count == len(vectors):
         return vectors
     present = [
-        pc.fill_null(pc.not_equal(pc.struct_field(vectors, name), ""), fill_value=False)
-        for name in ("storageType", "pathOrInlineDv")
+        pc.fill_null(pc.not_equal(pc.struct_field(vectors, name), empty), fill_value=False)
+        for name, empty in (("storageType", ""), ("pathOrInlineDv", ""), ("cardinality", 0))
         if vectors.type.get_field_index(name) >= 0
     ]
     empty = pc.invert(functools.reduce(pc.or_, present)) if present else vectors.is_valid()

@@ -473,6 +473,15 @@ def test_a_vector_without_a_required_field_is_refused(log: Any) -> None:
         log.snapshot().adds()
 
 
+def test_a_descriptor_of_a_cardinality_alone_does_not_bring_deleted_rows_back(log: Any) -> None:
+    log.start()
+    alone = dict.fromkeys(log.vector("v")) | {"cardinality": 2}
+    log.checkpoint(0, log.add("f", deletionVector=alone))
+    _forget(log, 0)
+    with pytest.raises(InvalidAction, match="storageType is missing"):
+        log.snapshot().adds()
+
+
 def test_several_checkpoints_of_one_version_agree(log: Any) -> None:
     protocol, metadata = _v2(log)
     log.commit(protocol, metadata, log.add("f"))
