@@ -19,7 +19,7 @@ def validate_metadata(metadata: Metadata, version: int) -> Struct:
     Raises:
         UnsupportedFormat: the data files are not Parquet.
         InvalidSchema: the schema is not in the serialization format.
-        InvalidMetadata: a partition column is not a column of the schema.
+        InvalidMetadata: a partition column is repeated or not a column of the schema.
 
     """
     provider = metadata.format.provider
@@ -31,11 +31,16 @@ def validate_metadata(metadata: Metadata, version: int) -> Struct:
     names = {field.name for field in schema.fields}
     columns = metadata.partition_columns
     unknown = [name for name in columns if name not in names]
-    if unknown:
-        raise InvalidMetadata(
-            f"partition columns are not in the schema: {', '.join(unknown)}",
-            action="metaData",
-            version=version,
-            requirement="META-009",
-        )
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    for wrong, message in (
+        (unknown, "partition columns are not in the schema"),
+        (repeated, "partition columns are listed twice"),
+    ):
+        if wrong:
+            raise InvalidMetadata(
+                f"{message}: {', '.join(wrong)}",
+                action="metaData",
+                version=version,
+                requirement="META-009",
+            )
     return schema
