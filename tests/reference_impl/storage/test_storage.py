@@ -118,7 +118,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
 
     def replaced(descriptor: int | str) -> os.stat_result:
         """Put a pipe, which has a writer so that nothing waits, where a file was looked at."""
-        found = look(descriptor)
+        found: os.stat_result = look(descriptor)
         if not held and S_ISREG(found.st_mode):
             (tmp_path / "f").unlink()
             os.mkfifo(tmp_path / "f")
