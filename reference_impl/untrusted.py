@@ -22,6 +22,7 @@ __all__ = [
     "FARTHEST",
     "decimal_of",
     "integer_of",
+    "load_json",
     "parse_json",
     "refuse_length",
     "too_deep",
@@ -110,6 +111,26 @@ def parse_json(
         )
     except RecursionError:
         raise exceeded("nesting", "JSON is nested deeper than can be followed") from None
+
+
+_LONG: Final = 1 << 20
+"""Bytes of JSON from which on its parser may ask for more memory than there is."""
+
+_PARSED: Final = 12
+"""Times the bytes of JSON that its parser takes at once."""
+
+
+def load_json(text: str | bytes) -> Any:
+    """Parse JSON that may be long, whose numbers are small or meant for nobody.
+
+    Raises:
+        MemoryError: there is not enough memory; the parser itself would end the process.
+        orjson.JSONDecodeError: the text is no JSON, or is nested too deep.
+
+    """
+    if len(text) > _LONG:
+        bytearray(_PARSED * len(text))  # given back at once: pages that nobody touches cost nothing
+    return orjson.loads(text)
 
 
 def too_deep(error: orjson.JSONDecodeError, path: str | None = None) -> LimitExceeded | None:

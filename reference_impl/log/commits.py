@@ -17,7 +17,7 @@ from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_ac
 from reference_impl.model.file_actions import FILE_ACTIONS, from_objects
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
-from reference_impl.untrusted import too_deep
+from reference_impl.untrusted import load_json, too_deep
 
 __all__ = ["Commit", "parse_commit", "parse_line"]
 
@@ -135,7 +135,7 @@ def parse_line(line: bytes, number: int, place: LogPlace) -> list[tuple[str, Any
     if not line.strip():
         return []
     try:
-        value = orjson.loads(line)
+        value = load_json(line)
     except orjson.JSONDecodeError as error:
         if deep := too_deep(error, place.path):
             raise deep from None

@@ -24,7 +24,7 @@ from reference_impl.model.actions import SMALL_ACTIONS
 from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.model.file_actions import STRING_MAP as _MAP
 from reference_impl.model.wire import LogPlace
-from reference_impl.untrusted import too_deep
+from reference_impl.untrusted import load_json, too_deep
 
 __all__ = ["Run", "from_lines", "known_actions", "parse_body"]
 
@@ -82,7 +82,7 @@ def parse_body(action: str, line: bytes, place: LogPlace) -> Any:
 
     """
     try:
-        found = orjson.loads(line)
+        found = load_json(line)
     except orjson.JSONDecodeError as error:
         if deep := too_deep(error, place.path):
             raise deep from None
@@ -131,7 +131,7 @@ def _samples(action: str, text: bytes) -> list[dict[str, Any]]:
     """Parse a few lines from the first to the last."""
     begins = [len(text) * part // (_SAMPLES - 1) for part in range(_SAMPLES)]
     starts = dict.fromkeys(text.rfind(b"\n", 0, begin) + 1 for begin in begins)
-    return [orjson.loads(_line_at(text, start))[action] for start in starts]
+    return [load_json(_line_at(text, start))[action] for start in starts]
 
 
 def _line_at(text: bytes, start: int) -> bytes:

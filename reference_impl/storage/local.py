@@ -161,8 +161,10 @@ class LocalStorage:
         place = self._root.follow(path)
         if other := self._other(place, path):
             return other.open_input(place.address)
-        self._stat(place.address, path)
-        return pa.OSFile(place.address, "r")
+        with self._open(place.address, path) as held:
+            # What was looked at is opened, whatever has its name by now: a pipe would never end.
+            same = f"/proc/self/fd/{held.fileno()}"
+            return pa.OSFile(same if os.path.exists(same) else place.address, "r")  # noqa: PTH110
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""

@@ -27,7 +27,7 @@ from reference_impl.types.model import (
     Primitive,
     Struct,
 )
-from reference_impl.untrusted import too_deep
+from reference_impl.untrusted import load_json, too_deep
 
 __all__ = ["format_schema", "parse_schema", "parse_type", "to_json"]
 
@@ -49,7 +49,7 @@ def parse_schema(text: str) -> Struct:
 
     """
     try:
-        node = orjson.loads(text)
+        node = load_json(text)
     except (ValueError, TypeError) as error:
         if isinstance(error, orjson.JSONDecodeError) and (deep := too_deep(error)):
             raise deep from None

@@ -88,7 +88,7 @@ def _pairs(value: Any, data_type: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_map(data_type):
-        return list(value.items())
+        return list(value.items() if isinstance(value, dict) else value)
     if pa.types.is_struct(data_type):
         return {field.name: _pairs(value.get(field.name), field.type) for field in data_type}
     return value

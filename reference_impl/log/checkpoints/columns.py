@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -79,7 +80,10 @@ def _field(
         if field.type == DELETION_VECTOR:
             return _vectors(array, action, place)
         if pa.types.is_map(field.type):
-            return _map(array, field.type)
+            made = _map(array, field.type)
+            if _repeats_a_key(made):
+                raise _invalid(f"{action}.{field.name} has a key twice", action, None, place)
+            return made
         return array.cast(field.type)
     except (pa.ArrowException, OverflowError) as error:
         message = f"{action}.{field.name} is not {expected} of its range: {error}"
@@ -94,6 +98,24 @@ def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
     return pa.MapArray.from_arrays(
         array.offsets, keys, items, type=target, mask=array.is_null() if array.null_count else None
     )
+
+
+def _repeats_a_key(maps: pa.MapArray) -> bool:
+    """Return whether a map holds a key twice: which of its values counts would be a guess."""
+    bounds = maps.offsets.to_numpy()
+    counts, keys = np.diff(bounds), maps.keys.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
+    widest = int(counts.max(initial=0))
+    if widest < 2 or keys.null_count:  # a null key is refused with the text of the map
+        return False
+    codes = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
+    if (counts == widest).all():
+        # Maps of one table mostly have the same keys in the same order: one is enough to look at.
+        codes = codes.reshape(-1, widest)
+        if (codes == codes[0]).all():
+            return len(np.unique(codes[0])) < widest
+        codes = codes.ravel()
+    pairs = np.repeat(np.arange(len(counts)), counts) * (int(codes.max()) + 1) + codes
+    return len(np.unique(pairs)) < len(pairs)
 
 
 def _vectors(array: pa.StructArray, action: str, place: LogPlace) -> pa.Array:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,6 +22,7 @@ from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import json_text
 from reference_impl.storage import Storage
+from reference_impl.untrusted import load_json
 
 __all__ = ["State", "Totals", "read_totals", "write_checksum"]
 
@@ -135,7 +135,7 @@ def write_checksum(storage: Storage, version: int, state: State, totals: Totals)
 def read_totals(storage: Storage, version: int, transaction: str) -> Totals | None:
     """Read the counts of a version back, if its checksum is of the given transaction."""
     try:
-        document = orjson.loads(storage.get(f"{LOG_DIR}/{checksum_name(version)}"))
+        document = load_json(storage.get(f"{LOG_DIR}/{checksum_name(version)}"))
         if document["txnId"] != transaction:
             return None
         histogram = document["fileSizeHistogram"]

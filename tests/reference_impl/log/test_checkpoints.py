@@ -406,6 +406,25 @@ def test_two_columns_of_one_name_are_refused(log: Any) -> None:
         log.snapshot()
 
 
+@pytest.mark.parametrize("others", [0, 2], ids=["alone", "among others"])
+def test_a_key_that_a_map_repeats_is_refused(log: Any, others: int) -> None:
+    log.start()
+    twice = [("p", "1"), ("q", "2"), ("p", "3")]
+    more = [log.add(f"f{number}", partitionValues={"p": "1"}) for number in range(others)]
+    log.checkpoint(0, log.add("f", partitionValues=twice), *more)
+    _forget(log, 0)
+    with pytest.raises(InvalidAction, match=r"add\.partitionValues has a key twice"):
+        log.snapshot().adds()
+
+
+def test_keys_that_maps_share_are_no_repetition(log: Any) -> None:
+    log.start()
+    values = [{"p": "1", "q": "2"}, {"q": "2", "p": "1"}, {"p": "1"}, {}]
+    log.checkpoint(0, *(log.add(f"f{i}", partitionValues=v) for i, v in enumerate(values)))
+    _forget(log, 0)
+    assert log.paths() == ["f0", "f1", "f2", "f3"]
+
+
 def test_a_missing_sidecar_is_not_found_unless_the_log_does_without(log: Any) -> None:
     protocol, metadata = _v2(log)
     log.commit(protocol, metadata, log.add("f"))

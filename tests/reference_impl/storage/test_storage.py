@@ -7,6 +7,7 @@ import random
 import threading
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import obstore
@@ -107,6 +108,32 @@ def test_what_is_no_regular_file_is_not_found(tmp_path: Path) -> None:
         for ask in (storage.get, storage.open_input, storage.head):
             with pytest.raises(FileNotFoundError):
                 ask(path)
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "f").write_bytes(b"whole")
+    held: list[int] = []
+
+    def replaced(descriptor: int | str) -> os.stat_result:
+        """Put a pipe, which has a writer so that nothing waits, where a file was looked at."""
+        found: os.stat_result = look(descriptor)
+        if not held and S_ISREG(found.st_mode):
+            (tmp_path / "f").unlink()
+            os.mkfifo(tmp_path / "f")
+            held.append(os.open(tmp_path / "f", os.O_RDWR))
+        return found
+
+    storage = LocalStorage(tmp_path)
+    for name in ("stat", "fstat"):
+        look = getattr(os, name)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, replaced)
+            with suppress(FileNotFoundError), storage.open_input("f") as file:
+                assert file.size() == len(b"whole")
+    assert held
+    os.close(held[0])
 
 
 def test_a_file_that_would_have_to_be_waited_for_is_empty(tmp_path: Path) -> None:
