@@ -7,6 +7,7 @@ converted. What breaks a limit raises :class:`DocumentError`, never anything els
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -27,6 +28,7 @@ __all__ = [
     "count_values",
     "inside",
     "lines_of",
+    "open_plain",
     "parse_json",
     "plain_name",
     "read_bytes",
@@ -123,6 +125,21 @@ def lines_of(path: Path, largest: int) -> Iterator[bytes]:
             if read > largest:
                 raise DocumentError(f"has more than {largest} bytes")
             yield line
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a regular file, never through a link in its place, and without waiting for a writer.
+
+    Raises:
+        OSError: it cannot be opened, or is something else.
+
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
+    return open(descriptor, "rb")  # noqa: PTH123  of a descriptor, not a path
 
 
 @contextmanager

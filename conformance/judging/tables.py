@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Final
 
 from conformance.base.faults import CorpusError
 from conformance.base.scratch import Scratch
-from conformance.base.untrusted import plain_name
+from conformance.base.untrusted import open_plain, plain_name
 from conformance.golden.cases import Case
 from conformance.golden.places import below
 from generators.placeholders import BESIDE, expand_files
@@ -72,16 +71,12 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(source, flags)
+        read = open_plain(source)
     except OSError as error:
         raise CorpusError(source, f"cannot be copied: {error.strerror}") from error
-    with open(descriptor, "rb") as read:  # noqa: PTH123  of a descriptor, not a path
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise CorpusError(source, "cannot be copied: is not a regular file")
-        with target.open("xb") as written:
-            shutil.copyfileobj(read, written)
+    with read, target.open("xb") as written:
+        shutil.copyfileobj(read, written)
 
 
 def _copy(case: Case, target: Path) -> None:

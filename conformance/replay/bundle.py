@@ -11,7 +11,8 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from conformance.base.faults import CorpusError
-from conformance.base.untrusted import DocumentError, parse_json, read_bytes
+from conformance.base.untrusted import DocumentError, open_plain, parse_json, read_bytes
 from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
@@ -31,7 +32,7 @@ from generators.oracle.literals import encode
 from generators.oracle.operations import History, replay
 from schemas import errors
 
-__all__ = ["BundleError", "Contents", "read_bundle", "refuse_others", "write_bundle"]
+__all__ = ["BundleError", "Contents", "read_bundle", "replacing", "write_bundle"]
 
 DESCRIPTION: Final = "bundle.json"
 HISTORY: Final = "history.json"
@@ -72,16 +73,8 @@ def write_bundle(folder: Path, contents: Contents) -> None:
         OSError: the folder cannot be written, or holds something else than a bundle.
 
     """
-    refuse_others(folder)
-    partial = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with replacing(folder) as partial:
         _fill(partial, contents, folder)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _fill(folder: Path, contents: Contents, target: Path) -> None:
@@ -101,16 +94,27 @@ def _fill(folder: Path, contents: Contents, target: Path) -> None:
     _put(folder / "README.md", _words(description, target))
 
 
-def refuse_others(folder: Path) -> None:
-    """Refuse to replace a folder that is no bundle.
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """Give a folder to fill, which then takes the place of a bundle, or of nothing.
 
     Raises:
-        FileExistsError: something else has the name.
+        FileExistsError: something else than a bundle has the name.
+        OSError: the folder cannot be written.
 
     """
     if folder.is_symlink() or (folder.exists() and not (folder / DESCRIPTION).is_file()):
         code = errno.EEXIST
         raise FileExistsError(code, "is no bundle, and is not replaced", str(folder))
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _copy_plain(source: Path, target: Path) -> None:
@@ -124,7 +128,6 @@ def _copy_plain(source: Path, target: Path) -> None:
 
     """
     left = _LARGEST_TABLE
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     pending = [(source, target)]
     while pending:
         folder, copy = pending.pop()
@@ -133,7 +136,7 @@ def _copy_plain(source: Path, target: Path) -> None:
             if entry.is_dir(follow_symlinks=False):
                 pending.append((Path(entry.path), copy / entry.name))
             elif entry.is_file(follow_symlinks=False):
-                with open(os.open(entry.path, flags), "rb") as file:  # noqa: PTH123  a descriptor
+                with open_plain(Path(entry.path)) as file:
                     content = file.read(left + 1) or b""
                 left -= len(content)
                 if left < 0:

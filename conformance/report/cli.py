@@ -11,7 +11,7 @@ from conformance.base.faults import KitError
 from conformance.base.terminal import one_line, say, warn
 from conformance.report.difference import Difference
 from conformance.report.forms import FORMS
-from conformance.report.output import open_output, refuse_inputs, written_to
+from conformance.report.output import refuse_inputs, writing
 from conformance.report.page import render_page
 from conformance.report.results import read_results
 from conformance.report.tally import column_of
@@ -41,10 +41,7 @@ def run_report_cli(argv: Sequence[str]) -> int:
         columns = [column_of(read_results(path)) for path in options.results]
         text = render_page(columns)
         content = text.encode("utf-8", "backslashreplace")
-        with (
-            written_to(options.output, "the page"),
-            open_output(options.output, "the page") as file,
-        ):
+        with writing(options.output, "the page") as file:
             file.write(content)
     except KitError as error:
         warn(str(error))

@@ -10,7 +10,7 @@ from typing import IO
 
 from conformance.base.faults import OutputError
 
-__all__ = ["open_output", "refuse_inputs", "written_to"]
+__all__ = ["open_output", "refuse_inputs", "writing", "written_to"]
 
 
 def refuse_inputs(path: Path, what: str, inputs: Iterable[Path | None]) -> None:
@@ -33,6 +33,18 @@ def written_to(path: Path, what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{what} cannot be written to {path}: {error.strerror}") from error
+
+
+@contextmanager
+def writing(path: Path, what: str) -> Iterator[IO[bytes]]:
+    """Open a file as :func:`open_output` does, to be written whole.
+
+    Raises:
+        OutputError: it cannot be opened or written.
+
+    """
+    with written_to(path, what), open_output(path, what) as file:
+        yield file
 
 
 def open_output(path: Path, what: str) -> IO[bytes]:

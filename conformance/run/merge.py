@@ -90,8 +90,9 @@ def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]
 
 def _add(records: dict[str, Mapping[str, Any]], name: str, part: Results) -> None:
     """Add the records of a part; a verdict takes the place of no other."""
-    for identity in sorted(records.keys() & part.records.keys())[:1]:
-        raise ResultsError(f"{name} has {printable(identity)}, which another part has as well")
+    if twice := records.keys() & part.records.keys():
+        first = printable(min(twice))
+        raise ResultsError(f"{name} has {first}, which another part has as well")
     records |= part.records
 
 

@@ -8,8 +8,6 @@ them.
 
 from __future__ import annotations
 
-import os
-import stat
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ import pyarrow.compute as pc
 
 from conformance.base.faults import KitError
 from conformance.base.terminal import printable
-from conformance.base.untrusted import MIB
+from conformance.base.untrusted import MIB, open_plain
 
 __all__ = ["RowsError", "read_rows", "write_rows"]
 
@@ -84,12 +82,7 @@ def read_rows(path: Path) -> pa.Table:
 
 
 def _content(path: Path) -> bytes:
-    # Never through a link that was put in the file's place, nor waiting for a writer.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags)
-    with open(descriptor, "rb") as opened:  # noqa: PTH123  of a descriptor, not a path
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RowsError(f"rows at {path} cannot be read: no regular file")
+    with open_plain(path) as opened:
         content = opened.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise RowsError(f"rows at {path} have more than {_LARGEST} bytes")

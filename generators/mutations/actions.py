@@ -27,7 +27,7 @@ from generators.mutations.mutation import Change, Chapter
 __all__ = ["MUTATIONS"]
 
 _FILES: Final = Chapter("add-file-and-remove-file")
-_PARTITIONS: Final = Chapter("partition-value-serialization")
+_PARTITIONS: Final = Chapter("partition-value-serialization", PARTITIONED)
 _STATISTICS: Final = Chapter("per-file-statistics")
 _DATA: Final = Chapter("data-files")
 
@@ -274,7 +274,6 @@ MUTATIONS: Final = (
         "the partition value of an integer column is a word",
         "PART-004",
         _partition_value("abc"),
-        base=PARTITIONED,
         reason="no clause says what becomes of a text that is no number; some read it as null",
         open=True,
     ),
@@ -283,7 +282,6 @@ MUTATIONS: Final = (
         "the partition value of an integer column does not fit 32 bits",
         "PART-004 SCH-004",
         _partition_value("4294967296"),
-        base=PARTITIONED,
         reason="no clause says what becomes of a number out of range; some read it as null",
         open=True,
     ),
@@ -292,7 +290,6 @@ MUTATIONS: Final = (
         "an add action of a partitioned table has no partitionValues",
         "ADD-005 WCON-002",
         without(1, "add", "partitionValues"),
-        base=PARTITIONED,
         reason="an absent value might be taken for null",
         open=True,
     ),
@@ -301,7 +298,6 @@ MUTATIONS: Final = (
         "partitionValues lacks the partition column",
         "WCON-002",
         edit_action(1, "add", lambda body: body.update(partitionValues={})),
-        base=PARTITIONED,
         reason="an absent value might be taken for null",
         open=True,
     ),
@@ -319,7 +315,6 @@ MUTATIONS: Final = (
             ),
             every=True,
         ),
-        base=PARTITIONED,
     ),
     _STATISTICS.survived(
         "statistics-not-json",

@@ -35,7 +35,7 @@ from generators.mutations.mutation import Change, Chapter
 __all__ = ["MUTATIONS"]
 
 _CHECKPOINTS: Final = Chapter("checkpoints")
-_SIDECARS: Final = Chapter("sidecar-files")
+_SIDECARS: Final = Chapter("sidecar-files", SIDECARS_ONLY)
 _COMPACTIONS: Final = Chapter("log-compaction-files", COMPACTED)
 
 _CLASSIC: Final = "*02.checkpoint.parquet"
@@ -306,7 +306,6 @@ MUTATIONS: Final = (
         "a sidecar of the only checkpoint is gone",
         "SIDE-005 CKPT-V2-003",
         delete("_sidecars/*.parquet"),
-        base=SIDECARS_ONLY,
         kind="not_found",
     ),
     _SIDECARS.refused(
@@ -314,21 +313,18 @@ MUTATIONS: Final = (
         "a sidecar of the only checkpoint is cut in half",
         "SIDE-001 SIDE-005",
         edit_bytes("_sidecars/*.parquet", _halved),
-        base=SIDECARS_ONLY,
     ),
     _SIDECARS.survived(
         "sidecar-nobody-refers-to",
         "the directory of sidecars has one that no checkpoint names",
         "SIDE-005",
         write_file("_delta_log/_sidecars/stray.parquet", b"PAR1PAR1"),
-        base=SIDECARS_ONLY,
     ),
     _SIDECARS.survived(
         "sidecar-path-is-absolute",
         "sidecars are named by absolute URIs",
         "SIDE-004 SIDE-005 SCA-003",
         _sidecar_elsewhere,
-        base=SIDECARS_ONLY,
         noticed_by="audit",
         tolerated=("refused",),
         reason="implementations are encouraged, not bound, to store the bare name",

@@ -38,7 +38,7 @@ from generators.mutations.mutation import Change, Chapter
 
 __all__ = ["MUTATIONS"]
 
-_CHANGES: Final = Chapter("add-cdc-file")
+_CHANGES: Final = Chapter("add-cdc-file", CHANGE_FEED)
 _CHANGE_FILES: Final = Chapter("change-data-files", CHANGE_FEED)
 _ROWS: Final = Chapter("row-tracking", ROW_TRACKED)
 _TIMES: Final = Chapter("in-commit-timestamps", TIMED)
@@ -47,7 +47,7 @@ _TRANSACTIONS: Final = Chapter("transaction-identifiers")
 _DOMAINS: Final = Chapter("domain-metadata")
 _MAPPING: Final = Chapter("column-mapping")
 _ZONELESS: Final = Chapter("timestamp-ntz")
-_WIDENING: Final = Chapter("type-widening")
+_WIDENING: Final = Chapter("type-widening", WIDENED)
 
 _NO_ROW: Final = "the action says nothing about rows, yet it is not what the text calls one"
 _OF_WRITERS: Final = "the text binds the writer and says nothing to a reader of rows"
@@ -158,14 +158,12 @@ MUTATIONS: Final = (
         "a change data file is gone; the rows need it not",
         "CDC-001 SNAP-004",
         _change_file_gone,
-        base=CHANGE_FEED,
     ),
     _CHANGES.survived(
         "change-action-changes-data",
         "a cdc action says dataChange true",
         "CDC-009",
         set_fields(_UPDATE, "cdc", dataChange=True),
-        base=CHANGE_FEED,
         noticed_by="audit",
     ),
     _CHANGES.contested(
@@ -173,7 +171,6 @@ MUTATIONS: Final = (
         "a cdc action has no path",
         "CDC-005",
         without(_UPDATE, "cdc", "path"),
-        base=CHANGE_FEED,
         reason=_NO_ROW,
     ),
     _CHANGE_FILES.survived(
@@ -387,7 +384,6 @@ MUTATIONS: Final = (
         "a widened column carries no record of its change",
         "TW-006 TW-012",
         edit_schema(lambda schema: schema["fields"][0].update(metadata={}), version=2),
-        base=WIDENED,
         tolerated=("refused",),
         reason="the record is what tells a reader that the narrower files are meant",
     ),

@@ -19,8 +19,8 @@ from generators.mutations.mutation import Change, Chapter, Mutation
 
 __all__ = ["MUTATIONS"]
 
-_HINTS: Final = Chapter("last-checkpoint-file")
-_CHECKSUMS: Final = Chapter("version-checksum-file")
+_HINTS: Final = Chapter("last-checkpoint-file", CHECKPOINTED)
+_CHECKSUMS: Final = Chapter("version-checksum-file", CHECKSUMMED)
 _LOG: Final = Chapter("delta-log-entries")
 
 _A_HINT: Final = "the file only helps to find the checkpoint; refusing over it is open"
@@ -33,7 +33,6 @@ def _hint(slug: str, title: str, requirements: str, change: Change) -> Mutation:
         title,
         f"{requirements} LAST-004",
         change,
-        base=CHECKPOINTED,
         noticed_by="audit",
         tolerated=("refused",),
         reason=_A_HINT,
@@ -74,7 +73,6 @@ def _checksum(slug: str, title: str, requirements: str, change: Change) -> Mutat
         title,
         requirements,
         change,
-        base=CHECKSUMMED,
         noticed_by="audit",
         tolerated=("refused",),
         reason="a reader may validate by the checksum file and report what differs",
@@ -166,28 +164,24 @@ MUTATIONS: Final = (
         "there is a checkpoint and no hint",
         "LAST-004",
         delete("_last_checkpoint"),
-        base=CHECKPOINTED,
     ),
     _HINTS.survived(
         "hint-unknown-fields",
         "the hint has fields that no revision knows",
         "PROTO-009 LASTS-008",
         _hint_fields(future={"a": [1]}, tags={"x": "y"}),
-        base=CHECKPOINTED,
     ),
     _HINTS.survived(
         "hint-without-checksum",
         "the hint carries no checksum",
         "LASTS-009",
         edit_bytes("_last_checkpoint", _without_checksum),
-        base=CHECKPOINTED,
     ),
     _CHECKSUMS.survived(
         "checksum-absent",
         "the last version has no checksum file",
         "CRC-042",
         delete(_LAST),
-        base=CHECKSUMMED,
     ),
     _checksum(
         "garbage",

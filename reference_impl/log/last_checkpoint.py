@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-import orjson
-
 from reference_impl.limits import budget
 from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR
 from reference_impl.model.ranges import INT64
 from reference_impl.storage import Storage
+from reference_impl.untrusted import load_json
 
 __all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
 
@@ -59,7 +58,7 @@ def parse_hint(data: bytes) -> Hint | None:
     try:
         # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
         # spelling of numbers, which the checksum needs.
-        orjson.loads(data)
+        load_json(data)
         document = json.loads(
             data, object_pairs_hook=_unique, parse_int=_Number, parse_float=_Number
         )

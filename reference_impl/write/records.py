@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 import pyarrow.parquet as pq
 
 from reference_impl.model.ranges import INT64
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.storage import Storage
+from reference_impl.untrusted import load_json
 from reference_impl.write.statistics import parse_exact, statistics_json
 
 __all__ = ["ensure_num_records", "num_records_of"]
@@ -25,7 +25,7 @@ __all__ = ["ensure_num_records", "num_records_of"]
 def num_records_of(stats: Any) -> int | None:
     """Return ``numRecords`` of statistics, ``None`` when it is absent or invalid."""
     try:
-        records = orjson.loads(stats)["numRecords"]
+        records = load_json(stats)["numRecords"]
     except (KeyError, TypeError, ValueError):
         return None
     return records if records in INT64 and records >= 0 else None

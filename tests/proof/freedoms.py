@@ -93,9 +93,14 @@ def committing(*changes: Change, spelled: Callable[[Actions], bytes] = _spelled)
     return how
 
 
-def _bodies(kind: str, change: Callable[[Any], Any]) -> Change:
-    def changed(actions: Actions, _root: Path) -> Actions:
-        return [{k: change(v) if k == kind else v for k, v in each.items()} for each in actions]
+def bodies(kinds: str, change: Callable[[Any, Path], Any]) -> Change:
+    """Change the body of each action of some kinds; the root of the table is at hand."""
+    wanted = kinds.split()
+
+    def changed(actions: Actions, root: Path) -> Actions:
+        return [
+            {k: change(v, root) if k in wanted else v for k, v in each.items()} for each in actions
+        ]
 
     return changed
 
@@ -131,7 +136,7 @@ def _nulls(actions: Actions, _root: Path) -> Actions:
 
 
 def _dropping(kind: str, *names: str) -> Change:
-    return _bodies(kind, lambda body: {k: v for k, v in body.items() if k not in names})
+    return bodies(kind, lambda body, _: {k: v for k, v in body.items() if k not in names})
 
 
 def _without_info(actions: Actions, _root: Path) -> Actions:
@@ -143,12 +148,12 @@ def _with_progress(actions: Actions, _root: Path) -> Actions:
 
 
 def _statistics(change: Callable[[Any], Any]) -> Change:
-    def changed(body: dict[str, Any]) -> dict[str, Any]:
+    def changed(body: dict[str, Any], _root: Path) -> dict[str, Any]:
         found = change(json.loads(body["stats"])) if body.get("stats") else None
         rest = {k: v for k, v in body.items() if k != "stats"}
         return rest if found is None else {**rest, "stats": json.dumps(found)}
 
-    return _bodies("add", changed)
+    return bodies("add", changed)
 
 
 def _wide(stats: dict[str, Any]) -> dict[str, Any]:
@@ -165,16 +170,10 @@ def _wide(stats: dict[str, Any]) -> dict[str, Any]:
     return {**stats, **cut, "tightBounds": False, "vendorSketch": {"x": "y"}}
 
 
-def _values(actions: Actions, _root: Path) -> Actions:
-    def changed(body: Any) -> Any:
-        values = body.get("partitionValues")
-        empty = {k: "" if v is None else v for k, v in (values or {}).items()}
-        return body if values is None else {**body, "partitionValues": empty}
-
-    return [
-        {k: changed(v) if k in ("add", "remove", "cdc") else v for k, v in each.items()}
-        for each in actions
-    ]
+def _empty_values(body: Any, _root: Path) -> Any:
+    values = body.get("partitionValues")
+    empty = {k: "" if v is None else v for k, v in (values or {}).items()}
+    return body if values is None else {**body, "partitionValues": empty}
 
 
 def _spaced(actions: Actions) -> bytes:
@@ -283,13 +282,13 @@ FREEDOMS = (
     _writer(
         "commit-info-of-its-own",
         "free to store any valid JSON via the commitInfo action",
-        _bodies("commitInfo", lambda _: {"operation": {"deep": [1]}, "timestamp": "today"}),
+        bodies("commitInfo", lambda *_: {"operation": {"deep": [1]}, "timestamp": "today"}),
     ),
     _writer("progress-of-its-own", "applications record their progress", _with_progress),
     _writer(
         "tags-of-its-own",
         "tags: a map with metadata about this file",
-        _bodies("add", lambda body: {**body, "tags": {"vendor": "", "at": "1"}}),
+        bodies("add", lambda body, _: {**body, "tags": {"vendor": "", "at": "1"}}),
     ),
     _writer("no-statistics", "can optionally contain statistics", _statistics(lambda _: None)),
     _writer(
@@ -302,7 +301,7 @@ FREEDOMS = (
     _writer(
         "empty-text-for-null",
         "an empty string for any type translates to null",
-        _values,
+        bodies("add remove cdc", _empty_values),
         cases=(*_WRITES, "add-file-and-remove-file/write-append-partitions/write"),
     ),
     Freedom(

@@ -30,7 +30,7 @@ from breaches.edits import (
 from breaches.edits import statistics as statistics_of
 from breaches.model import Ask, How
 from breaches.seams import Edit, leaving, rows, viewing
-from freedoms import Actions, Change, Freedom, committing
+from freedoms import Actions, Change, Freedom, bodies, committing
 
 from conformance.adapter import Answer, Ok, Request, Write
 from generators.materialise.data.deletion_vectors import z85_encode
@@ -101,20 +101,11 @@ def _written(change: Callable[[pa.Table], pa.Table] = _same, **options: Any) -> 
     return committing(_new_files(again))
 
 
-def _more_statistics(stats: dict[str, Any]) -> dict[str, Any]:
-    return {"numRecords": stats["numRecords"], "vendor": [1]}
-
-
-def _alive(body: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    return change(body) if body.get("stats") else body
-
-
-def _counts_alone(actions: Actions, _root: Path) -> Actions:
-    def change(body: dict[str, Any]) -> dict[str, Any]:
-        counts = _more_statistics(json.loads(body["stats"]))
-        return {**body, "stats": json.dumps(counts)}
-
-    return [{k: _alive(v, change) if k == "add" else v for k, v in e.items()} for e in actions]
+def _counts_alone(body: dict[str, Any], _root: Path) -> dict[str, Any]:
+    if not body.get("stats"):
+        return body
+    counts = {"numRecords": json.loads(body["stats"])["numRecords"], "vendor": [1]}
+    return {**body, "stats": json.dumps(counts)}
 
 
 def _moved(body: dict[str, Any], root: Path, kind: str) -> dict[str, Any]:
@@ -128,43 +119,27 @@ def _moved(body: dict[str, Any], root: Path, kind: str) -> dict[str, Any]:
     return {**body, "path": quote(target.relative_to(root).as_posix())}
 
 
-def _absolute(actions: Actions, root: Path) -> Actions:
-    def named(body: dict[str, Any]) -> dict[str, Any]:
-        if "://" in body["path"]:
-            return body
-        return {**body, "path": f"{root.resolve().as_uri()}/{body['path']}"}
-
-    return [{k: named(v) if k in ("add", "cdc") else v for k, v in e.items()} for e in actions]
+def _absolute(body: dict[str, Any], root: Path) -> dict[str, Any]:
+    if "://" in body["path"]:
+        return body
+    return {**body, "path": f"{root.resolve().as_uri()}/{body['path']}"}
 
 
-def _marks_with_gaps(actions: Actions, _root: Path) -> Actions:
+def _mark_with_gap(body: dict[str, Any], _root: Path) -> dict[str, Any]:
     """Reserve more row ids than are given."""
-
-    def ahead(body: dict[str, Any]) -> dict[str, Any]:
-        if body.get("domain") != "delta.rowTracking":
-            return body
-        mark = json.loads(body["configuration"])["rowIdHighWaterMark"] + 1000
-        return {**body, "configuration": json.dumps({"rowIdHighWaterMark": mark})}
-
-    return [{k: ahead(v) if k == "domainMetadata" else v for k, v in e.items()} for e in actions]
+    if body.get("domain") != "delta.rowTracking":
+        return body
+    mark = json.loads(body["configuration"])["rowIdHighWaterMark"] + 1000
+    return {**body, "configuration": json.dumps({"rowIdHighWaterMark": mark})}
 
 
-def _described(actions: Actions, _root: Path) -> Actions:
-    def spelled(body: dict[str, Any]) -> dict[str, Any]:
-        schema = json.loads(body["schemaString"])
-        turned = {key: schema[key] for key in reversed(schema)}
-        return {**body, "createdTime": 0, "schemaString": json.dumps(turned, indent=2)}
-
-    return [{k: spelled(v) if k == "metaData" else v for k, v in e.items()} for e in actions]
+def _described(body: dict[str, Any], _root: Path) -> dict[str, Any]:
+    schema = json.loads(body["schemaString"])
+    turned = {key: schema[key] for key in reversed(schema)}
+    return {**body, "createdTime": 0, "schemaString": json.dumps(turned, indent=2)}
 
 
-def _progress_dated(actions: Actions, _root: Path) -> Actions:
-    return [
-        {k: {**v, "lastUpdated": 0} if k == "txn" else v for k, v in e.items()} for e in actions
-    ]
-
-
-def _whole_seconds(actions: Actions, _root: Path) -> Actions:
+def _whole_seconds(body: dict[str, Any], _root: Path) -> dict[str, Any]:
     """Leave fractions out that are nothing, and write those that are left out."""
 
     def spelled(value: Any) -> Any:
@@ -176,26 +151,20 @@ def _whole_seconds(actions: Actions, _root: Path) -> Actions:
             return value[:19]
         return value + ".000000" if re.fullmatch(r"[\d-]{10} [\d:]{8}", value) else value
 
-    def changed(body: Any) -> Any:
-        if not isinstance(body, dict) or "partitionValues" not in body:
-            return body
-        values = body["partitionValues"] or {}
-        return {**body, "partitionValues": {k: spelled(v) for k, v in values.items()}}
-
-    return [{k: changed(v) for k, v in e.items()} for e in actions]
+    values = body.get("partitionValues")
+    if values is None:
+        return body
+    return {**body, "partitionValues": {k: spelled(v) for k, v in values.items()}}
 
 
 def _vectors(change: Callable[[dict[str, Any], Path], dict[str, Any]]) -> Change:
-    def changed(actions: Actions, root: Path) -> Actions:
-        def body_of(body: dict[str, Any]) -> dict[str, Any]:
-            vector = body.get("deletionVector")
-            if not vector or vector["storageType"] != "u":
-                return body
-            return {**body, "deletionVector": change(vector, root)}
+    def changed(body: dict[str, Any], root: Path) -> dict[str, Any]:
+        vector = body.get("deletionVector")
+        if not vector or vector["storageType"] != "u":
+            return body
+        return {**body, "deletionVector": change(vector, root)}
 
-        return [{k: body_of(v) if k == "add" else v for k, v in e.items()} for e in actions]
-
-    return changed
+    return bodies("add", changed)
 
 
 def _file_of(vector: dict[str, Any]) -> str:
@@ -280,36 +249,41 @@ FREEDOMS_OF_FILES = (
         _written(_columns_turned),
         (*_DATA[:3], "row-tracking/write-changes/write"),
     ),
-    _w("counts-alone", "can optionally contain statistics", committing(_counts_alone), _VECTORS),
+    _w(
+        "counts-alone",
+        "can optionally contain statistics",
+        committing(bodies("add", _counts_alone)),
+        _VECTORS,
+    ),
     _w(
         "names-without-meaning",
         "this directory format is not required",
         committing(_new_files(_moved)),
         (*_CHANGED, *_VECTORS[:1]),
     ),
-    _w("absolute-paths", "or an absolute path", committing(_absolute), _CHANGED),
+    _w("absolute-paths", "or an absolute path", committing(bodies("add cdc", _absolute)), _CHANGED),
     _w(
         "row-ids-with-gaps",
         "equal to or greater than the highest fresh row id",
-        committing(_marks_with_gaps),
+        committing(bodies("domainMetadata", _mark_with_gap)),
         ("row-tracking/write-changes/write", "row-tracking/write-restore-then-append/write"),
     ),
     _w(
         "schemas-in-other-order",
         "a schema is JSON",
-        committing(_described),
+        committing(bodies("metaData", _described)),
         ("column-mapping/write-columns/write", "change-metadata/write-properties/write"),
     ),
     _w(
         "progress-of-long-ago",
         "lastUpdated is optional",
-        committing(_progress_dated),
+        committing(bodies("txn", lambda body, _: {**body, "lastUpdated": 0})),
         ("transaction-identifiers/write-*/write",),
     ),
     _w(
         "times-without-fractions",
         "hour, minute and second, or with microseconds",
-        committing(_whole_seconds),
+        committing(bodies("add remove cdc", _whole_seconds)),
         (
             "partition-value-serialization/write-timestamp/write",
             "partition-value-serialization/write-timestamp-ntz/write",

@@ -27,7 +27,7 @@ from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.audit.table import outcomes_of, sizes_of
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
-from conformance.report.output import open_output, refuse_inputs, written_to
+from conformance.report.output import refuse_inputs, writing
 from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
@@ -211,8 +211,7 @@ def _report(outcomes: Sequence[TableAudit], options: argparse.Namespace) -> None
         FORMS[options.format](reports, sys.stdout)
         return
     with (
-        written_to(options.output, "the report"),
-        open_output(options.output, "the report") as file,
+        writing(options.output, "the report") as file,
         TextIOWrapper(file, encoding="utf-8", errors="backslashreplace") as out,
     ):
         FORMS[options.format](reports, out)

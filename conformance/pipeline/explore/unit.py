@@ -10,7 +10,6 @@ import atexit
 import base64
 import hashlib
 import io
-import shutil
 import tarfile
 import tempfile
 import time
@@ -28,7 +27,7 @@ from conformance.items.items import Item
 from conformance.items.recipes import written_item
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-from conformance.replay.bundle import refuse_others
+from conformance.replay.bundle import replacing
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
 from conformance.requirements.registry import Registry, load_registry
@@ -160,13 +159,8 @@ def unpack(packed: str, folder: Path) -> None:
         tarfile.TarError: it is not an archive, or leads outside of the folder.
 
     """
-    refuse_others(folder)
-    partial_ = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(partial_, ignore_errors=True)
-    data = base64.b64decode(packed)
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+    data = io.BytesIO(base64.b64decode(packed))
+    with replacing(folder) as partial_, tarfile.open(fileobj=data, mode="r:gz") as archive:
         if sum(member.size for member in archive) > _LARGEST:
             raise tarfile.TarError(f"a bundle of more than {_LARGEST} bytes")
         archive.extractall(partial_, filter="data")
-    shutil.rmtree(folder, ignore_errors=True)
-    partial_.rename(folder)

@@ -21,7 +21,7 @@ from conformance.pipeline.track.forms import FORMS, Answer
 from conformance.pipeline.track.sides import side_of
 from conformance.pipeline.track.store import Store
 from conformance.report.difference import Difference
-from conformance.report.output import open_output, written_to
+from conformance.report.output import writing
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
@@ -52,10 +52,7 @@ def run_track_job(arguments: Sequence[str]) -> int:
             say(line)
         return status
     text = "".join(f"{line}\n" for line in lines)
-    with (
-        written_to(options.output, "the answer"),
-        open_output(options.output, "the answer") as file,
-    ):
+    with writing(options.output, "the answer") as file:
         file.write(text.encode("utf-8", "backslashreplace"))
     return status
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import orjson
-
 from reference_impl.errors import InvalidMetadata, InvalidTableError
 from reference_impl.model.actions import DomainMetadata
 from reference_impl.model.column_mapping import Mode, physical_name
@@ -14,6 +12,7 @@ from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import json_text
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
+from reference_impl.untrusted import load_json
 from reference_impl.write.records import num_records_of
 
 __all__ = [
@@ -82,7 +81,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     if held is None or held.removed:
         return _NONE
     try:
-        document = orjson.loads(held.configuration)
+        document = load_json(held.configuration)
     except ValueError:
         document = None
     if isinstance(document, Mapping):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,7 +27,7 @@ from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, leaves
 from reference_impl.types.model import Decimal
-from reference_impl.untrusted import parse_json
+from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.files.target import Target
 from reference_impl.write.statistics import (
@@ -89,7 +88,7 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
     held: dict[str, Any] = {}
     if before is not None and not before.removed:
         with suppress(ValueError):  # what is no JSON names no columns, and is replaced
-            document = orjson.loads(before.configuration)
+            document = load_json(before.configuration)
             held = document if isinstance(document, dict) else {}
     held[_COLUMNS] = [list(leaf.physical) for leaf in columns]
     return DomainMetadata(CLUSTERING_DOMAIN, json_text(held), removed=False)

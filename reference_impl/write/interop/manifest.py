@@ -99,6 +99,11 @@ def _refuse_features(target: Target, adds: pa.Table) -> None:
         )
 
 
+def _is_manifest(entry: Entry) -> bool:
+    """Return whether a file has the place and the name of a manifest."""
+    return entry.path.startswith(f"{MANIFEST_FOLDER}/") and entry.name == _NAME
+
+
 def _former(snapshot: Snapshot) -> tuple[set[str], set[str]]:
     """Return the paths of the manifests that are there, and of what only has such a name.
 
@@ -110,16 +115,13 @@ def _former(snapshot: Snapshot) -> tuple[set[str], set[str]]:
     named.add_actions(live_tombstones(snapshot, now()))
     listed: set[str] = set()
 
-    def wanted(entry: Entry) -> bool:
-        return entry.path in listed
-
     def noted(walk: Iterable[Entry]) -> Iterator[Entry]:
         for entry in walk:
-            if entry.path.startswith(f"{MANIFEST_FOLDER}/") and entry.name == _NAME:
+            if _is_manifest(entry):
                 listed.add(entry.path)
             yield entry
 
-    candidates = named.unreferenced(noted(storage.walk(named.linked.append)), wanted)
+    candidates = named.unreferenced(noted(storage.walk(named.linked.append)), _is_manifest)
     free = set(named.certain(candidates)) if candidates else set()
     return free, listed - free
 
@@ -128,10 +130,10 @@ def _replace_manifests(snapshot: Snapshot, fresh: Mapping[str, bytes]) -> None:
     """Replace the manifests; where that fails restore the former ones."""
     storage = snapshot.storage
     manifests, others = _former(snapshot)
-    for name in sorted(others & fresh.keys()):
+    if taken := others & fresh.keys():
         raise PlaceRefused(
             "a manifest would replace a file that an action may name as a data file",
-            path=ascii(name)[1:501],
+            path=ascii(min(taken))[1:501],
             stage="commit",
             hint="rewrite that file under another name, as OPTIMIZE does",
         )
