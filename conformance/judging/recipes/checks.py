@@ -32,7 +32,7 @@ from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
 
-__all__ = ["Fault", "Watch"]
+__all__ = ["Fault", "Watch", "renews"]
 
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "v2-json": ("uuid_checkpoint", ".json"),
@@ -42,7 +42,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
 
 _NEW_TABLES: Final = frozenset({"create", "replace", "overwrite", "restore", "convert"})
-"""Operations after which a table may be another one."""
+"""Operations after which a table may be another one, where no filter keeps rows of before."""
 
 _LISTS: Final = 7
 """The writer version that lists features."""
@@ -52,6 +52,11 @@ _COLUMNS: Final = (
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
 _NAME: Final = "delta.columnMapping.physicalName"
+
+
+def renews(step: Mapping[str, Any]) -> bool:
+    """Say whether the table may be another one after a step, with nothing of before kept."""
+    return step["operation"] in _NEW_TABLES and not {"filter", "partition"} & step.keys()
 
 
 @dataclass(slots=True)
@@ -122,11 +127,11 @@ class Watch:
             return
         if step.get("cluster"):
             yield from _clustered(self.former, now)
-        if operation not in _NEW_TABLES and now.metadata.id != self.former.metadata.id:
+        if not renews(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
         yield from fallen(_marked(self.former), _marked(now))
-        if operation not in _NEW_TABLES:
+        if not renews(step):
             yield from _lost_domains(self.former, now, step)
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.metadata import LISTED
 from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.judging.recipes.checks import renews
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
@@ -185,14 +186,14 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
     """Look for the columns that the table is clustered by, in any order."""
     wanted = None
     for step in steps:
-        if step["operation"] in ("restore", "replace", "overwrite", "drop_column"):
+        if step["operation"] == "create":
+            wanted = step.get("clustering_columns")
+        elif renews(step) or step["operation"] == "drop_column":
             wanted = None  # it may be clustered otherwise now
         elif step["operation"] == "cluster_by":
             wanted = step["columns"]
         elif step["operation"] == "drop_feature" and step["feature"] == "clustering":
             wanted = None
-        else:
-            wanted = step.get("clustering_columns", wanted)
     held = snapshot.domain_metadata.get(_CLUSTERING)
     domain = None if held is None or held.removed else held.to_wire()
     found = {".".join(name) for name in clustering_of(domain)}

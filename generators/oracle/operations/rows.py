@@ -111,7 +111,13 @@ class Append(Operation):
 
 @operation(
     "overwrite",
-    {**_INPUT, "stored": args.STORED, **_SELECTED, "partition": args.PARTITION},
+    {
+        **_INPUT,
+        "stored": args.STORED,
+        "identity": args.IDENTITY,
+        **_SELECTED,
+        "partition": args.PARTITION,
+    },
     capabilities={
         "filter": lambda step: "filter" in step,
         "partition": lambda step: "partition" in step,
@@ -194,6 +200,7 @@ class Update(Operation):
     {
         "rows": args.ROWS("source", note="the source"),
         "columns": args.COLUMNS("source"),
+        "identity": args.IDENTITY,
         "on": args.TREE("on", note="tree"),
         "when": CLAUSES,
     },

@@ -12,6 +12,7 @@ from generators.golden.cases.recipes import PAIR, Recipe, pairs, unasked
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
 
 __all__ = ["CHAPTERS"]
@@ -121,6 +122,32 @@ def _merged_identity(case: CaseWriter) -> None:
             ("refused", "users give no values of the column at all", _constraint("IDN-011")),
         ],
     )
+
+
+@IDENTITY.case(
+    "write-merge",
+    "Rows that a merge or an overwrite brings get values past the mark",
+    "IDN-012 IDN-013 IDN-014 IDN-016",
+)
+def _merged_numbers(case: CaseWriter) -> None:
+    recipe = Recipe(_numbered(3, 4), features=_LISTED).append_numbered("k", *_ids(1, 2, 3))
+    on = node("=", column("target", "id"), column("source", "id"))
+    recipe.merge_numbered(
+        "k",
+        _ids(4, 5),
+        on,
+        MergeClause("matched", "delete"),
+        MergeClause("not_matched", "insert"),
+        MergeClause("not_matched_by_source", "delete", _of_target(3)),
+    )
+    recipe.append_numbered("k", *_ids(6))
+    recipe.overwrite_numbered("k", _ids(7, 8), compare("id", ">", 5, "long"))
+    recipe.merge_numbered("k", _ids(9), on, MergeClause("not_matched", "insert"))
+    recipe.overwrite_numbered("k", _ids(10)).append_numbered("k", *_ids(11)).publish(case)
+
+
+def _of_target(number: int) -> dict[str, Any]:
+    return node("=", column("target", "id"), literal("long", number))
 
 
 def _rule_stays(key: str, rule: str, requirement: str, case: CaseWriter) -> None:

@@ -44,6 +44,10 @@ from breaches.writers.features import (
 )
 from breaches.writers.kept import during
 
+_UNCLUSTERED = {
+    "domainMetadata": {"domain": "delta.clustering", "configuration": "{}", "removed": True}
+}
+
 
 def _with_row_ids(root: Path, fresh: frozenset[str]) -> None:
     """Keep the number of each row in a column of its file."""
@@ -430,6 +434,13 @@ ROWS = (
         "actions",
         leaving(without("domainMetadata", where=COMMIT)),
         "clustered-table/write-append*",
+    ),
+    writer(
+        "overwrites-unclustered",
+        "CLUS-006",
+        "actions",
+        during("overwrite", lines(lambda held: [*held, _UNCLUSTERED], COMMIT)),
+        "clustered-table/write-merge*",
     ),
     writer(
         "merges-without-statistics",
