@@ -13,6 +13,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import (
+    Filter,
     all_of,
     any_of,
     compare,
@@ -20,12 +21,14 @@ from generators.golden.cases.filters import (
     is_not_null,
     is_null,
     negate,
+    starts_with,
 )
 from generators.golden.cases.publish import describe, filtered, projected, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import column, node
 
 __all__ = ["CHAPTERS"]
 
@@ -207,6 +210,52 @@ def _nulls(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 2})
     for name in types:
         filtered(case, table, f"filter-{name}", is_null(name), f"Nulls of {name} are found")
+
+
+_FLAG = Filter(column("flag"), "flag")
+_ODD_FORMS: Mapping[str, Filter] = {
+    "flag": _FLAG,
+    "not-flag": negate(_FLAG),
+    "flag-known": any_of(_FLAG, negate(_FLAG)),
+    "not-both": negate(all_of(_FLAG, compare("id", "<", 3, "long"))),
+    "not-either": negate(any_of(_FLAG, compare("s", "=", "ab", "string"))),
+    "prefix": starts_with("s", "a"),
+    "not-prefix": negate(starts_with("s", "a")),
+    "unequal": compare("s", "<>", "ab", "string"),
+    "not-in": negate(is_in("n", [1, 7], "integer")),
+    "not-null-safe": negate(compare("n", "<=>", 1, "integer")),
+    "not-null-safe-null": negate(compare("flag", "<=>", None, "boolean")),
+    "columns": Filter(node("<", column("n"), column("id")), "n < id"),
+    "partition-or-data": any_of(compare("n", "=", 7, "integer"), compare("id", "=", 1, "long")),
+}
+
+
+@VALUES.case(
+    "filters-of-odd-forms",
+    "Partition columns are filtered as a full scan would, in any form",
+    "PART-001 PART-013",
+)
+def _odd_forms(case: CaseWriter) -> None:
+    schema = struct(
+        field("id", "long"), field("flag", "boolean"), field("s", "string"), field("n", "integer")
+    )
+    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["flag", "s", "n"])
+    table.create()
+    for number, (flag, text, count) in enumerate(
+        (
+            (True, "ab", 1),
+            (False, "b", 7),
+            (None, None, None),
+            (True, None, 3),
+            (False, "a", None),
+            (None, "ab", 1),
+        )
+    ):
+        rows = [{"id": number * 2}, {"id": number * 2 + 1}]
+        table.commit(add(table.file(rows, partition={"flag": flag, "s": text, "n": count})))
+    publish(case, table, versions=[])
+    for slug, kept in _ODD_FORMS.items():
+        filtered(case, table, f"filter-{slug}", kept, f"Rows are found by {kept.sql}")
 
 
 @VALUES.case(

@@ -442,6 +442,14 @@ def _nan(case: CaseWriter) -> None:
         Accepted("unequal", "IEEE 754: NaN compares with nothing", rows=[]),
     ]
     _contest(case, "nan", compare("d", "=", math.nan, "double"), answers, schema)
+    others = [infinite, {"id": 4, "d": -math.inf}, {"id": 5, "d": 2.5}]
+    answers = [
+        Accepted(
+            "found", "NaN is unequal to a number, and no bound speaks of it", [found, *others]
+        ),
+        Accepted("skipped", "equal bounds say that every value is the same", rows=others),
+    ]
+    _contest(case, "unequal", compare("d", "<>", 1.0, "double"), answers, schema)
 
 
 @STATISTICS.case(
