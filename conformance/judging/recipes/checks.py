@@ -42,7 +42,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
 
 _NEW_TABLES: Final = frozenset({"create", "replace", "overwrite", "restore", "convert"})
-"""Operations after which a table may be another one, where no filter keeps rows of before."""
+"""Operations after which a table may be another one, where no filter keeps earlier rows."""
 
 _LISTS: Final = 7
 """The writer version that lists features."""
@@ -55,7 +55,7 @@ _NAME: Final = "delta.columnMapping.physicalName"
 
 
 def renews(step: Mapping[str, Any]) -> bool:
-    """Say whether the table may be another one after a step, with nothing of before kept."""
+    """Say whether a step may leave another table, which keeps nothing of the earlier one."""
     return step["operation"] in _NEW_TABLES and not {"filter", "partition"} & step.keys()
 
 
