@@ -249,6 +249,8 @@ class SparkWriter:
             .alias("target")
             .merge(source.alias("source"), render(arguments["on"], SPARK, SIDES))
         )
+        # "All" wants every column of the table; a source may lack those that the table fills.
+        own = {name: {"column": ["source", name]} for name in arguments.get("columns", ())}
         for clause in arguments["when"]:
             match = "".join(word.capitalize() for word in clause["match"].split("_"))
             method = f"when{match}{clause['action'].capitalize()}"
@@ -256,10 +258,10 @@ class SparkWriter:
             given: dict[str, Any] = {
                 "condition": None if condition is None else render(condition, SPARK, SIDES)
             }
-            if "set" in clause:
+            if clause["action"] != "delete" and (values := clause.get("set", own)):
                 changes = {
                     SPARK.identifier(name): render(node, SPARK, SIDES)
-                    for name, node in clause["set"].items()
+                    for name, node in values.items()
                 }
                 given["values" if clause["action"] == "insert" else "set"] = changes
             elif clause["action"] != "delete":
