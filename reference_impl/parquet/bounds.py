@@ -41,17 +41,6 @@ _PAGES_GROWTH: Final = 8
 _MAX_STRING: Final = 1 << 24
 """Most bytes of a string in a footer."""
 
-_FEW: Final = 256
-"""Rows of a batch below which it pays to look how long the strings of a dictionary are."""
-
-_MANY: Final = 1 << 10
-_SHORT: Final = 1 << 7
-_USUAL: Final = 1 << 21
-"""Strings of a usual dictionary at least, their bytes on average at most, and bytes in all."""
-
-_LONG: Final = 1 << 10
-"""Longest string, in bytes, that is assumed for a dictionary of the usual size."""
-
 _FAITHFUL: Final = (0, 1)
 """Codecs (none, Snappy) whose output is at most some twenty times their input."""
 
@@ -262,7 +251,8 @@ class Bounded:
         held = self._pages(rows, chunks)
         self._check_page_sizes(held)
         lengths = {leaf: _longest(pages) for leaf, pages in held.items() if leaf.strings}
-        if _FEW * sum(lengths.values()) > self._batch:
+        if rows * sum(lengths.values()) > self._batch:
+            # To look costs less than the dictionary takes to be read, and lets batches be large.
             for leaf, pages in held.items():
                 if lengths.get(leaf):
                     lengths[leaf] = self._longest_string(chunks[leaf.index], pages)
@@ -378,24 +368,12 @@ def _longest(pages: Sequence[Page]) -> int:
     """Bound the length of a string that takes few bits in a page, in bytes."""
     return max(
         (
-            _longest_within(page) if page.dictionary else page.size
+            max(page.size - _PREFIX * page.values, 0) if page.dictionary else page.size
             for page in pages
             if page.dictionary or page.encoding == _SHARED
         ),
         default=0,
     )
-
-
-def _longest_within(page: Page) -> int:
-    """Bound the length of a string in a dictionary page, in bytes.
-
-    To look for the longest takes a third of the time of reading a file of high cardinality. A
-    dictionary of the usual size, of many strings that are short on average and hardly compress,
-    is not scanned: a long string in it is unlikely.
-    """
-    most = max(page.size - _PREFIX * page.values, 0)
-    short = page.values >= _MANY and page.size <= min(_USUAL, _SHORT * page.values)
-    return min(most, _LONG) if short and 2 * page.compressed >= page.size else most
 
 
 def _last_dictionary_row(pages: Sequence[Page]) -> int:

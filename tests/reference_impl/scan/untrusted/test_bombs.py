@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -72,16 +73,32 @@ def test_a_long_string_is_counted_before_it_is_decoded(
         "delete": lambda: limited.delete("n = 3"),
         "changes": lambda: limited.changes(0),
     }
+    with _measured() as pool, pytest.raises(LimitExceeded, match="limit 'memory'"):
+        asked[ask]()
+    assert pool.max_memory() <= memory * _MEBI
+    assert Table(table.root).latest_version() == 1
+
+
+@contextmanager
+def _measured() -> Iterator[pa.MemoryPool]:
     usual = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(usual)
     pa.set_memory_pool(pool)
     try:
-        with pytest.raises(LimitExceeded, match="limit 'memory'"):
-            asked[ask]()
+        yield pool
     finally:
         pa.set_memory_pool(usual)
-    assert pool.max_memory() <= memory * _MEBI
-    assert Table(table.root).latest_version() == 1
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
+def test_one_long_string_among_many_short_ones_is_counted(codec: str, table: Any) -> None:
+    table.create([("v", "string")])
+    options = {"compression": codec, "write_statistics": False}
+    table.commit(table.add(_repeats(400_000, 2_000, 20_000), options=options))
+    limits = Limits(memory=48 * _MEBI, batch=4 * _MEBI)
+    with _measured() as pool, pytest.raises(LimitExceeded, match="limit 'memory'"):
+        read_table(table.root, limits=limits)
+    assert pool.max_memory() <= 48 * _MEBI
 
 
 def test_a_footer_that_lies_about_sizes_lets_nothing_be_decompressed(table: Any) -> None:
