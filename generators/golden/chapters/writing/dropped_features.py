@@ -181,7 +181,7 @@ def _drop_iceberg(case: CaseWriter) -> None:
     properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
     recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")
-    recipe.append([{"id": 2, "l": None}]).publish(case, contested=_READINGS)
+    recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=_READINGS)
 
 
 @FEATURES.case(
