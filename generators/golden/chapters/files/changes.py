@@ -222,6 +222,32 @@ def _files_win(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
 
 
+@FILES.case(
+    "every-kind",
+    "A change file has changes of every kind",
+    "CDC-003 CDFF-007 CDFF-008 CDFF-009",
+    since="2025",
+)
+def _every_kind(case: CaseWriter) -> None:
+    table = feed_table(case)
+    first = table.file(pairs(0, 3))
+    table.create(add(first))
+    kept, old, gone = first.rows
+    new, more = {**old, "name": "updated"}, {"id": 9, "name": "more"}
+    kinds = ("insert", "update_preimage", "update_postimage", "delete")
+    stored = dict(zip(kinds, (more, old, new, gone), strict=True))
+    merged = add(table.file([kept, new, more]))
+    table.commit(remove(first), merged, _change_file(table, [*stored.values()], kinds))
+    last = pairs(20)
+    table.commit(add(table.file(last)), _change_file(table, last, ["insert", "insert"]))
+    publish(case, table)
+    pin_times(case, table)
+    changes = [*each_row("insert", 0, first.rows), *each_row("insert", 2, last)]
+    changes += ((kind, 1, row) for kind, row in stored.items())
+    ask_changes(case, table, "changes-all", 0, None, changes, "Kinds are those of the file")
+    ask_changes(case, table, "changes-2-2", 2, 2, changes, "Inserts of a change file come once")
+
+
 @ACTIONS.case(
     "partitioned",
     "Change files have partition values of their own",

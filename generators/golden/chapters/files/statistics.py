@@ -237,6 +237,26 @@ def _odd_forms(case: CaseWriter) -> None:
     _probes(case, table, _ODD_FORMS)
 
 
+@STATISTICS.case(
+    "filters-negated",
+    "A negated comparison keeps the files that it is true of",
+    "STAT-006 STAT-012",
+)
+def _negated(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _NUMBERS, seed=case.info.id)
+    table.create()
+    for start, values in ((0, (4, 4)), (10, (5, 5)), (20, (6, 6)), (30, (4, 6)), (40, (5, None))):
+        rows = [{"id": start + number, "v": value} for number, value in enumerate(values)]
+        table.commit(add(table.file(rows)))
+    publish(case, table, versions=[])
+    for slug, sign in (
+        ("less", "<"), ("most", "<="), ("more", ">"), ("least", ">="), ("equal", "="),
+        ("other", "<>"), ("same", "<=>"),
+    ):  # fmt: skip
+        probe = negate(compare("v", sign, 5, "integer"))
+        filtered(case, table, f"filter-not-{slug}", probe, "The files with such a row are read")
+
+
 _BROKEN: Mapping[str, tuple[str, str]] = {
     "empty-text": ("Statistics that are an empty text lose no row", ""),
     "not-json": ("Statistics that are no JSON lose no row", "{numRecords"),

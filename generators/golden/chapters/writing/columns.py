@@ -187,6 +187,18 @@ def _turn_on(case: CaseWriter) -> None:
 
 
 @MAPPING.case(
+    "write-turn-on-added",
+    "A column that was added before mapping is turned on keeps its values",
+    "CM-012 CM-013 CM-014",
+)
+def _turn_on_added(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1)).add_column(field("later", "long"))
+    recipe.append([{"id": 2, "name": "b", "later": 7}])
+    recipe.keep("enable_feature", feature="columnMapping").set_properties(_MAPPED)
+    recipe.append([{"id": 3, "name": "c", "later": 8}]).publish(case)
+
+
+@MAPPING.case(
     "write-turn-on-legacy",
     "Mapping is turned on at writer version 5 by its property",
     "CM-010 WVER-004",

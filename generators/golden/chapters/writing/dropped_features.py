@@ -14,7 +14,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import array, field, struct
 
 __all__ = ["CHAPTERS"]
 
@@ -168,6 +168,20 @@ def _drop_widening(case: CaseWriter) -> None:
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
     recipe.keep("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
     recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=_READINGS)
+
+
+@FEATURES.case(
+    "write-drop-icebergcompatv2",
+    "A drop of icebergCompatV2 leaves nothing of it, or is refused",
+    "TF-016",
+    features=("columnMapping",),
+)
+def _drop_iceberg(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("l", array("long")))
+    properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
+    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")
+    recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=_READINGS)
 
 
 @FEATURES.case(

@@ -466,6 +466,21 @@ def _cleanup(case: CaseWriter) -> None:
 
 
 @CLEANUP.case(
+    "write-cleanup-nothing",
+    "A cleanup of a log without a checkpoint deletes nothing",
+    "CLEAN-013",
+)
+def _cleanup_nothing(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        old_files(case)(builder)
+        return [f"{LOG_DIRECTORY}/{commit_name(v)}" for v in range(builder.version + 1)]
+
+    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
+
+
+@CLEANUP.case(
     "write-cleanup-sidecars",
     "A cleanup keeps the sidecars of the checkpoint that it cuts at",
     "CLEAN-009",
