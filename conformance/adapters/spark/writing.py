@@ -243,14 +243,16 @@ class SparkWriter:
         self._table(request).update(None if predicate is None else expr(predicate), changes)
 
     def _merge(self, request: Write) -> None:
-        arguments, source = request.arguments, self._rows(request, self._schema(request))
+        arguments, table = request.arguments, self._schema(request)
+        source = self._rows(request, table)
         merger: Any = (
             self._table(request)
             .alias("target")
             .merge(source.alias("source"), render(arguments["on"], SPARK, SIDES))
         )
         # "All" wants every column of the table; a source may lack those that the table fills.
-        own = {name: {"column": ["source", name]} for name in arguments.get("columns", ())}
+        lacking = len(source.columns) < len(table.fields)
+        own = {name: {"column": ["source", name]} for name in source.columns if lacking}
         for clause in arguments["when"]:
             match = "".join(word.capitalize() for word in clause["match"].split("_"))
             method = f"when{match}{clause['action'].capitalize()}"
