@@ -115,6 +115,13 @@ class _Parser:
         rest = self._text[start:end][:100]
         return UnsupportedExpression(f"an expression uses {rest!r}, which is not evaluated")
 
+    def _concatenated(self, *parts: Node) -> Node:
+        """Parse the rest of a chain of ``||``, which is one call however long it is."""
+        found = list(parts)
+        while self._sign("||"):
+            found.append(self._expression(_ADDED + 1))
+        return self._made("call", "CONCAT", *found, start=parts[0].start)
+
     def _made(self, kind: str, value: object, *args: Node, start: int) -> Node:
         return node(kind, value, args, start, self._tokens[self._at - 1].end)
 
@@ -134,6 +141,9 @@ class _Parser:
             else:
                 sign = self._next().text.upper()
                 right = self._expression(tightness + 1)
+                if sign == "||":
+                    found = self._concatenated(found, right)
+                    continue
                 found = self._made("op", _SAME.get(sign, sign), found, right, start=found.start)
         self._depth -= 1
         return found

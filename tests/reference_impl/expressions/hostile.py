@@ -58,6 +58,7 @@ SINGLE: Final = {
     "like with a long escape": "s LIKE 'a' ESCAPE 'ab'",
     "like of an expression": "s LIKE concat('%', s)",
     "concat of 800": "concat(" + ",".join(["s"] * 800) + ")",
+    "joined 20000 times": " || ".join(["s"] * 20_000),
     "concat of 20000": "concat(" + ",".join(["s"] * 20_000) + ")",
     "coalesce of 20000": "coalesce(" + ",".join(["a"] * 20_000) + ")",
     "casts of text in concat": "INT(concat(" * 30 + "s" + "))" * 30,

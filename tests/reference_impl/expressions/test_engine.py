@@ -149,6 +149,7 @@ def test_a_join_beyond_the_memory_is_stopped() -> None:
     "text",
     [
         "length(concat(" + ",".join(["s"] * 5_000) + ")) > 0",
+        "length(" + " || ".join(["s"] * 3_000) + ") > 0",
         "length(" + "concat(s, " * 50 + "s" + ")" * 50 + ") > 0",
     ],
 )

@@ -56,6 +56,10 @@ VALUES: dict[str, Any] = {
     ".5": Decimal("0.5"),
     "5. = 5": True,
     "1e2": 100.0,
+    "a || 'x'": "7x",
+    "s || '-' || upper(s)": "Ab c-AB C",
+    "s || z || 'x'": None,
+    "length('a' || s) + 1": 6,
     "a + i * 2": 3,
     "(a + i) * 2": 10,
     "a - i - 1": 8,
@@ -233,7 +237,7 @@ def test_there_are_a_hundred_expressions() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     {
-        "a || 'x'": UnsupportedExpression,
+        "f || 'x'": UnsupportedExpression,
         "a / 2": UnsupportedExpression,
         "a DIV 2": UnsupportedExpression,
         "a & 1": UnsupportedExpression,

@@ -110,6 +110,7 @@ _TEXTS: Final = (
     ("SUBSTRING(s, 2, 1)", ["%", "X", "b", _N]),
     ("SUBSTRING(s FROM 2 FOR 1)", ["%", "X", "b", _N]),
     ("SUBSTRING(s FROM 2)", ["%b", "Xb", "b", _N]),
+    ("s || '-' || UPPER(s)", ["a%b-A%B", "aXb-AXB", "Ab-AB", _N]),
     ("COALESCE(s, 'none')", ["a%b", "aXb", "Ab", "none"]),
     ("CASE WHEN a = 1 THEN 'one' ELSE s END", ["one", "one", "Ab", _N]),
     ("CASE s WHEN 'Ab' THEN UPPER(s) ELSE LOWER('NO') END", ["no", "no", "AB", "no"]),
