@@ -149,7 +149,8 @@ def _of_row(found: RowExplained) -> Iterator[str]:
     if found.named:
         yield f"{found.named} more cases name it and judge another requirement"
     proofs = [f"{each.kind} {each.id}: {each.case}" for each in found.proofs]
-    yield from _listed("Proofs", proofs, "no wrong implementation has shown it yet")
+    none = "no wrong implementation has shown it yet"
+    yield from _listed("Proofs", proofs, f"{none}. {found.unproved}" if found.unproved else none)
     yield from _listed("Tests", [*map(str, found.tests)])
     yield from _listed("Defects", [f"{each.name}: {each.statement}" for each in found.defects])
 

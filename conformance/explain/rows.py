@@ -16,7 +16,7 @@ from conformance.requirements.citations import Citation, cited_in_project
 from conformance.requirements.clauses import quotes
 from conformance.requirements.coverage import Coverage, measure
 from conformance.requirements.defects import Defect, load_defects
-from conformance.requirements.proofs import Proof, proofs_of
+from conformance.requirements.proofs import Proof, proofs_of, reason_unproved
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 
 __all__ = ["RowExplained", "explain_row"]
@@ -41,6 +41,7 @@ class RowExplained:
         steps: recipe and number of each step that judges it.
         named: how many cases name it and judge another row.
         proofs: wrong implementations and faults that a case caught by its name.
+        unproved: why there is none of them, where the kit says so.
         tests: where the kit's own tests name it; empty in a wheel, which has none.
         defects: defects that it is the ruling of.
 
@@ -54,6 +55,7 @@ class RowExplained:
     steps: tuple[str, ...]
     named: int
     proofs: tuple[Proof, ...]
+    unproved: str | None
     tests: tuple[SourceLine, ...]
     defects: tuple[Defect, ...]
 
@@ -92,6 +94,7 @@ class RowExplained:
             "steps": list(self.steps),
             "named_by_other_cases": self.named,
             "proofs": [{"kind": p.kind, "id": p.id, "case": p.case} for p in self.proofs],
+            "unproved": self.unproved,
             "tests": [asdict(each) for each in self.tests],
             "defects": [each.name for each in self.defects],
         }
@@ -125,6 +128,7 @@ def explain_row(
         tuple(_steps(row.id, items)),
         sum(row.id in each.requirements and each.case not in judged for each in citations),
         proofs_of(row.id),
+        reason_unproved(row.id),
         named_in("tests").get(row.id, ()),
         tuple(each for each in load_defects() if row.id in (each.requirement, each.breaks)),
     )

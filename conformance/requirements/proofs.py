@@ -17,16 +17,19 @@ from pathlib import Path
 from typing import Final
 
 from conformance.requirements.documents import read_yaml
+from conformance.requirements.gaps import read_gaps
 from conformance.requirements.registry import DEFAULT_FOLDER, ID, Requirement
 
 __all__ = [
     "KINDS",
     "PROVED",
+    "UNPROVED",
     "Proof",
     "Proofs",
     "load_proofs",
     "proofs_of",
     "read_proofs",
+    "reason_unproved",
 ]
 
 KINDS: Final = ("reader", "writer", "fault")
@@ -34,6 +37,9 @@ KINDS: Final = ("reader", "writer", "fault")
 
 PROVED: Final = DEFAULT_FOLDER / "proved.yaml"
 """The proofs, as the last whole run of them ended."""
+
+UNPROVED: Final = DEFAULT_FOLDER / "unproved.yaml"
+"""The MUST rows of 2025 that have no proof, each with its reason."""
 
 _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/_.-]*")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -83,6 +89,21 @@ def proofs_of(requirement: str) -> tuple[Proof, ...]:
 
     """
     return load_proofs().all.get(requirement, ())
+
+
+def reason_unproved(requirement: str) -> str | None:
+    """Return why a MUST has no proof; ``None`` for one that has, or of which nothing is said.
+
+    Raises:
+        conformance.requirements.registry.RegistryError: the file is not as it has to be.
+
+    """
+    return _reasons().get(requirement)
+
+
+@cache
+def _reasons() -> Mapping[str, str]:
+    return {name: gap.reason for gap in read_gaps(UNPROVED).gaps for name in gap.requirements}
 
 
 @cache

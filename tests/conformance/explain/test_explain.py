@@ -13,6 +13,8 @@ from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.explain import run_explain_cli
 from conformance.explain.sources import SourceLine, named_in
+from conformance.requirements.gaps import read_gaps
+from conformance.requirements.proofs import UNPROVED
 
 
 @pytest.fixture
@@ -37,6 +39,17 @@ def test_a_requirement_shows_its_clause_its_code_and_its_cases(
     for place in found["code"]:
         line = (PROJECT / place["path"]).read_text().splitlines()[place["line"] - 1]
         assert "DVDESC-020" in line
+
+
+def test_a_must_without_a_proof_says_why(
+    explained: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in read_gaps(UNPROVED).requirements:
+        assert explained(name)["proofs"] == []
+        assert explained(name)["unproved"]
+    assert explained("DVDESC-020")["unproved"] is None
+    assert run_explain_cli(["WVER-006"]) == Status.OK
+    assert "shown it yet. Says by what a writer goes" in capsys.readouterr().out
 
 
 def test_a_step_of_a_recipe_is_named_by_what_it_judges(explained: Callable[..., Any]) -> None:

@@ -24,9 +24,9 @@ from unittest.mock import patch
 from breaches import proving
 from breaches.planted import planted_tasks
 from breaches.proving import Task, breach_tasks, mutation_tasks
-from breaches.records import UNPROVED, render_proofs
+from breaches.records import render_proofs
 from breaches.table import load
-from conformance.requirements.proofs import PROVED, Proof, Proofs, read_proofs
+from conformance.requirements.proofs import PROVED, UNPROVED, Proof, Proofs, read_proofs
 from conformance.requirements.registry import load_registry
 from delta_tck_pytest import shard
 

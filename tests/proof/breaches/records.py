@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
 
 from conformance.requirements.gaps import read_gaps
-from conformance.requirements.proofs import Proof, Proofs
-from conformance.requirements.registry import DEFAULT_FOLDER, Registry, Requirement
+from conformance.requirements.proofs import UNPROVED, Proof, Proofs
+from conformance.requirements.registry import Registry, Requirement
 
-__all__ = ["UNPROVED", "faults_of_proofs", "render_proofs"]
-
-UNPROVED: Final = DEFAULT_FOLDER / "unproved.yaml"
-"""Why MUST rows of 2025 are without a proof."""
+__all__ = ["faults_of_proofs", "render_proofs"]
 
 
 def render_proofs(digest: str, proofs: Iterable[Proof]) -> str:
