@@ -116,8 +116,11 @@ def parse_json(
 _LONG: Final = 1 << 20
 """Bytes of JSON from which on its parser may ask for more memory than there is."""
 
-_PARSED: Final = 12
-"""Times the bytes of JSON that its parser takes at once."""
+_PARSED: Final = 40
+"""Times the bytes of JSON that its parser takes: 12 at once, and the rest for the values.
+
+Of text, numbers, objects and lists as short as they come, none took more, as measured.
+"""
 
 
 def load_json(text: str | bytes) -> Any:

@@ -102,6 +102,10 @@ class Descriptor:
                 return decode_path(self.path_or_inline_dv, action="add")
             case "u":
                 prefix = self.path_or_inline_dv[:-_UUID_LETTERS]
+                if "\0" in prefix:
+                    raise InvalidDeletionVector(
+                        f"the prefix {prefix[:80]!r} holds a NUL", requirement="DVDESC-003"
+                    )
                 name = f"deletion_vector_{UUID(bytes=self._uuid_bytes())}.bin"
                 path = f"{prefix}/{name}" if prefix else name
                 if is_absolute(path):

@@ -261,6 +261,9 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
         value = untrusted.parse_json(data, exact=exact, pairs=collect, constant=_refuse_constant)
     except LimitExceeded as error:
         return Document(None, fault=error.message, limit=error)
+    except MemoryError as error:
+        limit = out_of_memory(error)
+        return Document(None, fault=limit.message, limit=limit)
     except ValueError as error:
         return Document(None, fault=str(error)[:300])
     return Document(value, tuple(duplicates))

@@ -80,10 +80,7 @@ def _field(
         if field.type == DELETION_VECTOR:
             return _vectors(array, action, place)
         if pa.types.is_map(field.type):
-            made = _map(array, field.type)
-            if _repeats_a_key(made):
-                raise _invalid(f"{action}.{field.name} has a key twice", action, None, place)
-            return made
+            return _last_values(_map(array, field.type))
         return array.cast(field.type)
     except (pa.ArrowException, OverflowError) as error:
         message = f"{action}.{field.name} is not {expected} of its range: {error}"
@@ -100,22 +97,48 @@ def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
     )
 
 
-def _repeats_a_key(maps: pa.MapArray) -> bool:
-    """Return whether a map holds a key twice: which of its values counts would be a guess."""
+_FEW_KEYS: Final = 64
+"""Different keys of all maps up to which a table of what each map holds is faster than to sort."""
+
+
+def _last_values(maps: pa.MapArray) -> pa.MapArray:
+    """Keep the last value of a key that a map holds more than once.
+
+    Parquet's definition of its type MAP lets that one count.
+    """
     bounds = maps.offsets.to_numpy()
-    counts, keys = np.diff(bounds), maps.keys.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
+    start, held = int(bounds[0]), int(bounds[-1] - bounds[0])
+    counts, keys = np.diff(bounds), maps.keys.slice(start, held)
     widest = int(counts.max(initial=0))
     if widest < 2 or keys.null_count:  # a null key is refused with the text of the map
-        return False
+        return maps
     codes = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
     if (counts == widest).all():
         # Maps of one table mostly have the same keys in the same order: one is enough to look at.
-        codes = codes.reshape(-1, widest)
-        if (codes == codes[0]).all():
-            return len(np.unique(codes[0])) < widest
-        codes = codes.ravel()
-    pairs = np.repeat(np.arange(len(counts)), counts) * (int(codes.max()) + 1) + codes
-    return len(np.unique(pairs)) < len(pairs)
+        table = codes.reshape(-1, widest)
+        if (table == table[0]).all() and len(np.unique(table[0])) == widest:
+            return maps
+    rows = np.repeat(np.arange(len(counts)), counts)
+    names = int(codes.max()) + 1
+    pairs = rows * names + codes
+    if names <= _FEW_KEYS:
+        seen = np.zeros(len(counts) * names, np.bool_)
+        seen[pairs] = True
+        distinct = int(np.count_nonzero(seen))
+    else:
+        distinct = len(np.unique(pairs))
+    if distinct == held:
+        return maps
+    _, backwards = np.unique(pairs[::-1], return_index=True)
+    kept = np.sort(held - 1 - backwards)
+    ends = np.cumsum(np.bincount(rows[kept], minlength=len(counts)))
+    return pa.MapArray.from_arrays(
+        pa.array(np.concatenate(([0], ends)), pa.int32()),
+        keys.take(pa.array(kept)),
+        maps.items.slice(start, held).take(pa.array(kept)),
+        type=maps.type,
+        mask=maps.is_null() if maps.null_count else None,
+    )
 
 
 def _vectors(array: pa.StructArray, action: str, place: LogPlace) -> pa.Array:

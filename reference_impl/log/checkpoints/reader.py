@@ -219,8 +219,11 @@ class CheckpointReader:
 
     def _values(self, column: pa.Array, path: str) -> list[Any]:
         try:
-            values: list[Any] = column.to_pylist(maps_as_pydicts="strict")
-        except (ValueError, KeyError) as error:  # text that is no UTF-8, a key that is repeated
+            try:
+                values: list[Any] = column.to_pylist(maps_as_pydicts="strict")
+            except (KeyError, ValueError):  # a key that is repeated, which a struct hides
+                values = [_with_dicts(value, column.type) for value in column.to_pylist()]
+        except ValueError as error:  # text that is no UTF-8
             raise self._invalid(f"an action cannot be read: {error}", path) from error
         return values
 
@@ -376,6 +379,15 @@ def _batches(source: Any, file: pq.ParquetFile, columns: Sequence[str]) -> Itera
     if {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
         threads = file.metadata.num_rows > BATCH_ROWS
         yield from bounded(source, file, columns, use_threads=threads)
+
+
+def _with_dicts(value: Any, data_type: pa.DataType) -> Any:
+    """Make dictionaries of pairs: of a key that a map repeats the last value counts in Parquet."""
+    if isinstance(value, list) and pa.types.is_map(data_type):
+        return dict(value)
+    if isinstance(value, dict):
+        return {name: _with_dicts(each, data_type.field(name).type) for name, each in value.items()}
+    return value
 
 
 def _identity(batch: pa.RecordBatch) -> pa.RecordBatch:

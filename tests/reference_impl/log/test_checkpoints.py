@@ -406,15 +406,58 @@ def test_two_columns_of_one_name_are_refused(log: Any) -> None:
         log.snapshot()
 
 
-@pytest.mark.parametrize("others", [0, 2], ids=["alone", "among others"])
-def test_a_key_that_a_map_repeats_is_refused(log: Any, others: int) -> None:
+TWICE = [("p", "1"), ("q", "2"), ("p", "3")]
+"""Pairs of a map; Parquet's definition of its type MAP has the last value of a key count."""
+
+
+@pytest.mark.parametrize("before", [0, 1, 3], ids=["alone", "after one", "after others"])
+@pytest.mark.parametrize("after", [0, 2], ids=["last", "before others"])
+def test_the_last_value_of_a_key_that_a_map_repeats_counts(
+    log: Any, before: int, after: int
+) -> None:
     log.start()
-    twice = [("p", "1"), ("q", "2"), ("p", "3")]
-    more = [log.add(f"f{number}", partitionValues={"p": "1"}) for number in range(others)]
-    log.checkpoint(0, log.add("f", partitionValues=twice), *more)
+    others = [log.add(f"f{n}", partitionValues={"p": "1"}) for n in range(before + after)]
+    odd = log.add("f", partitionValues=TWICE)
+    log.checkpoint(0, *others[:before], odd, *others[before:])
     _forget(log, 0)
-    with pytest.raises(InvalidAction, match=r"add\.partitionValues has a key twice"):
-        log.snapshot().adds()
+    adds = log.snapshot().adds().to_pylist(maps_as_pydicts="strict")
+    found = {add["path"]: add["partitionValues"] for add in adds}
+    assert found.pop("f") == {"p": "3", "q": "2"}
+    assert list(found.values()) == [{"p": "1"}] * len(others)
+
+
+def test_every_map_may_repeat_its_key(log: Any) -> None:
+    log.start()
+    log.checkpoint(
+        0, *(log.add(f"f{n}", partitionValues=[("p", "1"), ("p", str(n))]) for n in (4, 5))
+    )
+    _forget(log, 0)
+    adds = log.snapshot().adds().to_pylist(maps_as_pydicts="strict")
+    assert {add["path"]: add["partitionValues"] for add in adds} == {
+        "f4": {"p": "4"},
+        "f5": {"p": "5"},
+    }
+
+
+def test_a_key_is_repeated_among_many(log: Any) -> None:
+    log.start()
+    many = [(f"k{n % 97}", str(n)) for n in range(100)]
+    log.checkpoint(0, log.add("f", partitionValues=many), log.add("g", partitionValues={"k": "1"}))
+    _forget(log, 0)
+    adds = log.snapshot().adds().to_pylist(maps_as_pydicts="strict")
+    assert [add["partitionValues"] for add in adds] == [dict(many), {"k": "1"}]
+
+
+def test_the_last_value_of_a_property_that_is_repeated_counts(log: Any) -> None:
+    log.start()
+    twice = [("delta.appendOnly", "true"), ("own", "1"), ("delta.appendOnly", "false")]
+    metadata = log.metadata()
+    metadata["metaData"]["configuration"] = twice
+    metadata["metaData"]["format"]["options"] = [("a", "1"), ("a", "2")]
+    log.parquet(f"{0:020d}.checkpoint.parquet", log.protocol(), metadata)
+    _forget(log, 0)
+    found = log.snapshot().metadata
+    assert found.configuration == {"delta.appendOnly": "false", "own": "1"}
 
 
 def test_keys_that_maps_share_are_no_repetition(log: Any) -> None:

@@ -306,6 +306,8 @@ def test_a_damaged_vector_file_is_refused(table: Any, changes: dict[str, bytes])
     [
         {"storageType": "x"},
         {"storageType": "u", "pathOrInlineDv": "^-aqEH.-t@S}K{vb[*k"},
+        {"storageType": "u", "pathOrInlineDv": "a\0b^-aqEH.-t@S}K{vb[*k^"},
+        {"storageType": "u", "pathOrInlineDv": "\0^-aqEH.-t@S}K{vb[*k^"},
         {"offset": 1},
         {"sizeInBytes": 0},
         {"sizeInBytes": 4},

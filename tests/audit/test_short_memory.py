@@ -1,0 +1,74 @@
+"""Long JSON for which there is not enough memory does not end the process of an audit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LENGTH = 16 << 20
+"""Bytes of JSON, which its parser takes many times."""
+
+SPARE = 320 << 20
+"""Bytes of address space that are left when it is parsed."""
+
+START = f"""
+import re, resource
+from pathlib import Path
+from types import SimpleNamespace
+import numpy as np, pyarrow as pa
+from conformance.audit import screens
+from conformance.audit.columnar.json_rows import JsonRows
+from conformance.audit.columnar.rows import ADD
+from conformance.audit.read.raw import json_lines, parse_json
+from reference_impl.limits import Limits, within_limits
+
+def shorten():
+    status = Path("/proc/self/status").read_text()
+    held = int(re.search(r"VmSize:\\s+(\\d+)", status)[1]) * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (held + {SPARE}, held + {SPARE}))
+
+long = "[" + '{{"a":1}},' * ({LENGTH} // 8) + "1]"
+"""
+
+PROGRAMS = {
+    "a line is left to the careful parser": """
+line = b'{"add":{"path":' + long.encode() + b"}}"
+del long
+shorten()
+print(JsonRows(None).take([(0, line)]))
+""",
+    "statistics are shown to the check": """
+text = '{"numRecords":1,"minValues":{"a":' + long + "}}"
+del long
+rows = SimpleNamespace(
+    kind=np.array([ADD], np.uint8),
+    odd=np.array([False]),
+    columns={"stats": pa.chunked_array([pa.array([text], pa.large_string())])},
+)
+layout = SimpleNamespace(columns=(), partition_columns=())
+screens._types = lambda layout: {}
+with within_limits(Limits(), "a test"):
+    shorten()
+    print((~screens._statistics(rows, layout)).tolist())
+""",
+    "the careful parser reports the limit": """
+text = b"[" + b"[]," * (16 << 20) + b"[]]"
+with within_limits(Limits(), "a test"):
+    shorten()
+    print([parse_json(text).limit is None])
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_long_json_does_not_end_the_process(name: str) -> None:
+    done = subprocess.run(  # noqa: S603  our own program
+        [sys.executable, "-c", START + PROGRAMS[name]],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[False]"), done.stderr[-500:]
