@@ -170,7 +170,9 @@ class Judge:
         try:
             with self.limit:
                 answer: object = self.adapter.run(request)
-        except Exception as error:  # noqa: BLE001  whatever an adapter raises is its fault
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever an adapter raises is its fault
             return None, error
         if not isinstance(answer, Ok | Refused):
             return None, AdapterError("garbage", f"answered {type(answer).__name__}")

@@ -53,7 +53,9 @@ class Witness:
             return None
         try:
             answer = self._adapter.run(Scan(str(table)))
-        except Exception as error:  # noqa: BLE001  whatever it raises is reported
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever it raises is reported
             return f"raises {type(error).__name__}: {error}"
         match answer:
             case Refused(_, _, message):

@@ -53,7 +53,7 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
         with starting():
             claims = adapter.describe().claims
         note = _note(about, description.get("table_sha256"))
-        verdict = about.judge(Judge(adapter, claims, store, alarm_of(adapter, limits)))
+        verdict = about.judge(Judge(adapter, claims, store, alarm_of(adapter, limits.request)))
     except KitError:
         raise
     except Exception as error:  # noqa: BLE001  as in a run, a fault of the kit is no verdict

@@ -125,7 +125,8 @@ class Run:
         with starting():
             if self._adapter is None:
                 self._adapter = self._resolve(self.settings.impl)
-            found = self._adapter.describe()
+            with alarm_of(self._adapter, self.settings.limits.start):
+                found = self._adapter.describe()
         faults = description_faults(found)
         if faults:
             who = one_line(shortened(found.name, 100))
@@ -165,7 +166,7 @@ class Run:
                 self._adapter,
                 claims,
                 TableStore(),
-                alarm_of(self._adapter, self.settings.limits),
+                alarm_of(self._adapter, self.settings.limits.request),
                 ids,
                 self.witness,
                 self.settings.selection.revision,

@@ -26,6 +26,9 @@ _ENDING: Final = ("SIGTERM", "SIGHUP")
 _SET_DEATH_SIGNAL: Final = 1
 """``PR_SET_PDEATHSIG`` of ``prctl``."""
 
+_EXIT: Final = os._exit
+"""Bound before an adapter is imported, which could put another in its place."""
+
 
 def interrupt_on_termination() -> None:
     """Let the signals that end a process end it as Ctrl-C does, so that copies are removed."""
@@ -101,15 +104,17 @@ def _go_on(run: Callable[[], int], parent: int, writing: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
         if os.getppid() != parent:
-            os._exit(Status.INTERRUPTED)
+            _EXIT(Status.INTERRUPTED)
     status = int(Status.INTERNAL)
     try:
         status = int(run())
         os.write(writing, str(status).encode())
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            _EXIT(status)
 
 
 def _wait(child: int, watched: set[signal.Signals]) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from conformance.adapter import Adapter
-from conformance.base.faults import AdapterStartError, KitError, ResolveError
+from conformance.base.faults import AdapterError, AdapterStartError, KitError, ResolveError
 from conformance.base.limits import InProcessLimit
 from conformance.base.options import IMPLEMENTATIONS, LIMITS
 from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
@@ -130,7 +130,8 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
     command = _command(name)
     here = isolation == "none" or (isolation == "auto" and name == _IN_PROCESS)
     if here and not name.startswith("cmd:"):
-        return load_factory(command[-1])()
+        with InProcessLimit(limits.start):
+            return load_factory(command[-1])()
     return ProcessAdapter(
         command,
         time_limit=limits.request,
@@ -140,9 +141,9 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
     )
 
 
-def alarm_of(adapter: Adapter, limits: Limits) -> InProcessLimit:
+def alarm_of(adapter: Adapter, seconds: float) -> InProcessLimit:
     """Return what ends a request to an adapter that runs here; a process of its own is killed."""
-    return InProcessLimit(None if isinstance(adapter, ProcessAdapter) else limits.request)
+    return InProcessLimit(None if isinstance(adapter, ProcessAdapter) else seconds)
 
 
 @contextmanager
@@ -155,9 +156,13 @@ def starting() -> Iterator[None]:
     """
     try:
         yield
-    except KitError:
+    except AdapterStartError:
         raise
-    except Exception as error:
+    except AdapterError as error:
+        raise AdapterStartError(str(error), error.details) from error
+    except (KitError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
         details = "".join(traceback.format_exception(error))
         raise AdapterStartError(f"{type(error).__name__}: {error}", details) from error
 

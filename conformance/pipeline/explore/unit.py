@@ -60,7 +60,7 @@ def _bench(implementation: str) -> _Bench:
     adapter = resolve(implementation, limits)
     atexit.register(adapter.close)
     description = adapter.describe()
-    judge = Judge(adapter, description.claims, TableStore(), alarm_of(adapter, limits))
+    judge = Judge(adapter, description.claims, TableStore(), alarm_of(adapter, limits.request))
     return _Bench(description, judge, load_registry())
 
 

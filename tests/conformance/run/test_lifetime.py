@@ -22,7 +22,10 @@ import pyarrow as pa
 from conformance.adapter import Claims, Description, Ok
 
 class Adapter:
+    def __init__(self):
+        INIT
     def describe(self):
+        DESCRIBE
         return Description("own", "1", Claims(1, 0, operations=frozenset({"scan"})))
     def run(self, request):
         here = pathlib.Path(__file__).parent
@@ -46,10 +49,13 @@ class Project:
         self.temp.mkdir()
         write_case(folder / "corpus", "table-features/one", {"read": READ})
 
-    def adapter(self, action: str) -> None:
+    def adapter(self, action: str, place: str = "ACTION") -> None:
         path = self.folder / "mypackage" / "adapter.py"
-        path.parent.mkdir()
-        path.write_text(ADAPTER.replace("ACTION", textwrap.indent(action, " " * 8).strip()))
+        path.parent.mkdir(exist_ok=True)
+        text = ADAPTER.replace(place, textwrap.indent(action, " " * 8).strip())
+        for each in ("INIT", "DESCRIBE", "ACTION"):
+            text = text.replace(each, "pass")
+        path.write_text(text)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         command = [str(Path(sys.executable).with_name("pytest")), "-pno:cacheprovider"]
@@ -105,6 +111,35 @@ def test_an_adapter_that_ends_the_run_makes_it_no_success(project: Project, acti
 
 
 @pytest.mark.parametrize("isolation", ["none", "process"])
+@pytest.mark.parametrize("place", ["INIT", "DESCRIBE"])
+@pytest.mark.parametrize(
+    "action",
+    ["raise SystemExit(0)", "raise GeneratorExit", "raise BaseException", "time.sleep(600)"],
+)
+def test_an_adapter_that_does_not_come_up_is_a_status_of_its_own(
+    project: Project, action: str, place: str, isolation: str
+) -> None:
+    project.adapter(action, place)
+    status, output = project.run(f"--tck-isolation={isolation}", "--tck-start-limit=2")
+    assert status == Status.ADAPTER, output
+    assert "INTERNALERROR" not in output
+
+
+def test_an_adapter_that_raises_to_end_the_run_costs_a_case(project: Project) -> None:
+    project.adapter("raise SystemExit(0)")
+    status, output = project.run("--tck-isolation=none")
+    assert status == Status.ERRORS
+    assert "SystemExit" in output
+
+
+@pytest.mark.parametrize("place", ["os._exit", "os.waitpid"])
+def test_an_adapter_that_spoils_the_end_changes_no_status(project: Project, place: str) -> None:
+    project.adapter(f"{place} = lambda *_: 1 / 0")
+    status, output = project.run("--tck-isolation=none")
+    assert status == Status.OK, output
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_run_that_is_ended_removes_its_copies(
     project: Project, isolation: str, ending: signal.Signals
@@ -125,7 +160,7 @@ def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
     process.communicate(timeout=HANG_SECONDS)
     assert _gone(project)
     assert list(project.temp.glob("delta-tck-*"))
-    project.folder.joinpath("mypackage", "adapter.py").write_text(ADAPTER.replace("ACTION", "pass"))
+    project.adapter("pass")
     assert project.run()[0] == Status.OK
     assert not list(project.temp.glob("delta-tck-*"))
 
