@@ -145,32 +145,27 @@ class Recipe:
 
     def append_numbered(self, name: str, *rows: Row) -> Recipe:
         """Append rows that lack an identity column, each with the next value of the column."""
-        step = {"operation": "append", **self._input_rows(rows), "identity": name}
-        return self._take(step, Append(self._kept(self._numbered(name, rows))))
+        self.append(rows)
+        return self._numbered(name, rows)
 
     def overwrite_numbered(
         self, name: str, rows: Sequence[Row], where: Filter | None = None
     ) -> Recipe:
         """Replace the rows of a filter by rows that lack an identity column."""
-        given = {**self._input_rows(rows), **_where(where), "identity": name}
-        stored = self._kept(self._numbered(name, rows))
-        return self._take(
-            {"operation": "overwrite", **given}, Overwrite(stored, where.tree if where else None)
-        )
+        self.overwrite(rows, where)
+        return self._numbered(name, rows)
 
     def merge_numbered(
         self, name: str, rows: Sequence[Row], on: Tree, *clauses: MergeClause
     ) -> Recipe:
         """Merge rows that lack an identity column; none of them matches, so that all land."""
         self.merge(rows, on, *clauses)
-        self._steps[-1]["identity"] = name
-        self._history[-1] = Merge(self._kept(self._numbered(name, rows)), on, clauses)
-        return self
+        return self._numbered(name, rows, "source")
 
-    def _numbered(self, name: str, rows: Sequence[Row]) -> list[Row]:
-        """Return rows with the next values of an identity column, as the oracle has them.
+    def _numbered(self, name: str, rows: Sequence[Row], attribute: str = "rows") -> Recipe:
+        """Give the rows of the last operation the next values of an identity column.
 
-        Which values they are to be, is for the table to say.
+        They are for the oracle alone: which values they are to be, is for the table to say.
         """
         column = self.now[name]
         start, step = (int(column.metadata[f"delta.identity.{key}"]) for key in ("start", "step"))
@@ -180,7 +175,9 @@ class Recipe:
             held = start if held is None else int(held) + step
             stored.append({**row, name: held})
         self._marks[name] = held if held is not None else start
-        return stored
+        self._steps[-1]["identity"] = name
+        self._history[-1] = replace(self._history[-1], **{attribute: self._kept(stored)})
+        return self
 
     def append_refused(self, rows: Sequence[Row]) -> Recipe:
         """Append rows that lack columns; the last step, which is refused."""
