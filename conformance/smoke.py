@@ -117,9 +117,7 @@ def _attempt(title: str, action: Callable[[], _T]) -> Generator[Step, None, _T |
         return action()
     except KitError as error:
         yield Step(title, f"{error}\n{getattr(error, 'details', '')}".rstrip())
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001  whatever an adapter raises is its fault
+    except Exception as error:  # noqa: BLE001  whatever an adapter raises is its fault
         yield Step(title, f"{type(error).__name__}: {error}")
     return None
 

@@ -50,7 +50,7 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
     adapter = resolve(options.impl, limits, value_of(options, "--tck-isolation"))
     store = TableStore()
     try:
-        with starting():
+        with starting(alarm_of(adapter, limits.start)):
             claims = adapter.describe().claims
         note = _note(about, description.get("table_sha256"))
         verdict = about.judge(Judge(adapter, claims, store, alarm_of(adapter, limits.request)))

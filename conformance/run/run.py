@@ -122,11 +122,10 @@ class Run:
             AdapterStartError: the adapter does not come up.
 
         """
-        with starting():
-            if self._adapter is None:
-                self._adapter = self._resolve(self.settings.impl)
-            with alarm_of(self._adapter, self.settings.limits.start):
-                found = self._adapter.describe()
+        if self._adapter is None:
+            self._adapter = self._resolve(self.settings.impl)
+        with starting(alarm_of(self._adapter, self.settings.limits.start)):
+            found = self._adapter.describe()
         faults = description_faults(found)
         if faults:
             who = one_line(shortened(found.name, 100))
@@ -149,8 +148,9 @@ class Run:
         name = self.settings.witness
         if name is None:
             return None
-        with starting():
-            return Witness(self._resolve(name))
+        adapter = self._resolve(name)
+        with starting(alarm_of(adapter, self.settings.limits.start)):
+            return Witness(adapter)
 
     def _resolve(self, name: str) -> Adapter:
         return resolve(name, self.settings.limits, self.settings.isolation)

@@ -124,13 +124,14 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
 
     Raises:
         ResolveError: there is no such adapter.
+        AdapterStartError: it is made here, and does not come up.
 
     """
     limits = limits or Limits()
     command = _command(name)
     here = isolation == "none" or (isolation == "auto" and name == _IN_PROCESS)
     if here and not name.startswith("cmd:"):
-        with InProcessLimit(limits.start):
+        with starting(InProcessLimit(limits.start)):
             return load_factory(command[-1])()
     return ProcessAdapter(
         command,
@@ -147,15 +148,19 @@ def alarm_of(adapter: Adapter, seconds: float) -> InProcessLimit:
 
 
 @contextmanager
-def starting() -> Iterator[None]:
+def starting(limit: InProcessLimit) -> Iterator[None]:
     """Turn whatever an adapter raises at first into one kind of error.
 
+    Args:
+        limit: ends what an adapter that runs here does for too long.
+
     Raises:
-        AdapterStartError: the adapter raised.
+        AdapterStartError: the adapter raised, or took too long.
 
     """
     try:
-        yield
+        with limit:
+            yield
     except AdapterStartError:
         raise
     except AdapterError as error:
