@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -44,6 +46,35 @@ def _leaves_the_process_as_it_was() -> Iterator[None]:
     yield
     after, (time.sleep, os.fsync) = (time.sleep, os.fsync), (sleep, fsync)
     assert after == (sleep, _no_fsync), "time.sleep or os.fsync is another one after the test"
+
+
+LEAVE = """
+import re, resource, sys
+from pathlib import Path
+
+def leave(spare):
+    held = int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (held + spare, held + spare))
+"""
+"""What a program calls to have so many bytes of address space left, and no more."""
+
+
+@pytest.fixture
+def printed_in_short_memory() -> Callable[..., str]:
+    """Return what a program prints that calls ``leave``; it ends well."""
+
+    def run(program: str, *arguments: str) -> str:
+        done = subprocess.run(  # noqa: S603  our own program
+            [sys.executable, "-c", LEAVE + program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-500:]
+        return done.stdout.strip()
+
+    return run
 
 
 @pytest.fixture
