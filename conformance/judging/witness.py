@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from conformance.adapter import Adapter, Claims, Ok, Refused, Scan
+from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Scan
 from conformance.judging.compare import compare_rows
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.model.features import supported
@@ -28,10 +28,9 @@ class Witness:
 
     """
 
-    def __init__(self, adapter: Adapter) -> None:
-        """Ask it what it claims."""
+    def __init__(self, adapter: Adapter, description: Description) -> None:
+        """Take an adapter and what it says of itself."""
         self._adapter = adapter
-        description = adapter.describe()
         self.name, self._claims = description.name, description.claims
 
     def disagreement(self, table: Path) -> str | None:

@@ -23,7 +23,7 @@ from conformance.items.recipes import WrittenHistory
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle
-from conformance.workers.resolve import Limits, alarm_of, resolve, starting
+from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.materialise.layouts import lay_out
 
 __all__ = ["run_replay_cli"]
@@ -50,8 +50,7 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
     adapter = resolve(options.impl, limits, value_of(options, "--tck-isolation"))
     store = TableStore()
     try:
-        with starting(alarm_of(adapter, limits.start)):
-            claims = adapter.describe().claims
+        claims = described(adapter, limits).claims
         note = _note(about, description.get("table_sha256"))
         verdict = about.judge(Judge(adapter, claims, store, alarm_of(adapter, limits.request)))
     except KitError:

@@ -36,7 +36,7 @@ from conformance.requirements.levels import at_level
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import select
 from conformance.run.settings import Settings
-from conformance.workers.resolve import alarm_of, resolve, starting
+from conformance.workers.resolve import alarm_of, described, resolve
 
 __all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
 
@@ -124,8 +124,7 @@ class Run:
         """
         if self._adapter is None:
             self._adapter = self._resolve(self.settings.impl)
-        with starting(alarm_of(self._adapter, self.settings.limits.start)):
-            found = self._adapter.describe()
+        found = described(self._adapter, self.settings.limits)
         faults = description_faults(found)
         if faults:
             who = one_line(shortened(found.name, 100))
@@ -149,8 +148,7 @@ class Run:
         if name is None:
             return None
         adapter = self._resolve(name)
-        with starting(alarm_of(adapter, self.settings.limits.start)):
-            return Witness(adapter)
+        return Witness(adapter, described(adapter, self.settings.limits))
 
     def _resolve(self, name: str) -> Adapter:
         return resolve(name, self.settings.limits, self.settings.isolation)

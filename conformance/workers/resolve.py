@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, Description
 from conformance.base.faults import AdapterError, AdapterStartError, KitError, ResolveError
 from conformance.base.limits import InProcessLimit
 from conformance.base.options import IMPLEMENTATIONS, LIMITS
@@ -30,6 +30,7 @@ __all__ = [
     "Isolation",
     "Limits",
     "alarm_of",
+    "described",
     "load_factory",
     "resolve",
     "starting",
@@ -145,6 +146,17 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
 def alarm_of(adapter: Adapter, seconds: float) -> InProcessLimit:
     """Return what ends a request to an adapter that runs here; a process of its own is killed."""
     return InProcessLimit(None if isinstance(adapter, ProcessAdapter) else seconds)
+
+
+def described(adapter: Adapter, limits: Limits) -> Description:
+    """Return what an adapter says of itself, the first that it is asked.
+
+    Raises:
+        AdapterStartError: it raised, or took too long.
+
+    """
+    with starting(alarm_of(adapter, limits.start)):
+        return adapter.describe()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,13 +48,15 @@ class Trial:
             error.add_note(f"{self.name}: {note}; finished: {finished}")
             raise
 
-    def copies(self, root: Path, steps: Collection[int]) -> Iterator[tuple[int, Path]]:
-        """Return a copy of the table for every step, and remove it when it has stood."""
+    def copies(self, root: Path, steps: Iterable[int]) -> Iterator[tuple[int, Path]]:
+        """Return a copy of the table for every step, which stands until the next."""
         for step in steps:
             place = root / str(step)
             shutil.copytree(self.kept, place)
-            yield step, place
-            shutil.rmtree(place)
+            try:
+                yield step, place
+            finally:
+                shutil.rmtree(place)
 
 
 def tried(root: Path, name: str, base: str) -> Trial:

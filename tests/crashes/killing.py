@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from functools import cache
 from multiprocessing import forkserver
 from pathlib import Path
@@ -78,13 +77,6 @@ def _watch(root: Path, at_step: Callable[[int], object]) -> None:
     sys.addaudithook(hook)
 
 
-def _count(root: Path, name: str, sender: Any) -> None:
-    counted: list[int] = []
-    _watch(root, counted.append)
-    ALL[name].run(Table(opened(root)))
-    sender.send(counted[-1])
-
-
 def _die(root: Path, name: str, step: int, death: Death) -> None:
     storage: Any = opened(root)
     match death:
@@ -97,22 +89,28 @@ def _die(root: Path, name: str, step: int, death: Death) -> None:
     ALL[name].run(Table(storage))
 
 
-def system_steps(trial: Trial, root: Path) -> int:
-    """Count the steps of the system that an operation takes."""
-    place = root / "counted"
-    shutil.copytree(trial.kept, place)
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    assert _in_process(_count, place, trial.name, sender) == 0
-    return int(receiver.recv())
+def kill(trial: Trial, root: Path, death: Death, steps: Iterable[int]) -> int:
+    """Kill the writer at one step after the other, each time on a table of its own.
 
+    The first that has ended before its step is the last that is tried: how many steps of the system
+    there are differs by a few from run to run, as threads share what one of them found.
 
-def kill(trial: Trial, root: Path, death: Death, steps: Collection[int]) -> int:
-    """Kill the writer at each of some steps, on a table of its own; gives how many died."""
+    Args:
+        trial: the operation and the table.
+        root: where the copies of the table stand.
+        death: by which words steps are counted.
+        steps: their numbers, from 1, rising.
+
+    Returns:
+        How many died.
+
+    """
     died = 0
     for step, place in trial.copies(root, steps):
         code = _in_process(_die, place, trial.name, step, death)
-        # A retry that waits, or a file that another thread opens, makes steps differ by a few.
         assert code in (0, -signal.SIGKILL)
-        died += code != 0
         trial.judge(place, finished=code == 0, note=f"killed at step {step} of the {death}")
+        if code == 0:
+            break
+        died += 1
     return died

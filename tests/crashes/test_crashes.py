@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import inspect
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
 from faulty_storage import WRITES, Fault, FaultyStorage
 from injecting import go_wrong, tried
-from killing import kill, system_steps
+from killing import kill
 from scenarios import ALL, SCHEMA, arrow, opened
 
 from reference_impl import Table, read_table
@@ -63,10 +64,8 @@ def test_a_writer_that_is_killed_leaves_before_or_after(tmp_path: Path) -> None:
     trial = tried(tmp_path, "append", "plain")
     steps = writes(trial.steps)
     assert kill(trial, tmp_path, "storage after", steps) == len(steps)
-    # The last steps of the system give a file its name.
-    count = system_steps(trial, tmp_path)
-    last = range(count - 4, count + 1)
-    assert kill(trial, tmp_path, "system", last) == len(last)
+    # Those of the system are more: a storage's step that puts a file has several.
+    assert kill(trial, tmp_path, "system", count(1)) > len(steps)
 
 
 def test_what_a_killed_writer_left_is_no_table(tmp_path: Path) -> None:

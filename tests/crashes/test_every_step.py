@@ -6,12 +6,13 @@ Too long for every run of the tests: ``tox run -e crashes``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 from faulty_storage import Fault
 from injecting import go_wrong, tried
-from killing import Death, kill, system_steps
+from killing import Death, kill
 from power import cut
 from scenarios import ALL
 
@@ -49,9 +50,9 @@ def test_a_writer_that_is_killed_leaves_before_or_after(
 ) -> None:
     trial = tried(tmp_path, name, base)
     for death in DEATHS:
-        count = system_steps(trial, tmp_path) if death == "system" else len(trial.steps)
-        died = kill(trial, tmp_path, death, range(1, count + 1))
-        assert died == count
+        died = kill(trial, tmp_path, death, count(1))
+        # Python itself asks the system for more than the storage is asked for.
+        assert died > len(trial.steps) if death == "system" else died == len(trial.steps)
         record_property(f"fault killed, {death}", died)
 
 

@@ -46,7 +46,8 @@ def test_an_engine_reads_what_recipes_leave(
     engine: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     writer, store = ours.create(), TableStore()
-    witness = Witness(import_module(f"conformance.adapters.{engine}").create())
+    adapter = import_module(f"conformance.adapters.{engine}").create()
+    witness = Witness(adapter, adapter.describe())
     judge = Judge(writer, writer.describe().claims, store, witness=witness)
     golden = golden_items(load_corpus(validate=False))
     recipes = [item for item in golden if item.id.endswith("/write")]

@@ -32,7 +32,7 @@ from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.run import verdict_of
-from conformance.workers.resolve import Limits, alarm_of, resolve
+from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.histories.groups import GROUPS, Drawn, Kind
 from generators.oracle.operations import History
 
@@ -59,7 +59,7 @@ def _bench(implementation: str) -> _Bench:
     limits = Limits()
     adapter = resolve(implementation, limits)
     atexit.register(adapter.close)
-    description = adapter.describe()
+    description = described(adapter, limits)
     judge = Judge(adapter, description.claims, TableStore(), alarm_of(adapter, limits.request))
     return _Bench(description, judge, load_registry())
 

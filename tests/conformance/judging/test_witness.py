@@ -42,6 +42,10 @@ class Engine:
     def close(self) -> None: ...
 
 
+def witness_of(engine: Engine) -> Witness:
+    return Witness(engine, engine.describe())
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     Table(tmp_path).create(ROWS.schema, rows=ROWS)
@@ -58,7 +62,7 @@ def table(tmp_path: Path) -> Path:
     ],
 )
 def test_a_witness_reports_where_it_reads_otherwise(table: Path, answer: Any, problem: str) -> None:
-    found = Witness(Engine(answer)).disagreement(table)
+    found = witness_of(Engine(answer)).disagreement(table)
     assert found is not None
     assert found.startswith(problem)
     assert bool(found) == bool(problem)
@@ -66,8 +70,8 @@ def test_a_witness_reports_where_it_reads_otherwise(table: Path, answer: Any, pr
 
 def test_a_witness_is_asked_for_what_it_claims_to_read(table: Path, tmp_path: Path) -> None:
     Table(table).set_properties({"delta.enableDeletionVectors": "true"})
-    assert Witness(Engine(ValueError("asked"), reader_version=1)).disagreement(table) is None
-    assert Witness(Engine()).disagreement(tmp_path / "nothing") is None
+    assert witness_of(Engine(ValueError("asked"), reader_version=1)).disagreement(table) is None
+    assert witness_of(Engine()).disagreement(tmp_path / "nothing") is None
 
 
 def _judged(store: TableStore, witness: Witness | None, claims: Claims | None = None) -> Verdict:
@@ -78,13 +82,13 @@ def _judged(store: TableStore, witness: Witness | None, claims: Claims | None = 
 
 def test_what_a_witness_says_is_reported_and_fails_nobody(store: TableStore) -> None:
     assert _judged(store, None) == Verdict(Outcome.PASS)
-    same = _judged(store, Witness(Engine()))
+    same = _judged(store, witness_of(Engine()))
     assert (same.outcome, same.message) == (Outcome.PASS, "another reads the same")
-    other = _judged(store, Witness(Engine(Refused(None, None, "no"))))
+    other = _judged(store, witness_of(Engine(Refused(None, None, "no"))))
     assert other == Verdict(Outcome.OPEN, "another refuses: no", seen="witness")
 
 
 def test_nobody_is_asked_about_what_was_not_written(store: TableStore) -> None:
     claims = replace(ours.create().describe().claims, operations=frozenset({"scan"}))
-    verdict = _judged(store, Witness(Engine(ValueError("asked"))), claims)
+    verdict = _judged(store, witness_of(Engine(ValueError("asked"))), claims)
     assert verdict.outcome is Outcome.UNSUPPORTED
